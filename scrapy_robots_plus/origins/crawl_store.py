@@ -68,6 +68,8 @@ class CrawlStore:
         """What ends with the crawl: all records if that is its store, else those of files that were
         never readable, unless the store keeps them too."""
         self._store = self._opened(settings.store or _default_uri(crawler))
+        self._of_failures = self._store if self._store.keeps_failures else self.memory
+        """What keeps the records of files that were never readable."""
         self._losses = self._store.losses
         self.calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
         self._own_network = OwnNetwork(crawler, clock.monotonic) if self._store.remote else None
@@ -95,7 +97,7 @@ class CrawlStore:
             return None
         found = self._believed(record, losses)
         if not again and (self._outlives_the_crawl or self.memory.is_shared):
-            self._count(found)
+            self._stats.inc_value(stats.STORE_MISSES if found is None else stats.STORE_HITS)
         return found
 
     def save(self, record: RobotsRecord) -> None:
@@ -110,17 +112,17 @@ class CrawlStore:
             self._do(partial(self._put, record), partial(self._was_put, record))
             return
         if says_unavailable(record.outcome):  # the stored rules no longer apply
-            self._do(partial(self._delete, record.origin), partial(self._was_deleted, record))
-        self._do(partial(self._put_failure, record))
+            self._do(partial(self._store.delete, record.origin), partial(self._was_deleted, record))
+        self._do(partial(self._of_failures.put, record))
 
-    def _was_put(self, record: RobotsRecord, stored: bool) -> None:
-        if stored:
+    def _was_put(self, record: RobotsRecord, stored: object) -> None:
+        if stored is True:
             self._trust.restore(record.origin)
         elif self._is_news(record):
             self._trust.withdraw(record.origin, self._clock.wall())
 
-    def _was_deleted(self, record: RobotsRecord, deleted: bool) -> None:
-        self._trust.withdraw(record.origin, self._clock.wall(), deleted=deleted)
+    def _was_deleted(self, record: RobotsRecord, outcome: object) -> None:
+        self._trust.withdraw(record.origin, self._clock.wall(), deleted=outcome is None)
 
     def _is_news(self, record: RobotsRecord) -> bool:
         """Whether *record* says more than its last answer, which may be stored already.
@@ -133,8 +135,8 @@ class CrawlStore:
 
     def _get(self, origin: Origin) -> tuple[RobotsRecord | None, int]:
         record = self._store.get(origin)
-        if record is None and not self._store.keeps_failures:
-            record = self.memory.get(origin)
+        if record is None and self._of_failures is not self._store:
+            record = self._of_failures.get(origin)
         return record, self._store.losses
 
     def _believed(self, record: RobotsRecord | None, losses: int) -> RobotsRecord | None:
@@ -147,12 +149,6 @@ class CrawlStore:
         meant = as_meant_under(record, settings.status_policy)
         return meant and held_to(meant, settings.limits)
 
-    def _count(self, found: RobotsRecord | None) -> None:
-        if found is None:
-            self._stats.inc_value(stats.STORE_MISSES)
-        else:
-            self._stats.inc_value(stats.STORE_HITS)
-
     def _put(self, record: RobotsRecord) -> bool:
         """Whether the store has *record* now; False if it has one that claims to be newer."""
         if not (record.body or record.sha256 in _NO_BODY):
@@ -160,16 +156,9 @@ class CrawlStore:
             if stored is None or stored.sha256 != record.sha256:
                 return False  # a record without its rules is useless
             record = _completed(record, stored)
-        if not self._store.keeps_failures:
-            self.memory.delete(record.origin)
+        if self._of_failures is not self._store:
+            self._of_failures.delete(record.origin)
         return self._store.put(record)
-
-    def _put_failure(self, record: RobotsRecord) -> bool:
-        return (self._store if self._store.keeps_failures else self.memory).put(record)
-
-    def _delete(self, origin: Origin) -> bool:
-        self._store.delete(origin)
-        return True
 
     def _opened(self, uri: str) -> Store:
         self._outlives_the_crawl = uri != _MEMORY
@@ -188,14 +177,14 @@ class CrawlStore:
         self._do(lambda: self._store.purge(earliest, latest, PURGED_AT_A_START))
 
     def _do(
-        self, action: Callable[[], object], then: Callable[[bool], object] = lambda _: None
+        self, action: Callable[[], object], then: Callable[[object], object] = lambda _: None
     ) -> None:
-        """Tells *then* whether *action* succeeded and returned something true."""
+        """Tells *then* what *action* has returned, or the StoreError that it raised."""
 
         def done(result: object) -> None:
             if isinstance(result, StoreError):
                 self.failed(result)
-            then(not isinstance(result, StoreError) and bool(result))
+            then(result)
 
         self.calls.tell(partial(_outcome, action), done)
 

@@ -58,10 +58,10 @@ def _delays_of(
     if settings.fixed_delay is not None:
         return own, None
     delay = _bounded(file.crawl_delay(agent), settings)
-    seconds, window = file.request_rate(agent) or (0.0, None)
-    rate = _bounded(seconds, settings)
-    if rate is not None and window is not None:
-        return delay or own, (window, replace(rate, skip=False))
+    asked = file.request_rate(agent)
+    rate = None if asked is None else _bounded(asked.delay, settings)
+    if rate is not None and asked is not None and asked.window is not None:
+        return delay or own, (asked.window, replace(rate, skip=False))
     return longer_delay(delay, rate) or own, None
 
 

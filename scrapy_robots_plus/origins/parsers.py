@@ -8,13 +8,13 @@ import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from datetime import time
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from w3lib.encoding import http_content_type_encoding
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.octets import to_utf8
-from scrapy_robots_plus.protocol.pace import VisitTime
+from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.scrapys_own import parser_class
 
@@ -78,15 +78,6 @@ def _in_utf8(body: bytes, charset: str | None) -> bytes:
     return _UNDECODED.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", text).encode()
 
 
-class Spacing(NamedTuple):
-    """The delay that a Request-rate asks for."""
-
-    seconds: float
-    """Seconds from one request to the next."""
-    window: VisitTime | None
-    """The hours it applies to; None for all day."""
-
-
 class ParsedFile:
     """One file, whichever of Scrapy's robots.txt parsers has read it.
 
@@ -125,14 +116,14 @@ class ParsedFile:
         # Before 2.18 Scrapy's own parsers have no crawl_delay(), but wrap a parser that does.
         return self._asked(agent, "crawl_delay", "get_crawl_delay")
 
-    def request_rate(self, agent: AgentNames) -> Spacing | None:
+    def request_rate(self, agent: AgentNames) -> RequestRate | None:
         """The Request-rate for *agent*: from our parser, Protego and the standard library."""
         rate = self._asked(agent, "request_rate")
         requests = getattr(rate, "requests", None)
         seconds = getattr(rate, "seconds", None)
         if not requests or not seconds or requests < 0 or seconds < 0:
             return None
-        return Spacing(seconds / requests, _window_of(getattr(rate, "window", rate)))
+        return RequestRate(requests, seconds, _window_of(getattr(rate, "window", rate)))
 
     def visit_time(self, agent: AgentNames) -> VisitTime | None:
         """The Visit-time for *agent*: from our parser and Protego."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
@@ -10,6 +9,7 @@ from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .judge import Asked
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 
 class AuditMode:
@@ -73,10 +73,9 @@ class AuditMode:
             await judge(asked, sent_as)
 
     def _spider_opened(self) -> None:
-        logger.warning(
+        logger(self._crawler).warning(
             'ROBOTS_MODE is "observe": nothing is enforced. Requests that robots.txt forbids are '
-            "sent, without delays, and only counted as forbidden.",
-            extra={"spider": self._crawler.spider},
+            "sent, without delays, and only counted as forbidden."
         )
 
     def _spider_idle(self) -> None:
@@ -89,8 +88,6 @@ class AuditMode:
 
     def _log_failure(self, failure: Failure) -> None:
         if not isinstance(failure.value, compat.CANCELLED):
-            logger.error(
-                "A request could not be judged: %s",
-                printable(repr(failure.value)),
-                extra={"spider": self._crawler.spider},
+            logger(self._crawler).error(
+                "A request could not be judged: %s", printable(repr(failure.value))
             )

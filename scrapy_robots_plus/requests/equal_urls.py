@@ -101,21 +101,16 @@ class EqualUrls:
         return rules.cleaned(request.url) if rules else None
 
     def _rules_of(self, policy: Policy) -> CleanParams:
-        if policy.file is None:
-            return _NO_RULES
-        key = policy.record.sha256
-        rules = self._rules.get(key)
-        if rules is None:
-            rules = self._read(policy)
-        self._rules.put(key, rules)
-        return rules
-
-    def _read(self, policy: Policy) -> CleanParams:
         file = policy.file
         if file is None:
             return _NO_RULES
-        params = guarded(lambda: file.clean_params, lambda _: (), policy.record.url, self._stats)
-        return CleanParams(params) or _NO_RULES
+        key, url = policy.record.sha256, policy.record.url
+        rules = self._rules.get(key)
+        if rules is None:
+            params = guarded(lambda: file.clean_params, lambda _: (), url, self._stats)
+            rules = CleanParams(params) or _NO_RULES
+        self._rules.put(key, rules)
+        return rules
 
     def _duplicate(self, request: Request, cleaned: str) -> RobotsDuplicate:
         self._stats.inc_value(stats.CLEAN_PARAM_DROPPED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -18,6 +17,7 @@ from scrapy_robots_plus.crawl.exceptions import (
     RobotsOverrideError,
     exception_for,
 )
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.hosts.backoff import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.hosts.door import Door
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 
 class RobotsMiddleware:
@@ -268,13 +268,8 @@ class RobotsMiddleware:
             return self.crawl.request_settings.of(request, origin)
         except RobotsOverrideError as error:
             compat.stats_of(self._crawler).inc_value(stats.OVERRIDE_ERRORS)
-            logger.error(
-                "%s is %s: %s",
-                printable(request),
-                "judged without it" if self._audit_mode else "not sent",
-                printable(error),
-                extra={"spider": self._crawler.spider},
-            )
+            does = "judged without it" if self._audit_mode else "not sent"
+            logger(self._crawler).error("%s is %s: %s", printable(request), does, printable(error))
             if self._audit_mode is None:
                 raise
             return self.crawl.request_settings.of_origin(origin)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.exceptions import denial_of
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, says_not_to_ask
 from scrapy_robots_plus.crawl.signals import request_disallowed
 from scrapy_robots_plus.origins.policies import Policies
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .judge import Asked
 
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 MOST_REASONS = 100
 """Reasons of overrides that get a stat of their own: each request may name another one."""
@@ -120,14 +120,13 @@ class Outcomes:
         self._stats.inc_value(stats.filled(stats.FORBIDDEN_BY_REASON, verdict.reason))
         if verdict.form is not None:
             self._stats.inc_value(stats.FORBIDDEN_IN_A_FORM)
-        logger.debug(
+        logger(self._crawler).debug(
             "%(is)s: %(request)s (%(why)s)",
             {
                 "is": is_denied if enforces else f"Would be {is_denied[:1].lower()}{is_denied[1:]}",
                 "request": printable(request),
                 "why": verdict.describe(),
             },
-            extra={"spider": spider},
         )
         if enforces:  # the signal says that a request was dropped
             self._crawler.signals.send_catch_log(

@@ -107,7 +107,9 @@ class Fetcher:
         if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
             # The engine starts no new downloads, and then closes connections.
             return replace(result, interrupted=True)
-        self._keep(origin, known if result.not_modified else result)
+        kept = known if result.not_modified else result
+        if kept is not None:
+            self._http_cache.keep(Request(origin.robots_url), kept)
         return result
 
     async def recall(self, origin: Origin) -> FetchResult:
@@ -205,10 +207,6 @@ class Fetcher:
         response.flags.append(CACHED)
         return self._results.answered(url, response, tap)
 
-    def _keep(self, origin: Origin, result: FetchResult | RobotsRecord | None) -> None:
-        if result is not None:
-            self._http_cache.keep(Request(origin.robots_url), result)
-
     def _request(self, url: str, headers: Mapping[str, str], tap: Tap) -> Request:
         settings = self._settings
         encoded = {name: value.encode("latin-1") for name, value in headers.items()}
@@ -290,13 +288,9 @@ class HttpCache:
         if cache is None:
             return None
         storage, spider = cache.storage, self._crawler.spider
-        found: Response | None = self._guarded(
-            lambda: storage.retrieve_response(spider, request), None
-        )
-        if found is None:
-            self._stats.inc_value(stats.HTTPCACHE_MISSES)
-        else:
-            self._stats.inc_value(stats.HTTPCACHE_HITS)
+        found = self._guarded(lambda: storage.retrieve_response(spider, request))
+        key = stats.HTTPCACHE_MISSES if found is None else stats.HTTPCACHE_HITS
+        self._stats.inc_value(key)
         return found
 
     def keep(self, request: Request, result: FetchResult | RobotsRecord) -> None:
@@ -309,14 +303,14 @@ class HttpCache:
         if cache is None or response is None:
             return
         storage, spider = cache.storage, self._crawler.spider
-        self._guarded(lambda: storage.store_response(spider, request, response), None)
+        self._guarded(lambda: storage.store_response(spider, request, response))
         self._stats.inc_value(stats.HTTPCACHE_STORED)
 
     @property
     def _middleware(self) -> HttpCacheMiddleware | None:
         return compat.http_cache(self._crawler)
 
-    def _guarded(self, action: Callable[[], _T], otherwise: _T) -> _T:
+    def _guarded(self, action: Callable[[], _T]) -> _T | None:
         try:
             return action()
         except Exception:  # noqa: BLE001 - any storage may be in use
@@ -327,7 +321,7 @@ class HttpCache:
                 stats.HTTPCACHE_ERRORS,
                 exc_info=True,
             )
-            return otherwise
+            return None
 
 
 def _response_of(request: Request, result: FetchResult | RobotsRecord) -> Response | None:
