@@ -53,7 +53,7 @@ KEYS = (
     "connection, cut, undecodable, challenge, redirects, bad_redirect, error)"
 )
 
-AI_USES = "expected a list of train-ai, ai-use, search, use=immediate, use=reference, use=full"
+AI_USES = "expected a list of train-ai, ai-use, search"
 USE_TOKENS = "expected a list of product tokens, such as Google-Extended"
 FILE_NAME = "expected the path of a file; %(name)s and %(time)s may be in it, and %% for a %"
 
@@ -76,7 +76,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_AI_USES", 5, AI_USES),
     ("ROBOTS_AI_USES", ["train-ai", None], AI_USES),
     ("ROBOTS_AI_USES", '["train-ai"', "not valid JSON: "),
-    ("ROBOTS_AI_USES", ["search", "use=some"], f"{AI_USES}, not 'use=some'"),
+    ("ROBOTS_CONTENT_USE", "some", "expected 'immediate', 'reference' or 'full'"),
     ("ROBOTS_AI_POLICY", "obey", "expected 'observe' or 'skip'"),
     ("ROBOTS_AI_TOKENS", "*", USE_TOKENS),
     ("ROBOTS_AI_TOKENS", ["Google-Extended", ""], USE_TOKENS),

@@ -146,7 +146,9 @@ class CrawlEntry(Entry):
     stale_max: Seconds
     """`ROBOTS_STALE_MAX`."""
     ai_uses: Texts | None = None
-    """`ROBOTS_AI_USES`: what the crawl is for, and how far it uses pages."""
+    """`ROBOTS_AI_USES`: what the crawl is for."""
+    content_use: Text | None = None
+    """`ROBOTS_CONTENT_USE`: `immediate`, `reference` or `full`."""
     ai_policy: Text | None = None
     """`ROBOTS_AI_POLICY`: `observe` or `skip`."""
     use_tokens: Texts | None = None

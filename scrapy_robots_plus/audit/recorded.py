@@ -80,6 +80,7 @@ class Entries:
             crawl_delay_too_long=settings.crawl_delay_too_long,
             stale_max=settings.stale_max,
             ai_uses=settings.ai_uses,
+            content_use=settings.content_use,
             ai_policy=settings.ai_policy,
             use_tokens=settings.ai_tokens,
             overrides={each: value.as_json() for each, value in settings.overrides.items()} or None,

@@ -186,7 +186,7 @@ class Recorder:
         self._add(self._entries.standing(origin, site, url))
 
     def _said(self, request: Request, sent: Sent, statements: tuple[Statement, ...]) -> None:
-        objects = combine(statements).objection(sent.policy.settings.ai_uses) is not None
+        objects = combine(statements).objection(sent.policy.settings.uses) is not None
         if objects or (statements and is_in_share(request.url, self._share)):
             self._add(self._entries.said(request, sent, statements))
 

@@ -27,7 +27,7 @@ from scrapy_robots_plus.protocol.preferences import (
 )
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.options import AiPolicy, TooLong
+from scrapy_robots_plus.settings.options import AiPolicy, TooLong, uses_of
 
 from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json
 from .files import Bodies, BodyError
@@ -225,7 +225,8 @@ class _Known:
     def skipped_uses(self) -> tuple[str, ...]:
         policy = self._override.get("ai_policy") or self._crawl.ai_policy
         uses = self._override.get("ai_uses", self._crawl.ai_uses)
-        return tuple(uses or ()) if policy == AiPolicy.SKIP.value else ()
+        content_use = self._override.get("content_use", self._crawl.content_use)
+        return uses_of(uses or (), content_use) if policy == AiPolicy.SKIP.value else ()
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         file = self.file

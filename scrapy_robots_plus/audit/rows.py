@@ -284,7 +284,8 @@ def _settings_of(entry: CrawlEntry) -> dict[str, object]:
         "ROBOTS_CRAWL_DELAY_MAX": longest if entry.keeps_delays else "delays are not kept",
         "ROBOTS_STALE_MAX": f"{entry.stale_max:g} s",
         "ROBOTS_AI_USES": entry.ai_uses,
-        "ROBOTS_AI_POLICY": entry.ai_policy if entry.ai_uses else None,
+        "ROBOTS_CONTENT_USE": entry.content_use,
+        "ROBOTS_AI_POLICY": entry.ai_policy if entry.ai_uses or entry.content_use else None,
         "ROBOTS_AI_TOKENS": entry.use_tokens,
         "ROBOTS_AUDIT_LOG_ALLOWED": entry.allowed_share,
     }

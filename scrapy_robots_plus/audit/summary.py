@@ -224,8 +224,12 @@ class Summary:
         for override in (entry.overrides or {}).values():
             if isinstance(override, dict):  # else another program has written it
                 self.overrides.seen(_fields_of(override))
-        if entry.ai_uses:
-            self.purposes.seen((cut(", ".join(entry.ai_uses)), cut(entry.ai_policy)))
+        uses = [
+            *(entry.ai_uses or ()),
+            *([f"use={entry.content_use}"] if entry.content_use else []),
+        ]
+        if uses:
+            self.purposes.seen((cut(", ".join(uses)), cut(entry.ai_policy)))
 
     def _end(self, entry: EndEntry, crawl: Crawl) -> None:
         self.totals.ended += not self.is_part

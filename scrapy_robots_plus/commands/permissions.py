@@ -10,10 +10,9 @@ from scrapy import Request
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.exceptions import RobotsIgnored
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
-from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.policies import USES, Policies
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
-from scrapy_robots_plus.settings.checks import USES
 
 from .subcommand import JSON, Exit, Subcommand, argument
 from .urls import URLS, Urls, asked_ahead
@@ -50,8 +49,14 @@ class Permissions(Subcommand):
     def run(self) -> int:
         project, output = self.project, self.output
         urls, use = Urls(self.given), self.given.use
-        project.settings.set("ROBOTS_AI_USES", [use], "cmdline")
-        project.settings.set("ROBOTS_AI_POLICY", "skip", "cmdline")
+        level = use.partition("=")[2]
+        declared = {
+            "ROBOTS_AI_USES": [] if level else [use],
+            "ROBOTS_CONTENT_USE": level or None,
+            "ROBOTS_AI_POLICY": "skip",
+        }
+        for name, value in declared.items():
+            project.settings.set(name, value, "cmdline")
         show = output.json if self.as_json else None
         counts: Counter[tuple[str, str]] = Counter()
         problems = 0

@@ -84,7 +84,7 @@ class Retrieval:
         """The policy of *origin*; *previous* is the one in memory."""
         try:
             policy = await self._retrieved(origin, previous)
-            if policy.settings.has_ai_uses and self._may_read(origin.tdmrep, policy):
+            if policy.settings.ai_uses and self._may_read(origin.tdmrep, policy):
                 policy.reserve(await self._tdmrep(origin.tdmrep))
             return policy
         finally:

@@ -89,11 +89,11 @@ class PagePreferences:
         of_page: tuple[Statement, ...] = ()
         licenses: list[str] = []
         settings = sent.policy.settings
-        if settings.has_ai_uses or not _HEADERS.isdisjoint(response.headers):  # as in few crawls
+        if settings.ai_uses or not _HEADERS.isdisjoint(response.headers):  # as in few crawls
             from .statements import said_in
 
-            of_page, licenses = said_in(response, sent.agent, in_page=settings.has_ai_uses)
-        if settings.ai_uses and (of_page or request.url in self._said):
+            of_page, licenses = said_in(response, sent.agent, in_page=bool(settings.ai_uses))
+        if settings.uses and (of_page or request.url in self._said):
             self._said.put(request.url, tuple(map(_short, of_page)))
         preferences = sent.policy.preferences(request.url, sent.agent)
         if of_page or licenses:
@@ -103,7 +103,7 @@ class PagePreferences:
                 listener(request, sent, of_page)
         if preferences:
             self._count(sent.policy.origin, preferences)
-        statement = preferences.objection(settings.ai_uses)
+        statement = preferences.objection(settings.uses)
         if statement is not None and settings.skipped_uses:
             verdict = sent.policy.signed(objection_of(statement))
             return sent, Refused(verdict, sent.policy, preferences)

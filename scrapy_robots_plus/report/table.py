@@ -332,7 +332,7 @@ def uses_line(crawl: Crawl) -> str | None:
     settings, tally = crawl.settings, crawl.get(Tally)
     objections = _objections(crawl)
     skipped = tally.skipped_requests + tally.skipped_pages
-    if not (settings.ai_uses or objections or skipped):
+    if not (settings.uses or objections or skipped):
         return None
     parts = []
     if skipped or settings.skipped_uses:
@@ -341,7 +341,7 @@ def uses_line(crawl: Crawl) -> str | None:
         parts.append(f"{requests} and {counted(pages, 'page')} {word}")
     if objections or not settings.skipped_uses:
         parts.append(f"{counted(objections, 'page')} crawled all the same")
-    uses = f" to {', '.join(settings.ai_uses)}" if settings.ai_uses else ""
+    uses = f" to {', '.join(settings.uses)}" if settings.uses else ""
     return f"sites object{uses}: {'; '.join(parts)}"
 
 
@@ -350,6 +350,7 @@ def uses_fields(crawl: Crawl) -> dict[str, Any]:
     settings, collector = crawl.settings, crawl.stats
     return {
         "ai_uses": list(settings.ai_uses),
+        "content_use": settings.content_use,
         "ai_policy": settings.ai_policy,
         "preferences": stats.by_part(collector.get_stats(), stats.PREFERENCES),
         "contradictions": collector.get_value(stats.CONTRADICTIONS, 0),

@@ -291,18 +291,11 @@ def _names(value: object, expected: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in names))
 
 
-USES = (
-    *CURRENT.labels,
-    *(f"{key}={level}" for key, levels in CURRENT.levels.items() for level in levels),
-)
-"""What pages may be used for, as sites name it: ``train-ai``; how far, as Content-Signal does."""
-
-
 @check("a list of strings")
 def ai_uses(value: object) -> tuple[str, ...]:
-    expected = f"expected a list of {', '.join(USES)}"
+    expected = f"expected a list of {', '.join(CURRENT.labels)}"
     uses = tuple(name.lower() for name in _names(value, expected))
-    unknown = [repr(use) for use in uses if use not in USES]
+    unknown = [repr(use) for use in uses if use not in CURRENT.labels]
     if unknown:
         raise ValueError(f"{expected}, not {', '.join(unknown)}")
     return uses

@@ -14,6 +14,7 @@ from . import checks
 from .checks import DAY, FOREVER, Check
 from .options import (
     AiPolicy,
+    ContentUse,
     Mode,
     OnVisitTime,
     OnWall,
@@ -49,7 +50,7 @@ READS_FILES = Need("ROBOTSTXT_OBEY", lambda its: its.needs_file)
 IS_ON = Need("ROBOTSTXT_OBEY", lambda its: its.is_on)
 KEEPS_DELAYS = Need("ROBOTS_CRAWL_DELAY_OBEY", lambda its: its.keeps_delays)
 BACKS_OFF = Need("ROBOTS_BACKOFF_MAX", lambda its: its.backoff_max)
-HAS_USES = Need("ROBOTS_AI_USES", lambda its: its.ai_uses)
+HAS_USES = Need("ROBOTS_AI_USES", lambda its: its.uses)
 HAS_AUDIT_LOG = Need("ROBOTS_AUDIT_LOG", lambda its: its.audit_log)
 SECONDS = checks.number("seconds", 0, FOREVER)
 
@@ -125,7 +126,7 @@ class Declared:
     )
     """What is different for some hosts: a dict for each, with `obey` and its `reason`, `by`,
     `evidence`, `until`, `user_agent`, `dialect`, `status_policy`, `crawl_delay`, `default_delay`,
-    `robots_txt`, `ai_uses`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See
+    `robots_txt`, `ai_uses`, `content_use`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See
     [overrides](overrides.md)."""
     mode: Mode = setting(checks.one_of(Mode), default="obey", example="observe")
     """Whether robots.txt is enforced. `obey` does so. `observe` sends every request at once, and
@@ -241,16 +242,25 @@ class Declared:
     ai_uses: tuple[str, ...] = setting(
         checks.ai_uses, default=[], example=["train-ai"], overridable=True
     )
-    """What the crawl is for: a list of `train-ai`, `ai-use` and `search`, and how far it uses
-    pages: `use=immediate` stores nothing, `use=reference` indexes, quotes and links, `use=full`
-    reproduces. Pages whose site objects to one of them are counted, or skipped with
-    `ROBOTS_AI_POLICY`. See [preferences](preferences.md#skipping)."""
+    """What the crawl is for: a list of `train-ai`, `ai-use` and `search`. Pages whose site objects
+    to one of them are counted, or skipped with `ROBOTS_AI_POLICY`. See
+    [preferences](preferences.md#skipping)."""
+    content_use: ContentUse | None = setting(
+        checks.or_unset(checks.one_of(ContentUse)),
+        default=None,
+        example="reference",
+        overridable=True,
+    )
+    """How far the crawl uses pages: `immediate` stores nothing, `reference` indexes, quotes and
+    links, `full` reproduces. A site whose Content-Signal says `use=` something less objects, as to
+    a use in `ROBOTS_AI_USES`. See [preferences](preferences.md#skipping)."""
     ai_policy: AiPolicy = setting(
         checks.one_of(AiPolicy), default="observe", example="skip", need=HAS_USES, overridable=True
     )
-    """What happens to pages whose site objects to a use in `ROBOTS_AI_USES`. `observe`
-    counts them. `skip` drops the request if robots.txt or tdmrep.json says so, and the page if it
-    says so itself. See [preferences](preferences.md#skipping)."""
+    """What happens to pages whose site objects to a use in `ROBOTS_AI_USES` or to
+    `ROBOTS_CONTENT_USE`. `observe` counts them. `skip` drops the request if robots.txt or
+    tdmrep.json says so, and the page if it says so itself. See
+    [preferences](preferences.md#skipping)."""
     ai_tokens: tuple[str, ...] = setting(
         checks.ai_tokens,
         default=[],

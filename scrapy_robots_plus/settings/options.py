@@ -7,6 +7,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scrapy_robots_plus.protocol.access import StatusTable
     from scrapy_robots_plus.protocol.freshness import Limits
 
@@ -65,6 +67,23 @@ class AiPolicy(str, Enum):
     """They are crawled, stamped and counted."""
     SKIP = "skip"
     """They are not requested, or not handed to the spider."""
+
+
+class ContentUse(str, Enum):
+    """How far a crawl uses what it fetches (contentsignals.org): each use includes those before
+    it."""
+
+    IMMEDIATE = "immediate"
+    """At once; nothing is stored."""
+    REFERENCE = "reference"
+    """It is indexed, quoted and linked."""
+    FULL = "full"
+    """It is summarized or reproduced."""
+
+
+def uses_of(ai_uses: Iterable[str], content_use: str | None) -> tuple[str, ...]:
+    """All that a crawl is for, as statements name it: ``train-ai``, ``use=full``."""
+    return (*ai_uses, *(() if content_use is None else (f"use={ContentUse(content_use).value}",)))
 
 
 class Mode(str, Enum):

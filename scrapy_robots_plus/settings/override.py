@@ -20,7 +20,7 @@ from .host_patterns import HostPatterns, plain_pattern
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.access import StatusTable
 
-    from .options import AiPolicy, PageAction
+    from .options import AiPolicy, ContentUse, PageAction
 
     Keys = Mapping[str, Callable[[object], Any]]
     """Every key of an override, with what reads its value."""
@@ -30,7 +30,7 @@ ABOUT = ("reason", "by", "evidence", "until")
 """Keys that say something about an override, and change nothing by themselves."""
 _NO_SETTINGS = (*ABOUT, "crawl_delay", "robots_txt", "given")
 """Fields that are no settings of a whole crawl, under the same names."""
-_SHOWN_AS_READ = ("ai_uses", "ai_policy", "ai_tokens")
+_SHOWN_AS_READ = ("ai_uses", "content_use", "ai_policy", "ai_tokens")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,8 @@ class Override:
     """The text that is read in place of the site's, which is not fetched."""
     ai_uses: tuple[str, ...] | None = None
     """What its pages are for."""
+    content_use: ContentUse | None = None
+    """How far its pages are used."""
     ai_policy: AiPolicy | None = None
     """What happens to pages whose site objects to that."""
     ai_tokens: tuple[str, ...] | None = None

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy.exceptions import UsageError
 
 from scrapy_robots_plus.protocol.freshness import Limits
-from scrapy_robots_plus.protocol.preferences import CURRENT
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.storage.redis_url import without_password
 
 from .checks import SettingProblem, WrongPartsError
 from .declared import DECLARED, Declared, Setting, names
-from .options import AiPolicy, Mode, PageAction, Politeness, Rulebook
+from .options import AiPolicy, Mode, PageAction, Politeness, Rulebook, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -241,9 +240,7 @@ class RobotsSettings(Declared):
     def is_on(self) -> bool:
         """Whether rules or delays are obeyed, of any origin, or uses declared, to which its pages
         may object."""
-        return self.keeps_any_delays or any(
-            each.obey or each.ai_uses for each in self.of_all_origins
-        )
+        return self.keeps_any_delays or any(each.obey or each.uses for each in self.of_all_origins)
 
     @cached_property
     def on_nofollow(self) -> PageAction:
@@ -285,14 +282,14 @@ class RobotsSettings(Declared):
     # What follows from several settings
 
     @cached_property
-    def has_ai_uses(self) -> bool:
-        """Whether the crawl is for anything that a tdmrep.json or a meta tag may speak of."""
-        return any(use in CURRENT.labels for use in self.ai_uses)
+    def uses(self) -> tuple[str, ...]:
+        """What the crawl is for, as a site may object to it: ``train-ai``, ``use=full``."""
+        return uses_of(self.ai_uses, self.content_use)
 
     @cached_property
     def skipped_uses(self) -> tuple[str, ...]:
         """The uses because of which pages are skipped whose site objects to them."""
-        return self.ai_uses if self.ai_policy is AiPolicy.SKIP else ()
+        return self.uses if self.ai_policy is AiPolicy.SKIP else ()
 
     @property
     def enforces(self) -> bool:

@@ -274,7 +274,7 @@ async def test_how_far_a_page_is_used_may_be_too_far(
     if where == "header":
         host.pages["/a"] = answer("", content_signal="use=reference")
     log = tmp_path / "audit.jsonl"
-    settings = {"ROBOTS_AI_USES": [f"use={level}"], "ROBOTS_AI_POLICY": "skip"}
+    settings = {"ROBOTS_CONTENT_USE": level, "ROBOTS_AI_POLICY": "skip"}
     logs = {"ROBOTS_AUDIT_LOG": str(log), "ROBOTS_AUDIT_LOG_ALLOWED": True}
     use = {"use": f"use={level}"}
     url = host.url("/a")

@@ -207,6 +207,7 @@ async def test_the_summary_file_has_it_in_numbers(sites: Sites, tmp_path: Path) 
     assert found["denied_by_reason"] == {"rule": 1, "ai_preference": 5}
     assert found["uses"] == {
         "ai_uses": ["train-ai"],
+        "content_use": None,
         "ai_policy": "skip",
         "preferences": {"search/allow": 3, "search/disallow": 1, "train-ai/disallow": 3},
         "contradictions": 1,

@@ -87,6 +87,7 @@ async def test_it_says_what_became_of_each_origin(sites: Sites, tmp_path: Path) 
         "denied_by_reason": {"rule": 1, "unreachable": 1},
         "uses": {
             "ai_uses": [],
+            "content_use": None,
             "ai_policy": "observe",
             "preferences": {},
             "contradictions": 0,

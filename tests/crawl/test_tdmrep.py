@@ -64,7 +64,7 @@ async def test_what_it_reserves_is_not_fetched_with_skip(sites: Sites, robots: A
     assert stat(crawler, "robotstxt/forbidden/ai_preference") == 2
 
 
-@pytest.mark.parametrize("settings", [{}, {"ROBOTS_AI_USES": ["use=full"]}])
+@pytest.mark.parametrize("settings", [{}, {"ROBOTS_CONTENT_USE": "full"}])
 @pytest_twisted.ensureDeferred
 async def test_nobody_asks_for_it_if_no_use_is_declared(
     sites: Sites, settings: dict[str, Any]

@@ -8,12 +8,14 @@ import pytest
 
 from scrapy_robots_plus.settings.options import (
     AiPolicy,
+    ContentUse,
     Mode,
     OnVisitTime,
     PageAction,
     Politeness,
     SitemapScope,
     TooLong,
+    uses_of,
 )
 
 if TYPE_CHECKING:
@@ -35,3 +37,11 @@ if TYPE_CHECKING:
 def test_each_option_is_its_word(options: type[Enum], words: list[str]) -> None:
     assert [option.value for option in options] == words
     assert all(isinstance(option, str) for option in options)
+
+
+def test_uses_are_named_as_statements_name_them() -> None:
+    assert uses_of(("train-ai",), None) == ("train-ai",)
+    assert uses_of((), "full") == ("use=full",)
+    assert uses_of(("train-ai", "search"), ContentUse.REFERENCE) == (
+        *("train-ai", "search", "use=reference"),
+    )

@@ -10,7 +10,7 @@ from scrapy_robots_plus.origins.decide import as_meant_under, under_statuses
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
 from scrapy_robots_plus.protocol.dialect import GOOGLE, RFC9309, Dialect, Names
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.settings.options import AiPolicy, PageAction
+from scrapy_robots_plus.settings.options import AiPolicy, ContentUse
 from scrapy_robots_plus.settings.override import Override
 from scrapy_robots_plus.storage.base import RobotsRecord
 
@@ -137,6 +137,7 @@ def test_as_json_uses_are_as_they_are_read() -> None:
     }
 
 
-def test_an_option_is_shown_by_its_word() -> None:
-    shown = Override(nofollow=PageAction.OBEY, given={"nofollow": PageAction.OBEY}).as_json()
-    assert shown == {"nofollow": "obey"}
+def test_a_use_is_shown_by_its_word() -> None:
+    content_use = ContentUse.FULL
+    shown = Override(content_use=content_use, given={"content_use": content_use}).as_json()
+    assert shown == {"content_use": "full"}

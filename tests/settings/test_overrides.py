@@ -17,8 +17,8 @@ from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 OFF = {"obey": False, "reason": "our own site"}
 KEYS = (
-    "obey, user_agent, dialect, status_policy, default_delay, ai_uses, ai_policy, ai_tokens, "
-    "nofollow, noindex, reason, by, evidence, until, crawl_delay and robots_txt"
+    "obey, user_agent, dialect, status_policy, default_delay, ai_uses, content_use, ai_policy, "
+    "ai_tokens, nofollow, noindex, reason, by, evidence, until, crawl_delay and robots_txt"
 )
 
 
