@@ -96,12 +96,10 @@ class RobotsExtension:
 
     def _log_table(self, spider: Spider) -> None:
         crawl, tally = self._crawl, self._crawl.get(Tally)
-        rows, uses = table(tally, delays=crawl.settings.keeps_any_delays), uses_line(crawl)
+        lines = [table(tally, delays=crawl.settings.keeps_any_delays), uses_line(crawl)]
         logger(crawl.crawler).info(
-            "robots.txt (%(name)s): %(headline)s\n%(table)s",
-            {
-                "name": printable(spider.name),
-                "headline": headline(tally, crawl.settings.mode),
-                "table": rows if uses is None else f"{rows}\n{uses}",
-            },
+            "robots.txt (%s): %s\n%s",
+            printable(spider.name),
+            headline(tally, crawl.settings.mode),
+            "\n".join(filter(None, lines)),
         )

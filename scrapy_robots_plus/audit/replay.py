@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_robots_plus.origins import judging
 from scrapy_robots_plus.origins.decide import access_under
@@ -188,12 +188,14 @@ class _Known:
         self._replay = replay
         self._crawl = replay.crawl
         self._entry = entry
-        self._override = override = entry.override or {}
-        self.fixes_agent = bool(override.get("user_agent"))
-        obey = override.get("obey")
-        self.obeys = not override.get(DONT_OBEY) and bool(
-            self._crawl.obey if obey is None else obey
-        )
+        self._override = entry.override or {}
+        self.fixes_agent = bool(self._override.get("user_agent"))
+        self.obeys = bool(self._own("obey", self._crawl.obey)) and not self._own(DONT_OBEY, False)
+
+    def _own(self, name: str, otherwise: Any) -> Any:
+        """What the override says, or else what held for the crawl."""
+        value = self._override.get(name)
+        return otherwise if value is None else value
 
     @cached_property
     def access(self) -> Access:
@@ -223,7 +225,7 @@ class _Known:
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:
-        policy = self._override.get("ai_policy") or self._crawl.ai_policy
+        policy = self._own("ai_policy", self._crawl.ai_policy)
         uses = self._override.get("ai_uses", self._crawl.ai_uses)
         content_use = self._override.get("content_use", self._crawl.content_use)
         return uses_of(uses or (), content_use) if policy == AiPolicy.SKIP.value else ()
@@ -342,9 +344,12 @@ class Differences:
             self.allowed += 1
         else:
             self.denied += 1
-        group = self._group(origin, before, after)
-        if group is None:
-            return
+        key = (origin, before, after)
+        if key not in self._groups:
+            if len(self._groups) >= MOST_GROUPS:
+                return
+            self._groups[key] = Group(*key)
+        group = self._groups[key]
         group.count += 1
         if len(group.examples) < EXAMPLES:
             group.examples.append(example)
@@ -359,10 +364,3 @@ class Differences:
             key=lambda each: (each.before.allowed is each.after.allowed, -each.count),
         )
         return iter(ordered)
-
-    def _group(self, origin: str, before: Decided, after: Decided) -> Group | None:
-        key = (origin, before, after)
-        group = self._groups.get(key)
-        if group is None and len(self._groups) < MOST_GROUPS:
-            group = self._groups[key] = Group(origin, before, after)
-        return group

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.preferences import Source
 from scrapy_robots_plus.protocol.verdict import Reason
@@ -42,19 +43,16 @@ class Selection:
 
     def of(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Those that count. A crawl begins with the first of them."""
-        begins: dict[str, CrawlEntry] = {}
-        shown: set[str] = set()
+        begins: Recent[str, CrawlEntry] = Recent(MOST_OPEN_CRAWLS)
+        shown: Recent[str, bool] = Recent(MOST_OPEN_CRAWLS)
         for entry in entries:
+            begin = begins.get(entry.crawl)
             if isinstance(entry, CrawlEntry) and self.is_part:
-                begins[entry.crawl] = entry
-                if len(begins) > MOST_OPEN_CRAWLS:
-                    oldest = next(iter(begins))
-                    del begins[oldest]
-                    shown.discard(oldest)
-            elif self._counts(entry, begins.get(entry.crawl)):
-                if entry.crawl not in shown and entry.crawl in begins:
-                    shown.add(entry.crawl)
-                    yield begins[entry.crawl]
+                begins.put(entry.crawl, entry)
+            elif self._counts(entry, begin):
+                if begin is not None and entry.crawl not in shown:
+                    shown.put(entry.crawl, True)
+                    yield begin
                 yield entry
 
     def _counts(self, entry: Entry, begin: CrawlEntry | None) -> bool:

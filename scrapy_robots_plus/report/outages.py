@@ -98,19 +98,24 @@ class Outages:
             self._warnings += 1
             text += _THE_REST if self._warnings == self.MOST_WARNINGS else ""
         else:
-            self._count(origin, str(policy.record.failure))
+            cause = str(policy.record.failure)
+            self._untold[cause] += 1
+            if len(self._named[cause]) < NAMED_IN_A_SUM:
+                self._named[cause].append(origin)
         level = logging.WARNING if told else logging.DEBUG
         logger(self._crawler).log(level, "%s", text)
 
     def _in_words(self, origin: Origin, policy: Policy) -> str:
-        url, why = printable(origin.robots_url), printable(_why(policy), MOST_OF_AN_EXCEPTION)
-        follows = self._follows(policy)
-        return f"{url} cannot be read ({why}): {follows}. {_when(policy)}{self._hint(policy)}"
-
-    def _count(self, origin: Origin, cause: str) -> None:
-        self._untold[cause] += 1
-        if len(self._named[cause]) < NAMED_IN_A_SUM:
-            self._named[cause].append(origin)
+        url, why = printable(origin.robots_url), str(policy.record.failure)
+        if policy.detail:
+            why += ": " + _WRAPPED.sub(r"\1", policy.detail)
+        again = (
+            f"Next attempt in {duration(policy.fresh_for)} at the earliest."
+            if policy.fresh_for > 0
+            else "The next request tries again."
+        )
+        why, follows = printable(why, MOST_OF_AN_EXCEPTION), self._follows(policy)
+        return f"{url} cannot be read ({why}): {follows}. {again}{self._hint(policy)}"
 
     def _end(self, origin: Origin, policy: Policy) -> None:
         outage = self._open.pop(origin)
@@ -153,14 +158,3 @@ _THE_REST = " Further warnings are logged at DEBUG and summed up."
 
 _WRAPPED = re.compile(r"\[?<twisted\.python\.failure\.Failure [\w.]+: (.*?)>\]?")
 """How Twisted shows an exception that it wraps in another one."""
-
-
-def _why(policy: Policy) -> str:
-    failure, detail = str(policy.record.failure), _WRAPPED.sub(r"\1", policy.detail)
-    return f"{failure}: {detail}" if detail else failure
-
-
-def _when(policy: Policy) -> str:
-    if policy.fresh_for <= 0:
-        return "The next request tries again."
-    return f"Next attempt in {duration(policy.fresh_for)} at the earliest."

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import contextmanager
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +21,7 @@ from .table import Site, sites_of, uses_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from scrapy_robots_plus.crawl.crawl import Crawl
 
@@ -112,8 +111,7 @@ class SummaryFile:
         self._crawl = crawl
         self._started = crawl.clock.wall()
         spider = crawl.crawler.spider
-        name = spider.name if spider else ""
-        self._path = os.path.abspath(filled_in(pattern, name, self._started))
+        self._path = filled_in(pattern, spider.name if spider else "", self._started)
 
     def prepare(self) -> None:
         """Makes the folder, and tells at once if the file could not be written."""
@@ -136,12 +134,12 @@ class SummaryFile:
             )
 
 
-def _target(path: str) -> Path:
+def _target(path: Path) -> Path:
     """*path* with links followed, in a folder that exists.
 
     Raises OSError if it is a folder, a device or the like, and ValueError if it is no path.
     """
-    target = Path(path).resolve()
+    target = path.resolve()
     if target.exists() and not target.is_file():
         raise OSError("it is not a regular file")
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -41,15 +41,7 @@ _NAMED = 5
 _HASH = 12
 """Characters of a hash that are shown."""
 _HEIGHT = 40
-_COLUMNS_OF_SITES = (
-    "Site",
-    "robots.txt",
-    "Denied",
-    "Allowed",
-    "Delay asked",
-    "kept",
-    "Smallest gap",
-)
+_OF_SITES = ("Site", "robots.txt", "Denied", "Allowed", "Delay asked", "kept", "Smallest gap")
 
 
 def sites(summary: Summary) -> Iterator[Html]:
@@ -60,7 +52,7 @@ def sites(summary: Summary) -> Iterator[Html]:
         return
     shown = hosts[:SITES]
     last = _other_sites(summary, [host for _, host in shown], len(hosts) - len(shown))
-    yield folded(_COLUMNS_OF_SITES, [_site(*each) for each in shown], "site", last)
+    yield folded(_OF_SITES, [_site(*each) for each in shown], "site", last)
     yield element("p", " ".join(_remarks(summary)))
 
 
@@ -149,8 +141,7 @@ def _rules(summary: Summary) -> Html:
 
 def _rule(rule: Rule, row: Row) -> Html:
     line = f"line {rule.line} of " if rule.line is not None else ""
-    where = small(line, code(rule.robots_url), "; for example ", code(row.example))
-    return join([code(rule.text), where])
+    return _with(code(rule.text), line, code(rule.robots_url), _for_example(row))
 
 
 _STRIPS = {
@@ -248,8 +239,8 @@ def _changes(summary: Summary) -> Iterator[Html]:
 
 def _change(change: Change) -> list[object]:
     suspicion = [small("Looks like a mistake: ", change.suspicion)] if change.suspicion else []
-    hashes = small("SHA-256 ", _hash(change.before), " became ", _hash(change.after))
-    return [join([code(change.origin), hashes, *suspicion]), moment(change.time)]
+    hashes = ["SHA-256 ", _hash(change.before), " became ", _hash(change.after)]
+    return [join([_with(code(change.origin), *hashes), *suspicion]), moment(change.time)]
 
 
 def _hash(sha256: str) -> Html:
@@ -262,18 +253,10 @@ def uses(summary: Summary) -> Iterator[Html]:
         follows = "skipped" if policy == "skip" else "only counted"
         text = f": pages whose site objects to that were {follows}."
         yield element("p", f"{counted(row.count, 'crawl')} for ", code(purpose), text)
-    objections = [
-        [
-            join(
-                [
-                    element("b", use or "A use that the log does not name"),
-                    small(source, "; for example ", code(row.example)),
-                ]
-            ),
-            _counts(row)[0],
-        ]
-        for (use, source), row in summary.objections.ranked(lambda row: row.count)
-    ]
+    objections = []
+    for (use, source), row in summary.objections.ranked(lambda row: row.count):
+        name = element("b", use or "A use that the log does not name")
+        objections.append([_with(name, source, _for_example(row)), _counts(row)[0]])
     if objections:
         yield table(["Objection", "Denied"], objections)
     if summary.preferred:
@@ -296,8 +279,7 @@ def overrides(summary: Summary) -> Iterator[Html]:
 def _override(fields: dict[str, str], row: Row) -> list[Html]:
     reason = element("b", fields.pop("reason", "No reason is given"))
     sets = join((code(f"{name}: {value}") for name, value in fields.items()), ", ")
-    example = ["; for example ", code(row.example)] if row.example else []
-    return [join([reason, small(sets, *example)]), *_counts(row)]
+    return [_with(reason, sets, _for_example(row)), *_counts(row)]
 
 
 def crawls(summary: Summary) -> Iterator[Html]:
@@ -345,6 +327,15 @@ def _counted(crawl: Crawl) -> int:
 def _counts(row: Row) -> list[Html]:
     is_exact = row.missed == 0
     return [number(row.denied, is_exact=is_exact), number(row.allowed, is_exact=is_exact)]
+
+
+def _with(head: Html, *details: object) -> Html:
+    """What a cell says first, and details below it."""
+    return join([head, small(*details)])
+
+
+def _for_example(row: Row) -> Html:
+    return join(["; for example ", code(row.example)]) if row.example else Html()
 
 
 def _capitalized(words: str) -> str:
