@@ -1,16 +1,18 @@
-"""``scrapy robots cache``: what a store keeps, for people; and as lines of JSON."""
+"""Inspect and maintain a store of robots.txt files.
+
+It can be looked at while crawls use it.
+"""
 
 from __future__ import annotations
 
 import re
 import time
 from collections import Counter
-from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_robots_plus.origins.crawl_store import uri_in_job
 from scrapy_robots_plus.origins.decide import fresh_for, held_to
@@ -36,8 +38,8 @@ from scrapy_robots_plus.storage.exchange import (
 )
 from scrapy_robots_plus.whole_file import whole_file
 
-from .output import Output, Style, WrongUsageError, reading
-from .subcommand import JSON, Exit, Subcommand, argument, standard_input
+from .output import Output, Style, WrongUsageError
+from .subcommand import JSON, Exit, Subcommand, argument, numbered_lines, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -159,27 +161,30 @@ _STYLES = {"rules": Style.PLAIN, "unavailable": Style.FAINT, "unreachable": Styl
 
 
 class List(_OfStore):
-    """In the order of the origins, as it comes: nothing is collected."""
+    """List what a store keeps, a line for each origin.
 
-    help = "List what a store keeps, a line for each origin"
-    details = "Exit status: 0; 1 if a record cannot be trusted; 2 if the store cannot be read."
+    Exit status: 0; 1 if a record cannot be trusted; 2 if the store cannot be read.
+    """
+
+    # In the order of the origins, as it comes: nothing is collected.
+
     arguments = (STORE, JSON)
 
     def run(self) -> int:
-        now, limits, status = time.time(), self.project.robots.limits, Exit.OK
+        now, limits = time.time(), self.project.robots.limits
         with self.opened_to_read() as store:
             if not self.as_json:
                 self.output.line((_COLUMNS.format(*_HEADINGS) + "ORIGIN", Style.BOLD))
             for each in store.scan():
                 if each.record is None:
                     self.output.error(f"{each.origin}: {each.fault}")
-                    status = Exit.FOUND
+                    self.note(Exit.FOUND)
                 elif self.as_json:
                     self.output.json(_fields(each.record, now, limits))
                 else:
                     columns = _COLUMNS.format(*_values(each.record, now, limits))
                     self.output.line((columns, _STYLES[each.record.access.value]), each.origin)
-        return status
+        return self.status
 
 
 def _values(record: RobotsRecord, now: float, limits: Limits) -> tuple[str, ...]:
@@ -204,10 +209,11 @@ def _fields(record: RobotsRecord, now: float, limits: Limits) -> dict[str, objec
 
 
 class Show(_OfStore):
-    """All that is known of an origin."""
+    """Show one record of a store, and the text of its robots.txt.
 
-    help = "Show one record of a store, and the text of its robots.txt"
-    details = "Exit status: 0; 2 if the store has no such record, or cannot be read."
+    Exit status: 0; 2 if the store has no such record, or cannot be read.
+    """
+
     arguments = (
         argument(
             "origin",
@@ -272,13 +278,14 @@ def _facts(record: RobotsRecord, now: float, limits: Limits) -> Iterator[tuple[s
 
 
 class Verify(_OfStore):
-    """Each record with its checksum and the hash of its text, and the file as SQLite sees it."""
+    """Check every record of a store, and the store itself.
 
-    help = "Check every record of a store, and the store itself"
-    details = (
-        "Nothing is repaired: a crawl does that when it finds damage. Exit status: 0; 1 if "
-        "something is wrong; 2 if the store cannot be opened."
-    )
+    Nothing is repaired: a crawl does that when it finds damage. Exit status: 0; 1 if something is
+    wrong; 2 if the store cannot be opened.
+    """
+
+    # Each record with its checksum and the hash of its text, and the file as SQLite sees it.
+
     arguments = (STORE,)
 
     def run(self) -> int:
@@ -330,14 +337,15 @@ _BATCH = 1_000
 
 
 class Purge(_OfStore):
-    """Some hundred records at a time: a crawl that uses the store goes on."""
+    """Delete records from a store: by default those that no crawl can use any more.
 
-    help = "Delete records from a store: by default those that no crawl can use any more"
-    details = (
-        "Without options, deletes what is older than ROBOTS_STALE_MAX and the longest ROBOTS_TTL "
-        "together, and what is dated in the future, as each crawl does when it starts. "
-        "Exit status: 0; 2 if the store cannot be changed."
-    )
+    Without options, deletes what is older than ROBOTS_STALE_MAX and the longest ROBOTS_TTL
+    together, and what is dated in the future, as each crawl does when it starts. Exit status: 0; 2
+    if the store cannot be changed.
+    """
+
+    # Some hundred records at a time: a crawl that uses the store goes on.
+
     arguments = (
         (
             argument(
@@ -394,13 +402,14 @@ def _delete(store: Store, origin: Origin) -> bool:
 
 
 class Export(_OfStore):
-    """A file is complete when it appears."""
+    """Write all records of a store as lines of JSON.
 
-    help = "Write all records of a store as lines of JSON"
-    details = (
-        "Exit status: 0; 1 if a record cannot be trusted and was left out; 2 if the store cannot "
-        "be read or FILE cannot be written."
-    )
+    Exit status: 0; 1 if a record cannot be trusted and was left out; 2 if the store cannot be read
+    or FILE cannot be written.
+    """
+
+    # A file is complete when it appears.
+
     arguments = (
         argument(
             "-o", dest="file", metavar="FILE", help="write to FILE (default: to standard output)"
@@ -411,21 +420,21 @@ class Export(_OfStore):
     def run(self) -> int:
         with self.opened_to_read() as store:
             if self.given.file is None:
-                return self._export(store, self.output)
-            with whole_file(Path(self.given.file), "ascii") as stream:
-                return self._export(store, Output(stream))
+                self._export(store, self.output)
+            else:
+                with whole_file(Path(self.given.file), "ascii") as stream:
+                    self._export(store, Output(stream))
+        return self.status
 
-    def _export(self, store: StoreReader, target: Output) -> Exit:
-        status = Exit.OK
+    def _export(self, store: StoreReader, target: Output) -> None:
         for count, each in enumerate(store.scan()):
             if each.record is None:
                 self.output.error(f"{each.origin} is left out: {each.fault}")
-                status = Exit.FOUND
+                self.note(Exit.FOUND)
             else:
                 target.json(line_of(each.record))
             if count % PROGRESS_EVERY == 0:
                 self.output.progress(f"{count:,} records")
-        return status
 
 
 _NAMED = 20
@@ -433,15 +442,15 @@ _NAMED = 20
 
 
 class Import(_OfStore):
-    """Each record as a whole or not at all, and of two the newer stays: doing it again, or half of
-    it, does no harm. So a wrong line is left out, and the rest imported.
+    """Read records that were exported into a store.
+
+    Of two records of an origin the newer one stays. A wrong line is named and left out. Exit
+    status: 0; 1 if a line was left out; 2 if FILE cannot be read or the store fails.
     """
 
-    help = "Read records that were exported into a store"
-    details = (
-        "Of two records of an origin the newer one stays. A wrong line is named and left out. "
-        "Exit status: 0; 1 if a line was left out; 2 if FILE cannot be read or the store fails."
-    )
+    # Each record as a whole or not at all, and of two the newer stays: doing it again, or half of
+    # it, does no harm. So a wrong line is left out, and the rest imported.
+
     arguments = (
         argument("file", metavar="FILE", help="what export wrote; - for standard input"),
         STORE,
@@ -449,8 +458,9 @@ class Import(_OfStore):
 
     def run(self) -> int:
         longest = self.project.robots.fetch_max_bytes
-        with _opened(self.given.file) as stream, self.opened_to_change() as store:
-            counts = self._import(_lines(stream, most_characters(longest)), store, longest)
+        with opened(self.given.file) as stream, self.opened_to_change() as store:
+            lines = numbered_lines(stream, most_characters(longest))
+            counts = self._import(lines, store, longest)
             held = len(store)
         self.output.line(
             f"{counted(counts['stored'], 'record')} imported, {counts['older']:,} newer in the "
@@ -489,22 +499,4 @@ class Import(_OfStore):
         return counts
 
 
-def _lines(stream: BinaryIO, longest: int) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines. Of one that is too long, as much is returned as shows that."""
-    number = 0
-    while line := stream.readline(longest):
-        number += 1
-        yield number, line
-        while line and not line.endswith(b"\n"):  # the rest of it
-            line = stream.readline(longest)
-
-
-@contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
-    if name == "-":
-        yield standard_input()
-        return
-    with reading(name):
-        stream = open(name, "rb")  # noqa: SIM115 - closed below
-    with stream:
-        yield stream
+MEMBERS = (List, Show, Export, Import, Purge, Verify)

@@ -9,8 +9,8 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from .subcommand import AGENT, DIALECT, FILE, JSON, Exit, Subcommand, read_file
-from .urls import STYLES, TURN, URLS, Urls, asked_ahead, fields_of, origin_of, word_for
+from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, read_file
+from .urls import EXITS, STYLES, TURN, URLS, Urls, asked_ahead, fields_of, origin_of, word_for
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 class Check(Subcommand):
-    """Verdicts in the order of the URLs, in constant memory."""
+    """Say whether each URL is allowed, and why.
 
-    help = "Say whether each URL is allowed, and why"
-    details = (
-        "Exit status: 0 if all are allowed, 1 if any is denied, 2 if any is undecided because its "
-        "robots.txt cannot be read or it is not a URL."
-    )
+    Exit status: 0 if all are allowed, 1 if any is denied, 2 if any is undecided because its
+    robots.txt cannot be read or it is not a URL.
+    """
+
+    # Verdicts in the order of the URLs, in constant memory.
+
     arguments = (*URLS, AGENT, DIALECT, FILE, JSON)
 
     def run(self) -> int:
@@ -33,7 +34,7 @@ class Check(Subcommand):
         urls = Urls(self.given)
         if self.given.file is not None:
             self._judge_by_file(urls, self.given.file)
-            return self._status
+            return self.status
 
         async def work(crawl: Crawl) -> int:
             policies = crawl.get(Policies)
@@ -43,7 +44,7 @@ class Check(Subcommand):
                     self._add(url, await policies.verdict(url, self.project.named_agent))
                 except ValueError as error:
                     self._add(url, error)
-            return self._status
+            return self.status
 
         return self.project.ask(work)
 
@@ -74,10 +75,8 @@ class Check(Subcommand):
             word, why = "undecided", str(answer)
             fields = {"result": word, "problem": why}
         self._counts[word] += 1
-        if self.as_json:
-            self.output.json({"url": url, **fields})
-        else:
-            self.output.line((f"{word:9} ", STYLES[word]), url, f"  ({why})")
+        self.note(EXITS[word])
+        self.show({"url": url, **fields}, (f"{word:9} ", STYLES[word]), url, f"  ({why})")
         if self._counts.total() % TURN == 0:
             self.output.progress(", ".join(f"{n:,} {word}" for word, n in self._counts.items()))
 
@@ -86,9 +85,3 @@ class Check(Subcommand):
         if record.is_cut:
             most = f"{self.project.robots.fetch_max_bytes:,} bytes (ROBOTS_FETCH_MAX_BYTES)"
             self.output.error(f"{record.url} is longer than {most}; the rest is ignored")
-
-    @property
-    def _status(self) -> Exit:
-        if self._counts["undecided"]:
-            return Exit.UNDECIDED
-        return Exit.FOUND if self._counts["denied"] else Exit.OK

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import Dialect, Reason, RequestRate, RobotsTxt, Verdict, VisitTime
 from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
 from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms, difference
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import target_of
 from scrapy_robots_plus.storage import open_reader, shown
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage.base import RobotsRecord
 
@@ -38,26 +39,31 @@ _NO_FILE = {
 }
 
 
-@dataclass(frozen=True)
-class Copy:
+class Copy(NamedTuple):
     """A robots.txt at some time, or why there was none."""
 
     name: str
     """As the user named it."""
-    in_words: str
-    """Its status and what it means, such as ``404, all allowed``; empty for a file on disk."""
-    access: Access
-    """What may be crawled according to it and to the status policy."""
-    is_known: bool
-    """Whether the site gave an answer; otherwise it was an outage."""
-    body: bytes
-    charset: str | None
+    record: RobotsRecord
+    policy: Policy
+    is_file: bool = False
+    """Whether it is on this disk."""
 
-    def read(self, dialect: Dialect, max_bytes: int) -> RobotsTxt | Reason:
+    @property
+    def in_words(self) -> str:
+        """Its status and what it means, such as ``404, all allowed``; empty for a file on disk."""
+        return "" if self.is_file else self.policy.in_words
+
+    @property
+    def access(self) -> Access:
+        """What may be crawled according to it and to the status policy."""
+        return self.policy.access
+
+    def read(self, dialect: Dialect) -> RobotsTxt | Reason:
         """Its rules, or why there are none."""
         if self.access is not Access.RULES:
             return _NO_FILE[self.access]
-        return RobotsTxt.parse(self.body, dialect, self.charset, max_bytes)
+        return RobotsTxt.parse(self.record.body, dialect, charset_of(self.record.headers))
 
 
 Copies = tuple[Copy, Copy]
@@ -78,9 +84,10 @@ def site_in(name: str) -> Origin | None:
     return origin
 
 
-def file_copy(name: str) -> Copy:
+def file_copy(name: str, project: Project) -> Copy:
     """That of the file *name*, or standard input. Raises UnreadableError."""
-    return Copy(name, "", Access.RULES, True, read_file(name), None)
+    record = project.record_of(read_file(name), name, Origin("http", "site.example", 80))
+    return Copy(name, record, project.policy_of(record), is_file=True)
 
 
 def stored_copy(name: str, project: Project) -> Copy:
@@ -99,31 +106,19 @@ def stored_copy(name: str, project: Project) -> Copy:
     if record is None:
         raise UnreadableError(f"{name}: the store {shown(uri)} has no copy of it")
     today = access_of(record.outcome, project.robots.status_policy)
-    return _copy(name, replace(record, access=today), project)
-
-
-def _copy(name: str, record: RobotsRecord, project: Project) -> Copy:
-    policy = project.policy_of(record)
-    return Copy(
-        name,
-        policy.in_words,
-        policy.access,
-        is_definite(record.outcome),
-        record.body,
-        charset_of(record.headers),
-    )
+    record = replace(record, access=today)
+    return Copy(name, record, project.policy_of(record))
 
 
 class Diff(Subcommand):
-    """Two copies of a robots.txt, and what changed for an agent."""
+    """Show what became allowed or denied from one robots.txt to another.
 
-    help = "Show what became allowed or denied from one robots.txt to another"
-    details = (
-        "A and B: a file, - for standard input, a site such as https://site.example, or "
-        "store:https://site.example, which is the copy in ROBOTS_STORE. Exit status: 0 if nothing "
-        "changed, 1 if something did, 2 if a copy cannot be read, or if rules have so many "
-        "wildcards that the comparison ended before it found a change."
-    )
+    A and B: a file, - for standard input, a site such as https://site.example, or
+    store:https://site.example, which is the copy in ROBOTS_STORE. Exit status: 0 if nothing
+    changed, 1 if something did, 2 if a copy cannot be read, or if rules have so many wildcards that
+    the comparison ended before it found a change.
+    """
+
     arguments = (
         argument("before", metavar="A", help="the copy before"),
         argument("after", metavar="B", help="the copy after"),
@@ -147,15 +142,15 @@ class Diff(Subcommand):
                 dialect_of_b = dialect_named(given.dialect_b)
             except ValueError as error:
                 raise WrongUsageError(f"--dialect-b: {error}") from error
-        copies, most = self._copies(names), project.robots.fetch_max_bytes
-        before, after = copies[0].read(dialect_of_a, most), copies[1].read(dialect_of_b, most)
+        copies = self._copies(names)
+        before, after = copies[0].read(dialect_of_a), copies[1].read(dialect_of_b)
         found = difference(before, after, project.agent)
         if self.as_json:
             self.output.json(fields_of(found, copies, project.agent))
         else:
             for line in in_words(found, copies, project.agent, most=None if given.all else 20):
                 self.output.line(*line)
-        if not all(copy.is_known for copy in copies):
+        if not all(is_definite(copy.record.outcome) for copy in copies):
             return Exit.UNDECIDED
         if differs(found, copies):
             return Exit.FOUND
@@ -166,14 +161,17 @@ class Diff(Subcommand):
         project = self.project
         sites = {name: site for name in names if (site := site_in(name)) is not None}
         copies = {
-            name: stored_copy(name, project) if name.startswith(STORED) else file_copy(name)
+            name: stored_copy(name, project)
+            if name.startswith(STORED)
+            else file_copy(name, project)
             for name in names
             if name not in sites
         }
 
         async def work(crawl: Crawl) -> int:
             for name, site in sites.items():
-                copies[name] = _copy(name, (await obtain(site, crawl)).record, project)
+                record = (await obtain(site, crawl)).record
+                copies[name] = Copy(name, record, project.policy_of(record))
             return Exit.OK
 
         if sites:

@@ -13,8 +13,8 @@ from scrapy_robots_plus.protocol.printable import duration
 
 from .output import Style
 from .project import obtain
-from .subcommand import AGENT, DIALECT, FILE, JSON, Exit, Subcommand, argument, read_file
-from .urls import STYLES, fields_of, site_of
+from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, argument, read_file
+from .urls import EXITS, STYLES, fields_of, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,15 +28,13 @@ SITEMAPS_SHOWN = 10
 
 
 class Explain(Subcommand):
-    """One URL, its verdict, and what led to it."""
+    """Show all that decides about one URL.
 
-    help = "Show all that decides about one URL"
-    details = (
-        "The rule and those it beat, the group and why it applies, the state of the robots.txt, "
-        "what the page may be used for, the delay, the sitemaps, and other dialects in which the "
-        "answer differs. Exit status: 0 if it is allowed, 1 if it is denied, 2 if its robots.txt "
-        "cannot be read."
-    )
+    The rule and those it beat, the group and why it applies, the state of the robots.txt, what the
+    page may be used for, the delay, the sitemaps, and other dialects in which the answer differs.
+    Exit status: 0 if it is allowed, 1 if it is denied, 2 if its robots.txt cannot be read.
+    """
+
     arguments = (
         argument("url", metavar="URL", help="an absolute http or https URL"),
         AGENT,
@@ -57,8 +55,7 @@ class Explain(Subcommand):
             else:
                 for title, style, text in _in_words(found):
                     self.output.line((f"{title:11} ", style), text)
-            statuses = {"allowed": Exit.OK, "denied": Exit.FOUND}
-            return statuses.get(found["result"], Exit.UNDECIDED)
+            return EXITS[found["result"]]
 
         project, file = self.project, self.given.file
         if file is not None:

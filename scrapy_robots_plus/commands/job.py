@@ -1,4 +1,7 @@
-"""``scrapy robots job``: shows what a job keeps, and changes it."""
+"""Inspect and maintain the requests that a job keeps in its folder.
+
+No crawl may use the job meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -90,13 +93,12 @@ _HOSTS = 10
 
 
 class Show(_OfJob):
-    """Counts, and each request if that is asked for."""
+    """Show which requests a job keeps, how many, in which state, of which hosts.
 
-    help = "Show which requests a job keeps, how many, in which state, of which hosts"
-    details = (
-        "Nothing is changed. Exit status: 0; 1 if requests are set aside; 2 if the job is in use "
-        "or cannot be read."
-    )
+    Nothing is changed. Exit status: 0; 1 if requests are set aside; 2 if the job is in use or
+    cannot be read.
+    """
+
     arguments = (
         FOLDER,
         argument(
@@ -194,12 +196,13 @@ def _fields(path: Path, found: Overview) -> dict[str, object]:
 
 
 class Retry(_OfJob):
-    """They wait at their old places, as if they had never been under way at a kill."""
+    """Give the requests that were set aside back to the job.
 
-    help = "Give the requests that were set aside back to the job"
-    details = (
-        "The next run sends them again. Exit status: 0; 2 if the job is in use or cannot be read."
-    )
+    The next run sends them again. Exit status: 0; 2 if the job is in use or cannot be read.
+    """
+
+    # They wait at their old places, as if they had never been under way at a kill.
+
     arguments = (FOLDER,)
 
     def run(self) -> int:
@@ -212,10 +215,13 @@ class Retry(_OfJob):
 
 
 class Accept(_OfJob):
-    """The requests stay lost; the damaged files stay where they are."""
+    """Stop reporting requests that were lost when the file was damaged.
 
-    help = "Stop reporting requests that were lost when the file was damaged"
-    details = "Exit status: 0; 2 if the job is in use or cannot be read."
+    Exit status: 0; 2 if the job is in use or cannot be read.
+    """
+
+    # The requests stay lost; the damaged files stay where they are.
+
     arguments = (FOLDER,)
 
     def run(self) -> int:
@@ -228,13 +234,14 @@ class Accept(_OfJob):
 
 
 class Shrink(_OfJob):
-    """Crawls use free space again, so this is for jobs that will not grow as large again."""
+    """Make the file of a job as small as what it holds.
 
-    help = "Make the file of a job as small as what it holds"
-    details = (
-        "Copies the file: the disk needs room for what it holds, twice. Exit status: 0; 2 if the "
-        "job is in use, cannot be read, or the disk is full."
-    )
+    Copies the file: the disk needs room for what it holds, twice. Exit status: 0; 2 if the job is
+    in use, cannot be read, or the disk is full.
+    """
+
+    # Crawls use free space again, so this is for jobs that will not grow as large again.
+
     arguments = (FOLDER,)
 
     def run(self) -> int:
@@ -255,13 +262,14 @@ _EVERY = 1_000
 
 
 class Convert(_OfJob):
-    """The new file takes its name when it is complete, and only then the old ones move."""
+    """Put a job that keeps its requests in files, as Scrapy does, into one file.
 
-    help = "Put a job that keeps its requests in files, as Scrapy does, into one file"
-    details = (
-        f"The old files are kept in JOBDIR/{KEPT_IN}. Exit status: 0; 1 if requests cannot be "
-        "read; 2 if there is nothing to convert, the job is in use, or the file cannot be written."
-    )
+    The old files are kept in JOBDIR/before-conversion. Exit status: 0; 1 if requests cannot be
+    read; 2 if there is nothing to convert, the job is in use, or the file cannot be written.
+    """
+
+    # The new file takes its name when it is complete, and only then the old ones move.
+
     arguments = (FOLDER,)
 
     def run(self) -> int:
@@ -337,3 +345,6 @@ def _move(folder: Path) -> None:
     for name in (QUEUE_FOLDER, SEEN):
         if (folder / name).exists():
             os.replace(folder / name, kept / name)
+
+
+MEMBERS = (Show, Retry, Accept, Convert, Shrink)

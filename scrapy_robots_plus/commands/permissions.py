@@ -30,14 +30,14 @@ _Row = tuple[dict[str, Any], str, str]
 
 
 class Permissions(Subcommand):
-    """Fetches files of the sites, and pages to which these do not object."""
+    """Say what the pages at some URLs may be used for, and who says so.
 
-    help = "Say what the pages at some URLs may be used for, and who says so"
-    details = (
-        "Prints a table in Markdown, and how many URLs each source speaks of. Pages are fetched, "
-        "as a crawl would, to read their headers and meta tags. Exit status: 0 if nobody objects, "
-        "1 if anybody does or a page must not be fetched, 2 if anything could not be read."
-    )
+    Prints a table in Markdown, and how many URLs each source speaks of. Pages are fetched, as a
+    crawl would, to read their headers and meta tags. Exit status: 0 if nobody objects, 1 if anybody
+    does or a page must not be fetched, 2 if anything could not be read.
+    """
+
+    # Fetches files of the sites, and pages to which these do not object.
 
     arguments = (
         argument("--use", required=True, choices=USES, help="what the pages are to be used for"),

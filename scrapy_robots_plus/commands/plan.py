@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,10 @@ from scrapy_robots_plus.settings.scrapys_own import has_our_priority_queue, thro
 from .output import Style, WrongUsageError
 from .sitemaps import Sitemaps
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
-from .urls import TURN, URLS, Urls, asked_ahead, origin_of
+from .urls import STYLES, TURN, URLS, Urls, asked_ahead, origin_of, word_for
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.paces import Pace
@@ -42,9 +43,8 @@ class Host:
     """How many of its requests may be under way at once; 0 for any number."""
     own_delay: float = 0.0
     """Seconds between requests that the project wants: ``DOWNLOAD_DELAY``, ``DOWNLOAD_SLOTS``."""
-    allowed: int = 0
-    denied: int = 0
-    undecided: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    """How many URLs are ``allowed``, ``denied`` and ``undecided``."""
     origins: dict[Origin, Pace] = field(default_factory=dict)
     """What the file of each asks for."""
     visit_times: dict[Origin, str] = field(default_factory=dict)
@@ -67,13 +67,11 @@ class Host:
         return Timetable(max((self.own_delay, *kept)), hourly, visits)
 
 
-def _sum(hosts: Sequence[Host]) -> Host:
-    return Host(
-        "",
-        allowed=sum(host.allowed for host in hosts),
-        denied=sum(host.denied for host in hosts),
-        undecided=sum(host.undecided for host in hosts),
-    )
+def _sum(hosts: Iterable[Host]) -> Counter[str]:
+    whole: Counter[str] = Counter()
+    for host in hosts:
+        whole.update(host.counts)
+    return whole
 
 
 RESPONSES = "CONCURRENT_REQUESTS"
@@ -112,12 +110,7 @@ class Figures:
         """Counts one URL, judged by its origin's *policy*."""
         host = self._of_origin.get(policy.origin) or self._add_origin(policy)
         refusal = policy.refusal(url, self._agent)
-        if refusal is None:
-            host.allowed += 1
-        elif refusal.reason.is_unread:
-            host.undecided += 1
-        else:
-            host.denied += 1
+        host.counts["allowed" if refusal is None else word_for(refusal)] += 1
 
     def _add_origin(self, policy: Policy) -> Host:
         """The slot that its requests go to, and what the project and its file want of that."""
@@ -137,16 +130,21 @@ class Figures:
         """All hosts; of those that take as long, the one with more URLs comes first."""
         return sorted(
             self._hosts.values(),
-            key=lambda host: (-self.seconds(host), -host.allowed, -host.denied, host.name),
+            key=lambda host: (
+                -self.seconds(host),
+                -host.counts["allowed"],
+                -host.counts["denied"],
+                host.name,
+            ),
         )
 
     def seconds(self, host: Host) -> float:
         """Seconds from the start of the crawl until the last response of *host* is there."""
-        if not host.allowed:
+        allowed, response = host.counts["allowed"], self.response_time
+        if not allowed:
             return 0.0
-        response = self.response_time
-        alone = host.timetable.seconds_for(host.allowed, self._start) + response
-        return max(alone, host.allowed * response / (host.places or host.allowed))
+        alone = host.timetable.seconds_for(allowed, self._start) + response
+        return max(alone, allowed * response / (host.places or allowed))
 
     def total(self) -> tuple[float, Host | str | None]:
         """How many seconds all hosts together take, side by side, and what takes that long: a host,
@@ -155,7 +153,7 @@ class Figures:
         for host in self._hosts.values():
             longest = max(longest, (self.seconds(host), host), key=_seconds)
         if self.concurrency:
-            allowed = sum(host.allowed for host in self._hosts.values())
+            allowed = _sum(self._hosts.values())["allowed"]
             seconds = allowed * self.response_time / self.concurrency
             longest = max(longest, (seconds, RESPONSES), key=_seconds)
         return longest
@@ -170,16 +168,17 @@ _HEADINGS = ("TAKES", "ALLOWED", "DENIED", "UNDECIDED", "DELAY")
 
 
 class Plan(Subcommand):
-    """Counts by host, however many URLs there are."""
+    """Say how much of a crawl is allowed, and how long politeness alone takes.
 
-    help = "Say how much of a crawl is allowed, and how long politeness alone takes"
-    details = (
-        "For each downloader slot, which usually is a host: how many URLs are allowed and denied, "
-        "the delay that is kept, and the time from the first request to the last. Every line "
-        "counts: URLs that are there twice are counted twice. Exit status: 0; 1 if the plan is "
-        "incomplete, because a robots.txt or a sitemap cannot be read or a line is not a URL; 2 if "
-        "there is nothing to plan with."
-    )
+    For each downloader slot, which usually is a host: how many URLs are allowed and denied, the
+    delay that is kept, and the time from the first request to the last. Every line counts: URLs
+    that are there twice are counted twice. Exit status: 0; 1 if the plan is incomplete, because a
+    robots.txt or a sitemap cannot be read or a line is not a URL; 2 if there is nothing to plan
+    with.
+    """
+
+    # Counts by host, however many URLs there are.
+
     arguments = (
         *URLS,
         argument(
@@ -267,11 +266,11 @@ class Plan(Subcommand):
         if shown:
             self.output.line((_COLUMNS.format(*_HEADINGS) + "HOST", Style.BOLD))
         for host in shown:
-            columns = _columns(figures.seconds(host), host, f"{host.timetable.delay:g} s")
-            style = Style.PLAIN if host.allowed else Style.FAINT
+            columns = _columns(figures.seconds(host), host.counts, f"{host.timetable.delay:g} s")
+            style = Style.PLAIN if host.counts["allowed"] else Style.FAINT
             notes = "; ".join(_notes(host))
             self.output.line(
-                (columns, Style.UNSURE if host.undecided else style),
+                (columns, Style.UNSURE if host.counts["undecided"] else style),
                 host.name,
                 f"  ({notes})" if notes else "",
             )
@@ -283,15 +282,16 @@ class Plan(Subcommand):
 
 
 def _status(figures: Figures, hosts: Sequence[Host]) -> Exit:
-    if not any(host.allowed or host.denied for host in hosts):
+    whole = _sum(hosts)
+    if not (whole["allowed"] or whole["denied"]):
         return Exit.UNDECIDED
-    incomplete = figures.invalid or figures.sitemaps_unread
-    return Exit.FOUND if incomplete or any(host.undecided for host in hosts) else Exit.OK
+    incomplete = figures.invalid or figures.sitemaps_unread or whole["undecided"]
+    return Exit.FOUND if incomplete else Exit.OK
 
 
-def _columns(seconds: float, host: Host, delay: str) -> str:
-    counts = (f"{count:,}" for count in (host.allowed, host.denied, host.undecided))
-    return _COLUMNS.format(duration(seconds) if seconds else "-", *counts, delay)
+def _columns(seconds: float, counts: Counter[str], delay: str) -> str:
+    shown = (f"{counts[word]:,}" for word in STYLES)
+    return _COLUMNS.format(duration(seconds) if seconds else "-", *shown, delay)
 
 
 def _notes(host: Host) -> Iterator[str]:
@@ -308,10 +308,10 @@ def _notes(host: Host) -> Iterator[str]:
 def _summary(figures: Figures, hosts: Sequence[Host]) -> Iterator[str]:
     whole = _sum(hosts)
     yield (
-        f"{counted(len(hosts), 'host')}: {counted(whole.allowed, 'URL')} allowed, "
-        f"{whole.denied:,} denied, {whole.undecided:,} undecided"
+        f"{counted(len(hosts), 'host')}: {counted(whole['allowed'], 'URL')} allowed, "
+        f"{whole['denied']:,} denied, {whole['undecided']:,} undecided"
     )
-    unread = sum(1 for host in hosts if host.undecided)
+    unread = sum(1 for host in hosts if host.counts["undecided"])
     if unread:
         yield f"Undecided, because robots.txt cannot be read: {counted(unread, 'host')}"
     if figures.not_http:
@@ -334,9 +334,13 @@ def _total_in_words(figures: Figures) -> str:
     least = f"At least {duration(seconds)}: "
     if isinstance(because, Host):
         paced = f", {because.timetable.delay:g} s apart" if because.timetable.delay else ""
-        return f"{least}{counted(because.allowed, 'request')} to {because.name}{paced}"
+        return f"{least}{counted(because.counts['allowed'], 'request')} to {because.name}{paced}"
     at_a_time = f"{figures.concurrency:,} at a time ({because})"
     return f"{least}responses of {figures.response_time:g} s, {at_a_time}"
+
+
+def _urls_fields(counts: Counter[str]) -> dict[str, int]:
+    return {f"{word}_urls": counts[word] for word in STYLES}
 
 
 def _host_fields(figures: Figures, host: Host) -> dict[str, Any]:
@@ -345,9 +349,7 @@ def _host_fields(figures: Figures, host: Host) -> dict[str, Any]:
         "type": "host",
         "host": host.name,
         "origins": [str(origin) for origin in host.origins],
-        "allowed_urls": host.allowed,
-        "denied_urls": host.denied,
-        "undecided_urls": host.undecided,
+        **_urls_fields(host.counts),
         "delay_asked": host.asked,
         "delay": timetable.delay,
         "hourly": [{"hours": str(hours), "delay": delay} for hours, delay in timetable.hourly],
@@ -362,9 +364,7 @@ def _total_fields(figures: Figures, hosts: Sequence[Host]) -> dict[str, Any]:
     return {
         "type": "total",
         "hosts": len(hosts),
-        "allowed_urls": whole.allowed,
-        "denied_urls": whole.denied,
-        "undecided_urls": whole.undecided,
+        **_urls_fields(whole),
         "not_http": figures.not_http,
         "invalid": figures.invalid,
         "sitemaps_unread": figures.sitemaps_unread,

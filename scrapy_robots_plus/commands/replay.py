@@ -42,15 +42,16 @@ _TEXTS = 10_000
 
 
 class Replay(LogCommand):
-    """In constant memory. What counts is the settings in the log, not those of the project."""
+    """Re-evaluate every request in an audit log, or check the log.
 
-    help = "Re-evaluate every request in an audit log, or check the log"
-    details = (
-        "Without --agent, --dialect and --status-policy, each verdict should come out as it was "
-        "logged; with them, it says what would have changed. Exit status: 0 if nothing differs, "
-        "1 if something does, 2 if a verdict could not be recomputed; 3 if a crawl has no end, "
-        "4 if the log continues another file, 5 if lines are missing, 6 if it is damaged."
-    )
+    Without --agent, --dialect and --status-policy, each verdict should come out as it was logged;
+    with them, it says what would have changed. Exit status: 0 if nothing differs, 1 if something
+    does, 2 if a verdict could not be recomputed; 3 if a crawl has no end, 4 if the log continues
+    another file, 5 if lines are missing, 6 if it is damaged.
+    """
+
+    # In constant memory. What counts is the settings in the log, not those of the project.
+
     arguments = (
         LOGS,
         argument(

@@ -34,14 +34,15 @@ _BEGINNING = 2_000
 
 
 class Report(LogCommand):
-    """Sums up the log in constant memory, then writes the page at once."""
+    """Write an HTML report of an audit log: what was allowed and denied, and why.
 
-    help = "Write an HTML report of an audit log: what was allowed and denied, and why"
-    details = (
-        "An earlier report is replaced, any other file is not. Exit status: 0 if the log is whole; "
-        "2 if it cannot be read; 3 if a crawl has no end, 4 if it continues another file, 5 if "
-        "lines are missing, 6 if it is damaged, all of which the page says too."
-    )
+    An earlier report is replaced, any other file is not. Exit status: 0 if the log is whole; 2 if
+    it cannot be read; 3 if a crawl has no end, 4 if it continues another file, 5 if lines are
+    missing, 6 if it is damaged, all of which the page says too.
+    """
+
+    # Sums up the log in constant memory, then writes the page at once.
+
     arguments = (
         LOGS,
         argument(

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import traceback
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO, cast
 
 from scrapy.commands import ScrapyCommand
@@ -15,7 +16,7 @@ from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
 from .output import Output, UnreadableError, WrongUsageError
-from .subcommand import Exit, Group, Members
+from .subcommand import Exit, Members
 
 if TYPE_CHECKING:
     from scrapy.settings import Settings
@@ -34,20 +35,7 @@ def subcommands() -> Members:
     from .report import Report
     from .show import Show
 
-    of_caches = Group(
-        "cache",
-        "Inspect and maintain a store of robots.txt files",
-        "A store can be looked at while crawls use it.",
-        (cache.List, cache.Show, cache.Export, cache.Import, cache.Purge, cache.Verify),
-    )
-    of_jobs = Group(
-        "job",
-        "Inspect and maintain the requests that a job keeps in its folder",
-        "No crawl may use the job meanwhile.",
-        (job.Show, job.Retry, job.Accept, job.Convert, job.Shrink),
-    )
-    alone = (Check, Explain, Show, Diff, Plan, Permissions)
-    return *alone, of_caches, of_jobs, Replay, Report
+    return Check, Explain, Show, Diff, Plan, Permissions, cache, job, Replay, Report
 
 
 class RobotsCommand(ScrapyCommand):
@@ -76,15 +64,16 @@ class RobotsCommand(ScrapyCommand):
             title="Subcommands", metavar="SUBCOMMAND", required=True, prog=program
         )
         for member in members:
-            name = member.name if isinstance(member, Group) else member.__name__.lower()
+            name = member.__name__.rpartition(".")[2].lower()
+            description = " ".join((member.__doc__ or "").split())
             own = added.add_parser(
                 name,
-                help=member.help,
-                description=f"{member.help}. {member.details}".strip(),
+                help=description.partition(". ")[0].removesuffix("."),
+                description=description,
                 formatter_class=argparse.HelpFormatter,
             )
-            if isinstance(member, Group):
-                self._add(member.members, own, f"{program} {name}")
+            if isinstance(member, ModuleType):
+                self._add(member.MEMBERS, own, f"{program} {name}")
                 continue
             own.set_defaults(subcommand=member, parser=own, program=f"{program} {name}")
             member.add_arguments(own)

@@ -43,10 +43,11 @@ class Shown(NamedTuple):
 
 
 class Show(Subcommand):
-    """Each file in the order of the arguments."""
+    """Show robots.txt files line by line: what each line means, and what is wrong.
 
-    help = "Show robots.txt files line by line: what each line means, and what is wrong"
-    details = "Exit status: 0 if nothing is wrong, 1 if anything is, 2 if a file cannot be read."
+    Exit status: 0 if nothing is wrong, 1 if anything is, 2 if a file cannot be read.
+    """
+
     arguments = (
         argument(
             "sources",
@@ -63,7 +64,6 @@ class Show(Subcommand):
     )
 
     def run(self) -> int:
-        self._status = Exit.OK
         sources = [*map(_source, self.given.sources), *self.given.file]
         if not sources:
             raise WrongUsageError("expected sites or files")
@@ -77,13 +77,13 @@ class Show(Subcommand):
                     self._add_file(source)
                 else:
                     self._add(await _fetched(source, crawl, self.project))
-            return self._status
+            return self.status
 
         if origins:
             return self.project.ask(work)
         for name in (*self.given.sources, *self.given.file):
             self._add_file(name)
-        return self._status
+        return self.status
 
     def _add_file(self, name: str) -> None:
         """Prints a file on this disk; one that cannot be read is told on standard error."""
@@ -92,7 +92,7 @@ class Show(Subcommand):
         except UnreadableError as error:
             hint = "" if Path(name).exists() else "; a site begins with https:// or http://"
             self.output.error(f"scrapy robots show: {error}{hint}")
-            self._status = Exit.UNDECIDED
+            self.note(Exit.UNDECIDED)
         else:
             robots = self.project.robots
             linted = lint(body, robots.dialect, max_bytes=robots.fetch_max_bytes)
@@ -106,9 +106,10 @@ class Show(Subcommand):
         else:
             for line in listing(shown.heading, shown.linted, agent):
                 self.output.line(*line)
-        found = shown.linted is not None and shown.linted.findings
-        status = Exit.UNDECIDED if shown.is_unread else Exit.FOUND if found else Exit.OK
-        self._status = max(self._status, status)
+        if shown.is_unread:
+            self.note(Exit.UNDECIDED)
+        elif shown.linted is not None and shown.linted.findings:
+            self.note(Exit.FOUND)
 
 
 def _source(argument: str) -> Origin | str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from contextlib import contextmanager
 from enum import IntEnum
-from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple
 
 from .output import Output, UnreadableError, reading
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from .project import Project
 
@@ -53,15 +55,12 @@ def argument(*flags: str, **options: Any) -> Argument:
 
 
 class Subcommand(ABC):
-    """One subcommand, made for one use; ``scrapy robots NAME -h`` shows its *help* and *details*.
+    """One subcommand, made for one use.
 
-    Its name is that of the class, in lower case.
+    Its name is that of the class, in lower case; ``scrapy robots NAME -h`` shows its docstring, and
+    the list of all the first sentence of that.
     """
 
-    help: ClassVar[str]
-    """One line, without a full stop."""
-    details: ClassVar[str] = ""
-    """A paragraph that follows it."""
     arguments: ClassVar[tuple[Argument | tuple[Argument, ...], ...]]
     """Its own ones; of those in one tuple, at most one may be given."""
 
@@ -71,10 +70,21 @@ class Subcommand(ABC):
         self.project = project
         self.output = output
 
-    @property
-    def as_json(self) -> bool:
+        self.as_json = bool(getattr(given, "json", False))
         """``--json``."""
-        return bool(getattr(self.given, "json", False))
+        self.status = Exit.OK
+        """The worst that was found so far."""
+
+    def show(self, fields: Mapping[str, Any], *line: object) -> None:
+        """Prints *fields* with ``--json``, else the *line*, as Output.line() takes it."""
+        if self.as_json:
+            self.output.json(fields)
+        else:
+            self.output.line(*line)
+
+    def note(self, status: Exit) -> None:
+        """Something was found that makes this the exit status, unless there is a greater one."""
+        self.status = max(self.status, status)
 
     @classmethod
     def add_arguments(cls, parser: ArgumentParser) -> None:
@@ -96,19 +106,9 @@ class Subcommand(ABC):
         """
 
 
-class Group(NamedTuple):
-    """Several subcommands under one name: ``scrapy robots NAME SUBCOMMAND``."""
-
-    name: str
-    help: str
-    """One line, without a full stop."""
-    details: str
-    """A paragraph that follows it."""
-    members: Members
-    """All of them, in the order of the help."""
-
-
-Members = tuple[type[Subcommand] | Group, ...]
+Members = Sequence[type[Subcommand] | ModuleType]
+"""Subcommands, and modules with several of them in ``MEMBERS``: ``scrapy robots NAME SUBCOMMAND``.
+The docstring of such a module is what its ``-h`` shows."""
 
 
 def agent_name(text: str) -> str:
@@ -139,8 +139,30 @@ JSON = argument("--json", action="store_true", help="print one JSON object per l
 
 def read_file(name: str) -> bytes:
     """The octets of the file *name*; of standard input for ``-``. Raises UnreadableError."""
+    with reading(name), opened(name) as stream:
+        return stream.read()
+
+
+@contextmanager
+def opened(name: str) -> Iterator[BinaryIO]:
+    """The file *name*; standard input for ``-``. Raises UnreadableError if it cannot be opened."""
+    if name == "-":
+        yield standard_input()
+        return
     with reading(name):
-        return standard_input().read() if name == "-" else Path(name).read_bytes()
+        stream = open(name, "rb")  # noqa: SIM115 - closed below
+    with stream:
+        yield stream
+
+
+def numbered_lines(stream: BinaryIO, longest: int) -> Iterator[tuple[int, bytes]]:
+    """The lines of *stream*. Of one with more than *longest* bytes, only these."""
+    number = 0
+    while line := stream.readline(longest):
+        number += 1
+        yield number, line
+        while line and not line.endswith(b"\n"):  # the rest of it
+            line = stream.readline(longest)
 
 
 def standard_input() -> BinaryIO:

@@ -12,7 +12,7 @@ from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.origin import Origin
 
 from .output import Style, WrongUsageError, reading
-from .subcommand import argument, standard_input
+from .subcommand import Exit, argument, numbered_lines, opened
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -60,23 +60,19 @@ class Urls:
         if self._input is None:
             yield from self._given
             return
-        with reading(self._input):
-            yield from self._lines(self._input)
+        with reading(self._input), opened(self._input) as stream:
+            yield from self._lines(stream)
 
-    def _lines(self, name: str) -> Iterator[str]:
-        stream = standard_input() if name == "-" else open(name, "rb")  # noqa: SIM115 - see below
-        number = 0
-        with stream:
-            while line := stream.readline(_LONGEST):
-                number += 1
-                text = line.decode("utf-8", "backslashreplace").removeprefix("\ufeff").strip()
-                if len(line) == _LONGEST and not line.endswith(b"\n"):
-                    _skip_line(stream)
-                    text = f"line {number} has more than {_LONGEST:,} bytes: {text[:_SHOWN]}..."
-                if not text or text.startswith("#"):
-                    continue
-                # What is not a URL is for the command to tell, like any other line that is none.
-                yield text if _is_utf8(line) else f"line {number} is not in UTF-8: {text}"
+    def _lines(self, stream: BinaryIO) -> Iterator[str]:
+        for number, line in numbered_lines(stream, _LONGEST):
+            decoded = line.decode("utf-8", "backslashreplace")
+            text = decoded.removeprefix("\ufeff").strip()
+            # What is not a URL is for the command to tell, like any other line that is none.
+            if len(line) == _LONGEST and not line.endswith(b"\n"):
+                yield f"line {number} has more than {_LONGEST:,} bytes: {text[:_SHOWN]}..."
+            elif text and not text.startswith("#"):
+                is_utf8 = decoded.encode() == line
+                yield text if is_utf8 else f"line {number} is not in UTF-8: {text}"
 
     async def arriving(self) -> AsyncIterator[str]:
         """All of them, while the loop goes on beside a slow producer. Raises UnreadableError."""
@@ -105,19 +101,6 @@ class Urls:
             lines.put(None)
         except Exception as error:  # noqa: BLE001 - raised where the lines are used
             lines.put(error)
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _skip_line(stream: BinaryIO) -> None:
-    while (rest := stream.readline(_LONGEST)) and not rest.endswith(b"\n"):
-        pass
 
 
 WINDOW = 5_000
@@ -155,6 +138,10 @@ def _ask(url: str, policies: Policies) -> None:
 
 STYLES = {"allowed": Style.GOOD, "denied": Style.BAD, "undecided": Style.UNSURE}
 """How the words look that :func:`word_for` returns."""
+
+
+EXITS = {"allowed": Exit.OK, "denied": Exit.FOUND, "undecided": Exit.UNDECIDED}
+"""The exit status for each of them."""
 
 
 def origin_of(url: str) -> tuple[str, Origin | None]:
