@@ -134,17 +134,17 @@ class StoredLanes:
         return iter(self._lanes.values())
 
     def __contains__(self, address: Address) -> bool:
-        return address.name in self._lanes or self.job.lanes.holds(address.name)
+        return address.name in self._lanes or self.job.holds(address.name)
 
     @property
     def held(self) -> int:
         """How many requests wait."""
-        return self.job.lanes.held
+        return self.job.held
 
     @property
     def asleep(self) -> int:
         """How many lanes are asleep."""
-        return self.job.lanes.asleep
+        return self.job.asleep
 
     def add(self, lane: str, request: Request) -> tuple[int, bool]:
         """Writes *request*; returns its priority, and whether it is kept as a start request.
@@ -178,7 +178,7 @@ class StoredLanes:
             priority, _ = self.add(name, request)
             self._most_urgent_asleep = min(self._most_urgent_asleep, priority)
             return None
-        contents = self.job.lanes.contents(name) if self.asleep else {}
+        contents = self.job.contents(name) if self.asleep else {}
         lane = self._awake(name, address, contents)
         try:
             lane.push(request)
@@ -189,7 +189,7 @@ class StoredLanes:
                 self._hosts.woke(lane)
             raise
         finally:
-            self.job.lanes.wake_one(name)
+            self.job.wake_one(name)
         return lane
 
     def remove(self, lane: Lane) -> None:
@@ -230,7 +230,7 @@ class StoredLanes:
     def find_ready(self, now: float) -> bool:
         """Nothing is ready at the moment *now*: wakes others. Returns whether it did."""
         if not self.asleep and not self._lanes and self.held:
-            self.job.lanes.search()
+            self.job.search()
         if not self.asleep:
             return False
         if self.room > 0:
@@ -259,7 +259,7 @@ class StoredLanes:
     def _wake(self, most: int) -> int:
         if most <= 0:
             return 0
-        rows = self.job.lanes.wake(most)
+        rows = self.job.wake(most)
         for name, _, contents in rows:
             if name not in self._lanes:  # unless the file was damaged, and mended
                 self._hosts.woke(self._awake(name, Address.named(name), contents))
@@ -282,7 +282,7 @@ class StoredLanes:
 
     def _forget(self, lane: Lane) -> None:
         del self._lanes[lane.address.name]
-        self.job.lanes.sleep(lane.address.name)
+        self.job.sleep(lane.address.name)
 
     def _is_less_urgent(self, lane: Lane) -> bool:
         return lane.priority > self._most_urgent_asleep

@@ -169,6 +169,7 @@ class JobFile:
     wake = _of_job(JobRequests.wake)
     wake_one = _of_job(JobRequests.wake_one)
     sleep = _of_job(JobRequests.sleep)
+    names = _of_job(JobRequests.names)
     note = _of_job(JobRequests.note)
     set_note = _of_job(JobRequests.set_note)
 

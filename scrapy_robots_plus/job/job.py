@@ -9,8 +9,9 @@ several times a second, and writes what has changed.
 from __future__ import annotations
 
 import atexit
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, Spider, signals
@@ -22,19 +23,39 @@ from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 
 from . import FILE_NAME, JobFile, JobFileError, Taken
-from .lanes_in_file import LanesInFile
 from .reports import JobReports
 from .written import Dumps, read, written
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
     from twisted.internet.task import LoopingCall
 
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 _SPIDER = "spider"
 
 _jobs: WeakKeyDictionary[Crawler, Job] = WeakKeyDictionary()
 """Until the spider is closed."""
+
+
+def _unless_failed(
+    work: Callable[Concatenate[JobFile, _P], _T], otherwise: Callable[[], _T]
+) -> Callable[Concatenate[Job, _P], _T]:
+    """Does *work* with the job's file; once that has failed, returns what *otherwise* returns."""
+
+    @wraps(work)
+    def asked(self: Job, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
+        if not self.has_failed:
+            try:
+                return work(self.file, *arguments, **named)
+            except JobFileError as error:
+                self.fail(error)
+        return otherwise()
+
+    return asked
 
 
 class Job:
@@ -55,7 +76,8 @@ class Job:
         self._crawler = crawler
         self._reports = JobReports(crawler)
         self.file = JobFile(path)
-        self.lanes = LanesInFile(self.file, self._failed)
+        self.has_failed = False
+        """Whether the file cannot be used any longer: it holds nothing more."""
         self._last_seen: tuple[Request, bytes] | None = None
         """The last request that was new, and its fingerprint."""
         self._not_in_file = set[bytes]()
@@ -123,7 +145,7 @@ class Job:
         try:
             self.file.add(lane, priority, data, starts=starts, hard_ends=hard_ends)
         except JobFileError as error:
-            self.lanes.fail(error)
+            self.fail(error)
             raise ValueError(str(error)) from error
         self._count()
 
@@ -145,7 +167,7 @@ class Job:
                 if self._is_stopped:
                     return None
         except JobFileError as error:
-            self.lanes.fail(error)
+            self.fail(error)
         return None
 
     def peek(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Request | None:
@@ -162,7 +184,27 @@ class Job:
         if self._alone is not None and not compat.dealt_with((self._alone,), self._crawler):
             return True
         self._alone = None
-        return self.lanes.has_failed or self._is_stopped
+        return self.has_failed or self._is_stopped
+
+    @property
+    def held(self) -> int:
+        """How many requests wait."""
+        return self.file.held
+
+    @property
+    def asleep(self) -> int:
+        """How many lanes only the file knows; 0 once it has failed."""
+        return 0 if self.has_failed else self.file.asleep
+
+    holds = _unless_failed(JobFile.holds, bool)
+    contents = _unless_failed(JobFile.contents, dict)
+    names = _unless_failed(JobFile.names, list)
+    wake = _unless_failed(JobFile.wake, list)
+    wake_one = _unless_failed(JobFile.wake_one, lambda: None)
+    sleep = _unless_failed(JobFile.sleep, lambda: None)
+    search = _unless_failed(JobFile.search, lambda: None)
+    _see = _unless_failed(JobFile.see, lambda: True)
+    _forget = _unless_failed(JobFile.forget, lambda: None)
 
     def see(self, request: Request, fingerprint: bytes) -> bool:
         """Whether *fingerprint*, that of *request*, is new.
@@ -171,7 +213,7 @@ class Job:
         """
         if fingerprint in self._not_in_file:
             return False
-        is_new = self.lanes.ask(lambda: self.file.see(fingerprint), otherwise=True)
+        is_new = self._see(fingerprint)
         if is_new:
             self._last_seen = (request, fingerprint)
         return is_new
@@ -182,7 +224,7 @@ class Job:
         if self._last_seen is not None and request is self._last_seen[0]:
             fingerprint = self._last_seen[1]
             self._not_in_file.add(fingerprint)
-            self.lanes.ask(lambda: self.file.forget(fingerprint), otherwise=None)
+            self._forget(fingerprint)
 
     # What is under way
 
@@ -219,7 +261,7 @@ class Job:
 
     def _write(self) -> None:
         self._operations = 0
-        if self.lanes.has_failed:
+        if self.has_failed:
             return
         try:
             if self._under_way:
@@ -228,7 +270,7 @@ class Job:
                         self.file.end(self._under_way.pop(request))
             self.file.commit()
         except JobFileError as error:
-            self.lanes.fail(error)
+            self.fail(error)
         self._reports.tell_troubles(self.file)
 
     def _read(self, taken: Taken) -> Request | None:
@@ -277,7 +319,7 @@ class Job:
                     self._schedule(request, taken)
                     given += 1
         except JobFileError as error:
-            self.lanes.fail(error)
+            self.fail(error)
         if given:
             raise DontCloseSpider
 
@@ -292,7 +334,11 @@ class Job:
             self._suspect = None
         self.file.end(taken.id)  # it is in the file again, or was dropped
 
-    def _failed(self, error: JobFileError) -> None:
+    def fail(self, error: JobFileError) -> None:
+        """The file cannot be used any longer."""
+        if self.has_failed:
+            return
+        self.has_failed = True
         self._reports.tell_troubles(self.file)
         self._reports.failed(error)
         compat.close_crawl(self._crawler, "job_file_failed")

@@ -79,7 +79,7 @@ class JobQueue:
         """Nothing to do: the file is closed with the crawl."""
 
     def _count(self) -> int:
-        return self._job.lanes.contents(self._lane).get((self._priority, self._starts), 0)
+        return self._job.contents(self._lane).get((self._priority, self._starts), 0)
 
 
 QUEUE_FOLDER = "requests.queue"

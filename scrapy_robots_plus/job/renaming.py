@@ -26,7 +26,7 @@ def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> None:
     named_by = job.file.note(NAMED_BY)
     if named_by is not None and named_by != by:
         job.file.set_note(NAMED_BY, "several")  # in case the process is killed before the end
-        moves = (move for lane in job.lanes.names() for move in _moves(job, lane, name_of))
+        moves = (move for lane in job.names() for move in _moves(job, lane, name_of))
         for number, _ in enumerate(moves):
             if number % AT_ONCE == 0:
                 job.file.commit()
@@ -36,7 +36,7 @@ def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> None:
 
 def _moves(job: Job, lane: str, name_of: Callable[[Request], str]) -> Iterator[None]:
     """The oldest first, so that they stay in order. Yields whenever a kill would not change it."""
-    for (priority, starts), number in job.lanes.contents(lane).items():
+    for (priority, starts), number in job.contents(lane).items():
         any_stays = False
         for _ in range(number):
             taken = job.file.take(lane, priority, starts=starts, newest=False)

@@ -96,7 +96,7 @@ def restore_state(crawler: Crawler, job: Job) -> None:
 
 def _by_slot(crawler: Crawler, job: Job) -> dict[str, list[int]]:
     state = {}
-    for lane in job.lanes.names():
+    for lane in job.names():
         request = _any_request(job, lane)
         if request is not None:
             state[_slot(crawler, request)] = _priorities(job, lane)
@@ -105,7 +105,7 @@ def _by_slot(crawler: Crawler, job: Job) -> dict[str, list[int]]:
 
 def _any_request(job: Job, lane: str) -> Request | None:
     """One of *lane*; None if none of them can be read."""
-    for priority, starts in job.lanes.contents(lane):
+    for priority, starts in job.contents(lane):
         request = job.peek(lane, priority, starts=starts, newest=False)
         if request is not None:
             return request
@@ -113,7 +113,7 @@ def _any_request(job: Job, lane: str) -> Request | None:
 
 
 def _priorities(job: Job, lane: str) -> list[int]:
-    return sorted({priority for priority, _ in job.lanes.contents(lane)})
+    return sorted({priority for priority, _ in job.contents(lane)})
 
 
 def _slot(crawler: Crawler, request: Request) -> str:

@@ -10,7 +10,6 @@ import pytest
 from scrapy import Request, Spider
 
 from scrapy_robots_plus.job import FILE_NAME, JobFile, renaming
-from scrapy_robots_plus.job.lanes_in_file import LanesInFile
 from tests.job.jobs import kill_copy
 
 if TYPE_CHECKING:
@@ -26,11 +25,8 @@ class Killed(BaseException):
 
 
 def job_in(file: JobFile) -> Any:
-    return SimpleNamespace(file=file, lanes=LanesInFile(file, failed), spider=Spider(name="job"))
-
-
-def failed(error: Exception) -> None:
-    raise error
+    spider = Spider(name="job")
+    return SimpleNamespace(file=file, names=file.names, contents=file.contents, spider=spider)
 
 
 def by_host(request: Request) -> str:
