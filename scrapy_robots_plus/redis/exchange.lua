@@ -11,8 +11,8 @@
 -- Returns whether there is more to give back, to forget or to find; 1 if the worker was forgotten, 2 if the
 -- server has lost data since the worker was last alive; the era; milliseconds since something was lost, and
 -- whether there was anything; milliseconds until a host is due (-1: nobody knows, or it can take no more);
--- how many requests wait (-1: it can take no more); and id, host, '1' if it holds the host, delay, data
--- of each request.
+-- how many requests wait (-1: it can take no more); and two strings of each request: 'id holds delay host', holds
+-- being 1 if it holds the host, and its data. An answer of fewer, longer strings is read sooner.
 
 local worker, known = ARGV[1], ARGV[2]
 lifetime = tonumber(ARGV[3])
@@ -173,7 +173,7 @@ end
 
 -- What it gets
 
-local taken, out_args = {}, {}
+local taken, number, out_args = {}, 0, {}
 
 local function hand_out(host, member, score, pace)
   local id = string.format('%.0f', (struct.unpack('>I8', member)))
@@ -181,10 +181,9 @@ local function hand_out(host, member, score, pace)
   if holds then pace.holder = hold_of(worker, id) end
   out_args[#out_args + 1] = id
   out_args[#out_args + 1] = cmsgpack.pack(host, score, member)
-  local delay = string.format('%.0f', pace.delay)
-  for _, each in ipairs({id, host, holds and '1' or '', delay, string.sub(member, 9)}) do
-    taken[#taken + 1] = each
-  end
+  taken[#taken + 1] = string.format('%s %d %.0f ', id, holds and 1 or 0, pace.delay) .. host
+  taken[#taken + 1] = string.sub(member, 9)
+  number = number + 1
 end
 
 local changes -- of one round, so that each kind is one command
@@ -231,12 +230,12 @@ local function take_round(set, room)
   if #hosts == 0 then return false end
   changes = {due = {}, pace = {}, no_longer_due = {}, no_longer_new = {}, idle = {}}
   local paces = call('HMGET', PACE, unpack(hosts))
-  local before = #taken / 5
+  local before = number
   for i, host in ipairs(hosts) do
     local pace = read_pace(paces[i])
     if is_due(set, host, pace) then
       if set == NEW then change('no_longer_new', host) end
-      local share = math.ceil((room - (#taken / 5 - before)) / (#hosts - i + 1))
+      local share = math.ceil((room - (number - before)) / (#hosts - i + 1))
       take_from(host, pace, share)
     end
   end
@@ -245,18 +244,17 @@ local function take_round(set, room)
 end
 
 local function take(set, most)
-  local before = #taken / 5
+  local before = number
   for _ = 1, 20 do -- a host may have had no requests left, or not have been due
-    local room = most - (#taken / 5 - before)
+    local room = most - (number - before)
     if room < 1 or not take_round(set, room) then return end
   end
 end
 
 local wait, are_waiting = -1, -1
 if unknown > 0 then take(NEW, unknown) end
-local of_unknown = #taken / 5
+local of_unknown = number
 if most > 0 then take(DUE, most) end
-local number = #taken / 5
 if number > 0 then call('DECRBY', WAITING, number) end
 if number - of_unknown < most or most == 0 then
   wait = math.min(until_first(DUE), unknown > 0 and until_first(NEW) or math.huge)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from redis.commands.core import Script
 
+_ANSWERS = {ord("-"): None, ord("0"): False, ord("1"): True}
+"""To a push."""
 _LONGEST = 3.2e9
 """Seconds: a hundred years."""
 GRACE = 1.0
@@ -219,7 +221,7 @@ class HostQueue:
                 arguments.append(each.fingerprint)
             keys = [seen] if seen else []
             told = self._run("push", arguments, *keys)
-            answers += [None if answer < 0 else answer > 0 for answer in told]
+            answers += [_ANSWERS[each] for each in told]
         return answers
 
     def exchange(
@@ -247,7 +249,7 @@ class HostQueue:
         told = self._run("exchange", arguments)
         more, status, self._era, ago, is_known, wait, waiting, *taken = told
         return Exchange(
-            [_taken(*taken[at : at + 5]) for at in range(0, len(taken), 5)],
+            [_taken(*taken[at : at + 2]) for at in range(0, len(taken), 2)],
             None if wait < 0 else wait / 1000,
             None if waiting < 0 else waiting,
             bool(more),
@@ -371,6 +373,7 @@ def _score(priority: float) -> str:
     return "0.0" if isnan(score) else repr(score)
 
 
-def _taken(id_: bytes, host: bytes, holds: bytes, delay: bytes, data: bytes) -> Taken:
+def _taken(told: bytes, data: bytes) -> Taken:
+    id_, holds, delay, host = told.split(b" ", 3)
     known = None if int(delay) < 0 else int(delay) / 1000
-    return Taken(id_, host.decode("utf-8", "surrogatepass"), bool(holds), known, data)
+    return Taken(id_, host.decode("utf-8", "surrogatepass"), holds == b"1", known, data)
