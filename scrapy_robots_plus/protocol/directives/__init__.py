@@ -1,17 +1,318 @@
-"""What a page says of itself: by X-Robots-Tag headers and by robots meta tags."""
+"""What a page says of itself, by X-Robots-Tag headers and robots meta tags, and to one crawler.
 
-from .page_statements import (
-    PageDirectives,
-    PageSource,
-    PageStatement,
-    header_statements,
-    meta_statements,
+The grammar is what Google documents, in
+https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag; no RFC defines it::
+
+    X-Robots-Tag: noindex, googlebot: nofollow, unavailable_after: 25 Jun 2010 15:00:00 PST
+    <meta name="robots" content="max-snippet:20, noarchive">
+
+A name and a colon open the directives of one crawler, which last until the next name. What is
+misspelt or unknown says nothing; semicolons and blanks separate directives too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from email.utils import parsedate_tz
+from enum import Enum
+from itertools import chain
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.product_token import Agent, as_text, fold, names_of, token_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+
+_LONGEST = 100
+"""Characters; the longest form that makes sense has 50."""
+
+_ISO_8601 = re.compile(
+    r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ]+(\d\d):?(\d\d)(?::?(\d\d)(?:\.\d+)?)?)?"
+    r"\s*(?:Z|UTC|GMT|([+-])(\d\d):?(\d\d)?)?",
+    re.IGNORECASE | re.ASCII,
 )
 
-__all__ = [
-    "PageDirectives",
-    "PageSource",
-    "PageStatement",
-    "header_statements",
-    "meta_statements",
-]
+
+def moment_in(text: str) -> float | None:
+    """Seconds since 1970; None if *text* is no date.
+
+    A date without a time is its first moment; without a zone, or with one that RFC 822 does not
+    name, it is UTC.
+    """
+    text = text.strip()
+    if len(text) > _LONGEST:
+        return None
+    try:
+        match = _ISO_8601.fullmatch(text)
+        return (_from_mail(text) if match is None else _from_iso(match)).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _from_iso(match: re.Match[str]) -> datetime:
+    *numbers, sign, hours, minutes = match.groups()
+    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    zone = timezone(-offset if sign == "-" else offset)
+    return datetime(*(int(each or 0) for each in numbers), tzinfo=zone)  # type: ignore[misc,arg-type]
+
+
+def _from_mail(text: str) -> datetime:
+    """RFC 822 or 850. Raises whatever the standard library does on what it did not expect."""
+    parsed = parsedate_tz(text if ":" in text else f"{text} 00:00:00")
+    if parsed is None:
+        raise ValueError
+    offset = timedelta(seconds=parsed[9] or 0)
+    return datetime(*parsed[:6], tzinfo=timezone.utc) - offset
+
+
+NOINDEX = "noindex"
+NOFOLLOW = "nofollow"
+UNAVAILABLE_AFTER = "unavailable_after"
+MAX_SNIPPET = "max-snippet"
+MAX_IMAGE_PREVIEW = "max-image-preview"
+MAX_VIDEO_PREVIEW = "max-video-preview"
+
+PLAIN = (
+    NOINDEX,
+    NOFOLLOW,
+    *("noarchive", "nosnippet", "noimageindex", "notranslate"),
+    *("noai", "noimageai", "indexifembedded", "nocache"),
+)
+"""Directives without a value. ``noai`` and ``noimageai`` are DeviantArt's, ``nocache`` is Bing's
+name of ``noarchive``; the others are Google's."""
+
+_SHORT_FOR = {"none": (NOINDEX, NOFOLLOW)}
+_DENY_NOTHING = frozenset({"all", "index", "follow", "archive", "snippet", "translate", "cache"})
+_WORDS = frozenset({*PLAIN, *_SHORT_FOR, *_DENY_NOTHING})
+
+_FOR_ALL = frozenset({"*", "robots"})
+"""In the place of a crawler's name: directives for all."""
+
+IMAGE_PREVIEWS = ("none", "standard", "large")
+"""The values of ``max-image-preview``, the most restrictive first."""
+
+_LONGEST_TEXT = 200
+"""Characters of a statement that are kept."""
+_PARTS_OF_A_DATE = 3
+"""``Friday, June 25, 2010`` has as many commas as a date can."""
+
+_SEPARATOR = re.compile("[,;]")
+_TAKES_VALUE = re.compile(r"max-|unavailable")
+"""The beginnings of names that are never a crawler's, also where the directive is unknown."""
+_DATED = re.compile(rf"\s*{UNAVAILABLE_AFTER}\s*:")
+_LIMIT_OR_WORD = re.compile(r"(max-[^\s:]*)\s*:\s*(\S+)|[^\s:]+")
+_NUMBER = re.compile(r"-1|\d{1,9}", re.ASCII)
+_AROUND_A_NAME = " \t\r\n\"'`[](){}<>"
+_NAME = re.compile(r"\w[^\s/;,\"'`\[\](){}<>]*")
+_PIECE_OF_A_DATE = re.compile(r"\d+[\s-]", re.ASCII)
+
+
+class PageSource(Enum):
+    """Where a page says it: the two places that Google documents."""
+
+    HEADER = "X-Robots-Tag"
+    META = "meta"
+
+
+@dataclass(frozen=True, slots=True)
+class PageStatement:
+    """One directive of a page, as Google documents them for X-Robots-Tag and robots meta tags."""
+
+    directive: str
+    """Its name in lower case. ``none`` is two statements: ``noindex`` and ``nofollow``."""
+    value: str
+    """What stands behind its colon, in lower case; empty for a directive without a value."""
+    agent: str
+    """The word that names the crawler it is for, in lower case; empty if it is for all."""
+    source: PageSource
+    """The header or a meta tag."""
+    text: str
+    """The part of the value that says it, as served; its first 200 characters."""
+
+    def describe(self) -> str:
+        """``X-Robots-Tag: foobot: noindex``, or ``meta robots: noindex``, on one line."""
+        source = self.source.value
+        if self.source is PageSource.META:
+            source = f"{source} {self.agent or 'robots'}"
+        return printable(f"{source}: {self.text}")
+
+
+def header_statements(values: str | bytes | Iterable[str | bytes]) -> tuple[PageStatement, ...]:
+    """What X-Robots-Tag headers say, to any crawler: of one header line, or of several.
+
+    The grammar is Google's. Octets that are not UTF-8 are read as ISO-8859-1. Never raises; takes
+    linear time.
+    """
+    lines = (values,) if isinstance(values, (str, bytes)) else values
+    return tuple(each for line in lines for each in _read(as_text(line), PageSource.HEADER, ""))
+
+
+def meta_statements(name: str, content: str) -> tuple[PageStatement, ...]:
+    """What ``<meta name=NAME content=CONTENT>`` says: to all crawlers if its name is ``robots``.
+
+    The grammar is Google's. In a meta tag no directive names a crawler. Never raises; takes linear
+    time.
+    """
+    return tuple(_read(content, PageSource.META, _agent_in(name)))
+
+
+def _agent_in(name: str) -> str:
+    """The word that names a crawler, without quotes and brackets; empty if all are meant."""
+    word = _NAME.search(fold(name))
+    return "" if word is None or word[0] in _FOR_ALL else word[0]
+
+
+def _read(line: str, source: PageSource, agent: str) -> Iterator[PageStatement]:
+    parts = _SEPARATOR.split(line)
+    at = 0
+    while at < len(parts):
+        if source is PageSource.HEADER:
+            agent, said = _without_agent(parts[at], agent)
+        else:
+            said = parts[at]
+        dated = _DATED.match(fold(said))
+        if dated is None:
+            found, length = list(_said_by(said)), 1
+        else:
+            found, length = _date_of(said[dated.end() :], parts[at + 1 : at + _PARTS_OF_A_DATE])
+        text = ",".join(parts[at : at + length]).strip()[:_LONGEST_TEXT]
+        for directive, value in found:
+            yield PageStatement(directive, value, agent, source, text)
+        at += length
+
+
+def _without_agent(part: str, agent: str) -> tuple[str, str]:
+    """The crawler that *part* is for, *agent* unless it names another, and what it says."""
+    start = 0
+    while (colon := part.find(":", start)) != -1:
+        name = fold(part[start:colon].strip(_AROUND_A_NAME))
+        if name not in _FOR_ALL and not _names_a_crawler(name):
+            break
+        agent, start = _agent_in(name), colon + 1
+    return agent, part[start:]
+
+
+def _names_a_crawler(name: str) -> bool:
+    """False for a directive, and for a piece of a date such as ``25 jun 2010 15``."""
+    is_directive = name in _WORDS or _TAKES_VALUE.match(name) is not None
+    return not is_directive and _PIECE_OF_A_DATE.match(name) is None
+
+
+def _date_of(text: str, following: list[str]) -> tuple[list[tuple[str, str]], int]:
+    """The directive with the date in *text*, or in it and some of the parts that are *following*;
+    and how many parts those are. A date has commas: ``Friday, 25-Jun-10 15:00:00 PST``."""
+    for length in range(1, len(following) + 2):
+        date = ",".join([text, *following[: length - 1]]).strip()
+        if moment_in(date) is not None:
+            return [(UNAVAILABLE_AFTER, date.lower())], length
+    return [], 1
+
+
+def _said_by(part: str) -> Iterator[tuple[str, str]]:
+    """The directives in one part of a value, with their values."""
+    for match in _LIMIT_OR_WORD.finditer(fold(part)):
+        limit, value = match.groups()
+        if limit is None:
+            word = match.group()
+            for directive in _SHORT_FOR.get(word, (word,)):
+                if directive in PLAIN:
+                    yield directive, ""
+        elif _is_limit(limit, value):
+            yield limit, value
+
+
+def _is_limit(directive: str, value: str) -> bool:
+    """Google ignores a limit whose value is not one."""
+    if directive == MAX_IMAGE_PREVIEW:
+        return value in IMAGE_PREVIEWS
+    return directive in (MAX_SNIPPET, MAX_VIDEO_PREVIEW) and _NUMBER.fullmatch(value) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PageDirectives:
+    """What a page asks of one crawler, as Google documents: what it says to all and what it says
+    to this one count together, and of contradicting directives the most restrictive.
+    """
+
+    statements: tuple[PageStatement, ...] = ()
+    """What counts for this crawler, in the order of headers and page, each once."""
+
+    @classmethod
+    def of(cls, statements: Iterable[PageStatement], agent: Agent) -> PageDirectives:
+        """Those of the *statements* that count for a crawler that goes by *agent*: those for all,
+        and those for any of its names."""
+        names = frozenset(chain(*names_of(agent)))
+        return cls(tuple(dict.fromkeys(each for each in statements if _is_for(names, each.agent))))
+
+    def __bool__(self) -> bool:
+        return bool(self.statements)
+
+    def says(self, directive: str) -> PageStatement | None:
+        """The statement with *directive*, such as ``noarchive``, that decides: the most restrictive
+        value, the first of equal ones. None if there is none."""
+        said = (each for each in self.statements if each.directive == directive)
+        return min(said, key=lambda each: _rank(directive, each.value), default=None)
+
+    @property
+    def directives(self) -> dict[str, str]:
+        """Every directive that counts, in a fixed order, with its value; empty if it takes none."""
+        return {name: each.value for name, each in self._deciding()}
+
+    def as_json(self) -> dict[str, dict[str, str]]:
+        """The same with what decides: its ``value``, its ``source``, and its ``text``, as in a
+        :class:`PageStatement`."""
+        return {
+            name: {"value": each.value, "source": each.source.value, "text": each.text}
+            for name, each in self._deciding()
+        }
+
+    @property
+    def unavailable_after(self) -> float | None:
+        """From when on the page counts as ``noindex``: seconds since 1970. None if never."""
+        said = self.says(UNAVAILABLE_AFTER)
+        return None if said is None else moment_in(said.value)
+
+    def _deciding(self) -> Iterator[tuple[str, PageStatement]]:
+        for name in _ORDER if self.statements else ():
+            statement = self.says(name)
+            if statement is not None:
+                yield name, statement
+
+    def against_following(self) -> PageStatement | None:
+        """The statement because of which links of the page are not to be followed, if any:
+        ``nofollow`` or ``none``."""
+        return self.says(NOFOLLOW)
+
+    def against_indexing(self, now: float) -> PageStatement | None:
+        """The statement because of which the page is not to be used, if any: ``noindex``, ``none``,
+        or an ``unavailable_after`` that is over *now*, in seconds since 1970."""
+        ends = self.unavailable_after
+        over = ends is not None and ends <= now
+        return self.says(NOINDEX) or (self.says(UNAVAILABLE_AFTER) if over else None)
+
+
+def _is_for(names: frozenset[str], agent: str) -> bool:
+    return not agent or agent in names or token_in(agent) in names
+
+
+def _limit(value: str) -> float:
+    return inf if value == "-1" else int(value)
+
+
+_ORDER = (*PLAIN, UNAVAILABLE_AFTER, MAX_SNIPPET, MAX_IMAGE_PREVIEW, MAX_VIDEO_PREVIEW)
+_RANKS: dict[str, Callable[[str], Any]] = {
+    UNAVAILABLE_AFTER: moment_in,
+    MAX_SNIPPET: _limit,
+    MAX_IMAGE_PREVIEW: IMAGE_PREVIEWS.index,
+    MAX_VIDEO_PREVIEW: _limit,
+}
+
+
+def _rank(directive: str, value: str) -> Any:
+    """The smaller, the more restrictive."""
+    return _RANKS.get(directive, str)(value)

@@ -1,10 +1,19 @@
 """What a site says about the use of its pages: by robots.txt, by headers, by directives."""
 
 from .in_file import FilePreferences, statements_in
-from .statements import Contradiction, Preference, Preferences, Source, Statement, combine
+from .statements import (
+    CURRENT,
+    Category,
+    Contradiction,
+    Preference,
+    Preferences,
+    Source,
+    Statement,
+    Vocabulary,
+    combine,
+)
 from .tdm import TdmFile, tdm_statements
 from .values import directive_statements, signal_header, usage_header
-from .vocabulary import CURRENT, Category, Vocabulary
 
 __all__ = [
     "CURRENT",

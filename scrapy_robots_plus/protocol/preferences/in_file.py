@@ -17,9 +17,8 @@ from scrapy_robots_plus.protocol.rules.matcher import (
 )
 from scrapy_robots_plus.protocol.rules.rules import path_in_form
 
-from .statements import Preference, Source, Statement, first_of_each, of_line
+from .statements import CURRENT, Preference, Source, Statement, first_of_each, of_line
 from .values import signals, usage, usage_rule
-from .vocabulary import CURRENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,8 +15,7 @@ from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, Matcher, line_of,
 from scrapy_robots_plus.protocol.rules.rules import path_in_form
 
 from .in_file import in_form
-from .statements import Preference, Source, Statement
-from .vocabulary import CURRENT
+from .statements import CURRENT, Preference, Source, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

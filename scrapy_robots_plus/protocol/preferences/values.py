@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.octets import text
 
-from .statements import Preference, Source, Statement, first_of_each
+from .statements import CURRENT, Preference, Source, Statement, first_of_each
 from .structured_fields import StructuredFieldError, tokens_in
-from .vocabulary import CURRENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

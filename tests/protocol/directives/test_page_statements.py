@@ -11,8 +11,8 @@ from scrapy_robots_plus.protocol.directives import (
     PageStatement,
     header_statements,
     meta_statements,
+    moment_in,
 )
-from scrapy_robots_plus.protocol.directives.page_statements import moment_in
 from tests.protocol.worst_cases import loop, takes_less
 
 JUNE_25 = 1277424000
