@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BUSY = frozenset({TOO_MANY_REQUESTS, 503})
 """What a host answers that gets too many requests."""
+_LISTS = ("ratelimit", "ratelimit-policy", "www-authenticate")
 _QUOTA = frozenset(name.title().encode() for name in QUOTA_HEADERS)
 
 
@@ -64,8 +65,10 @@ def left_said(response: Response, now: float) -> Left | None:
 
 
 def header(response: Response, name: str) -> str:
-    """The last header of this name; empty if there is none."""
-    return (response.headers.get(name) or b"").decode("latin-1")
+    """The last line of this header, or all of it if it is a list (RFC 9110 5.3); empty if there is
+    none."""
+    lines = response.headers.getlist(name)
+    return b", ".join(lines if name in _LISTS else lines[-1:]).decode("latin-1")
 
 
 def is_handled(crawler: Crawler, request: Request, status: int) -> bool:

@@ -84,11 +84,16 @@ class Retrieval:
         """The policy of *origin*; *previous* is the one in memory."""
         try:
             policy = await self._retrieved(origin, previous)
-            if policy.settings.ai_uses and self._may_read(origin.tdmrep, policy):
+            if self._declares_use(policy.settings) and self._may_read(origin.tdmrep, policy):
                 policy.reserve(await self._tdmrep(origin.tdmrep))
             return policy
         finally:
             self._budget.give_back(origin)
+
+    def _declares_use(self, settings: RobotsSettings) -> bool:
+        """Whether *settings* do, or those that hold when their override has ended."""
+        ends = settings.override is not None and settings.override.until is not None
+        return bool(settings.ai_uses or (ends and self._settings.ai_uses))
 
     def _may_read(self, file: Origin, policy: Policy) -> bool:
         """Whether the rules allow it: only a robots.txt itself is always allowed (RFC 9309 2.2.2).
@@ -111,9 +116,7 @@ class Retrieval:
             if stored is not None and self._is_fresh(stored):
                 return stored
             result = await self._fetcher.fetch(file, stored, is_refresh=True)
-            rulebook = self._settings.for_fetching(file).rulebook
-            now = self._clock.wall()
-            record = receive(file, result, stored, now, rulebook, self._clock.jitter())
+            record = self._recorded(file, result, stored, self._clock.wall())
             self._stats.inc_value(stats.filled(stats.TDMREP, result.outcome))
             if not (result.interrupted or result.replayed):
                 self._store.save(record)
@@ -182,9 +185,14 @@ class Retrieval:
         stored_at = http_date(result.headers.get("date", ""))
         if stored_at is None:
             return None
-        rulebook = self._settings.for_fetching(origin).rulebook
-        record = receive(origin, result, None, stored_at, rulebook, self._clock.jitter())
+        record = self._recorded(origin, result, None, stored_at)
         return record if record.readable else None
+
+    def _recorded(
+        self, file: Origin, result: FetchResult, known: RobotsRecord | None, now: float
+    ) -> RobotsRecord:
+        rulebook = self._settings.for_fetching(file).rulebook
+        return receive(file, result, known, now, rulebook, self._clock.jitter())
 
     def _may_answer(self, stored: RobotsRecord, previous: Policy | None) -> bool:
         limits = self._settings.for_fetching(stored.origin).limits
@@ -202,9 +210,7 @@ class Retrieval:
         known: RobotsRecord | None,
         previous: Policy | None,
     ) -> Policy:
-        clock = self._clock
-        rulebook = self._settings.for_fetching(origin).rulebook
-        record = receive(origin, result, known, clock.wall(), rulebook, clock.jitter())
+        record = self._recorded(origin, result, known, self._clock.wall())
         source = Source.CACHE if result.replayed else Source.NETWORK
         policy = self._policy(record, previous, source, result.detail)
         # Useful to this crawl only, not to the next.

@@ -6,6 +6,7 @@ is answered says the contrary. A limit lets many pages through, so it takes more
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from .printable import Word
@@ -32,6 +33,9 @@ HEADERS = (CHALLENGE, "crawler-price", "www-authenticate", "retry-after")
 """Those that tell how a site treats a crawl."""
 
 
+_QUOTED = re.compile('"[^"]*"')
+
+
 def is_challenge(headers: Mapping[str, str]) -> bool:
     """Whether an answer is a page that finds out whether a person asks. *headers*: names in lower
     case.
@@ -50,7 +54,8 @@ def standing_in(status: int, headers: Mapping[str, str]) -> tuple[Standing, str,
     if price := headers.get("crawler-price"):
         return Standing.PRICED, f"crawler-price: {price}", True
     # RSL 1.0: who has no licence gets a 401 or 402 with the scheme License.
-    if status == 402 or headers.get("www-authenticate", "").lower().startswith("license"):
+    challenges = _QUOTED.sub("", headers.get("www-authenticate", "")).lower().split(",")
+    if status == 402 or any(each.split()[:1] == ["license"] for each in challenges):
         return Standing.PRICED, str(status), True
     if status == 429 or (status == 503 and "retry-after" in headers):
         return Standing.LIMITED, str(status), True

@@ -9,9 +9,11 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus import RobotsMiddleware
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.protocol.preferences import TdmFile
 from tests.crawl.stamping import StampSpider, StampStepSpider
-from tests.crawling import crawl, names_rules, stat
+from tests.crawling import crawl, make_crawler, names_rules, run, stat
 from tests.sites import TDMREP, answer, half, hang, hang_up, redirect, validated
 
 if TYPE_CHECKING:
@@ -92,6 +94,21 @@ async def test_nobody_asks_for_it_if_the_rules_disallow_it(sites: Sites, rules: 
     crawler = await crawl(url, spider=StampSpider, **SKIP)
     assert asked(host) == 0
     assert crawler.spider.stamps[url]["preferences"]["train-ai"] == "unknown"
+
+
+@pytest_twisted.ensureDeferred
+async def test_it_counts_where_an_override_without_a_use_has_ended(sites: Sites) -> None:
+    host = site(sites)
+    ends = 2_000_000_000.0
+    override = {"ai_uses": [], "reason": "ours", "until": "2033-05-18T03:33:20Z"}
+    crawler = make_crawler(StampStepSpider, **SKIP, ROBOTS_OVERRIDES={host.address: override})
+    clock = Clock(wall=lambda: ends - 1 + 2 * (len(host.fetched) > 1))
+    shared = Crawl.of(crawler, clock)
+    await run(crawler, urls=[host.url(f"/reserved/{number}") for number in range(5)])
+    assert Crawl.of(crawler) is shared
+    assert host.fetched == ["/reserved/0", "/reserved/1"]
+    assert len(crawler.spider.failures) == 3
+    assert asked(host) == 1
 
 
 LONG = f'[{{"location": "/", "tdm-reservation": 1}}, "{"x" * 600_000}"]'

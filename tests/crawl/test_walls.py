@@ -36,11 +36,17 @@ REFUSALS = {
     "challenged": (CHALLENGE, 2),
     "priced": (answer("", 402, crawler_price="USD 0.01"), 2),
     "licensed": (answer("", 401, www_authenticate="License"), 2),
+    "licensed or paid": (answer("", 401, www_authenticate='Basic realm="a", License'), 2),
     "limited": (answer("", 429), 2),
     "broken": (answer("", 500), 5),
     "cut off": (hang_up, 5),
 }
-STANDINGS = {"challenged": "walled", "licensed": "priced", "cut off": "broken"}
+STANDINGS = {
+    "challenged": "walled",
+    "licensed": "priced",
+    "licensed or paid": "priced",
+    "cut off": "broken",
+}
 
 
 def then_good(refusal: Reply, times: int) -> Reply:

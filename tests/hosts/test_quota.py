@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scrapy.http import Response
 
+from scrapy_robots_plus.hosts.backoff import left_said
 from scrapy_robots_plus.hosts.quota import Left, Quota, left_in
 from tests.protocol.worst_cases import seconds
 
@@ -97,6 +99,19 @@ def x(remaining: str, reset: str, prefix: str = "x-ratelimit-") -> dict[str, str
 def test_what_an_answer_says(headers: dict[str, str], left: tuple[float, float] | None) -> None:
     found = left_in(headers, NOW)
     assert found == (None if left is None else pytest.approx(left))
+
+
+def test_headers_that_come_in_several_lines_are_one_list() -> None:
+    """RFC 9651 4.2; of the older ones, which are numbers, the last counts."""
+    lines = {
+        "RateLimit": ['"a";r=0;t=30', '"b";r=5'],
+        "RateLimit-Policy": ['"a";q=9;w=60', '"b";q=9;w=60'],
+        "X-RateLimit-Remaining": ["3", "2"],
+        "X-RateLimit-Reset": ["9", "8"],
+    }
+    assert left_said(Response("http://a.example/", headers=lines), NOW) == (0, 30)
+    older = {name: each for name, each in lines.items() if name.startswith("X")}
+    assert left_said(Response("http://a.example/", headers=older), NOW) == (2, 8)
 
 
 def test_many_limits_are_read_in_linear_time() -> None:

@@ -81,8 +81,10 @@ def _said(source: Source, said: Preference, text: str, policy: str | None) -> tu
 def _rules_in(body: bytes) -> list[tuple[bytes, tuple[Statement, ...]]]:
     """Paths, each with what is said of it."""
     try:
+        # One character that is none takes no objection away.
+        text = body.decode(json.detect_encoding(body), "replace")
         # Of a long number, which would take quadratic time, the beginning tells that it is no 1.
-        found = json.loads(body, parse_int=lambda digits: int(digits[:_LONGEST_NUMBER]))
+        found = json.loads(text, parse_int=lambda digits: int(digits[:_LONGEST_NUMBER]))
         rules = found if isinstance(found, list) else []
         return [
             _rule(each["location"], each)

@@ -111,6 +111,15 @@ def test_what_a_file_says(served: Any, path: str, expected: Preference | None) -
     assert TdmFile(body).statements(path) == said
 
 
+@pytest.mark.parametrize("octet", [b"\xe9", b"\xff", b"\xed\xa0\x80", b"\xc3"])
+def test_octets_that_are_not_utf_8_open_nothing(octet: bytes) -> None:
+    rules = b'[{"location": "/%s", "tdm-reservation": 0}, {"location": "/", "tdm-reservation": 1'
+    file = TdmFile(rules % octet + b', "tdm-policy": "/%s"}]' % octet)
+    (said,) = file.statements("/a")
+    assert said.preference is DISALLOW
+    said.text.encode()
+
+
 def test_a_statement_has_the_words_of_its_rule_and_the_policy() -> None:
     policy = "https://provider.example/policies/policy.json"
     served = [{**rule("/a"), "comment": "x" * 500, "tdm-policy": policy}]
