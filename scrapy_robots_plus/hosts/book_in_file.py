@@ -7,6 +7,7 @@ import logging
 import sqlite3
 import time
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,22 +78,17 @@ def _boot_id() -> str:
     return ""
 
 
+@dataclass(frozen=True)
 class MachineClock:
     """Tells the moment."""
 
-    def __init__(
-        self,
-        boot: str | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
-    ) -> None:
-        """*boot*: as in :class:`Moment`; None: what Linux says."""
-        self._boot = _boot_id() if boot is None else boot
-        self._monotonic = monotonic
-        self._wall = wall
+    monotonic: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+    boot: str = field(default_factory=_boot_id)
+    """As in :class:`Moment`; what Linux says if it is not given."""
 
     def now(self) -> Moment:
-        return Moment(self._boot, self._monotonic(), self._wall())
+        return Moment(self.boot, self.monotonic(), self.wall())
 
 
 THIS_MACHINE = MachineClock()

@@ -96,7 +96,7 @@ class Door:
         self.lines.move_to_end(origin.host)
         self._closing_watch.start()
         if opens_in:
-            line.pace.shut_for(opens_in, now)
+            line.pace.backoff.shut_for(opens_in, now)
         self._trim(line, now)
 
     def keep(self, origin: Origin, delay: float) -> None:
@@ -188,7 +188,7 @@ class Door:
             self._closing_watch.start()
             self.may_go_otherwise(line)
         else:
-            line.pace.went_well(now)
+            line.pace.backoff.went_well(now)
         line.pace.is_over(request)
         line.show()  # again, after AutoThrottle
         self._trim(line, now)
@@ -201,7 +201,7 @@ class Door:
     def drop(self, origin: Origin) -> None:
         """*origin* is given up: its requests fail, and no others of its host."""
         line = self.line(origin.host)
-        line.pace.end_backoff()
+        line.pace.backoff.end()
         line.pace.keep(origin, 0.0)
 
         def is_of_it(request: Request) -> bool:

@@ -17,14 +17,13 @@ Hazards:
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -55,7 +54,6 @@ class _Shortage:
     since: float = inf
     """The moment since when requests have waited, and none of them got what it waits for."""
     given_up_until: float = -inf
-    is_told: bool = False
 
     def nobody_gets_it(self, now: float) -> float:
         """Seconds for which that has been so."""
@@ -96,7 +94,7 @@ class OwnShortage:
         self._shortages = {kind: _Shortage() for kind in _ADVICE}
         self._until_next_look = 0
         """How many requests are handed over until files are counted again."""
-        self._closes_early = False
+        self._once = Once()
 
     async def download(self, download: compat.DownloadFunction, request: Request) -> Response:
         """Runs in place of *download*. Raises what it does, for any reason but a shortage."""
@@ -160,8 +158,7 @@ class OwnShortage:
         if shortage.nobody_gets_it(now) >= self.MOST_SECONDS:
             shortage.given_up_until = now + self.GIVEN_UP_FOR
             shortage.since = inf
-            self._log(
-                logging.ERROR,
+            logger(self._crawler).error(
                 "No request could get a connection, because this machine is short of %s. "
                 "After %d s of that, requests no longer wait for one, and fail, for %d s",
                 kind,
@@ -172,11 +169,9 @@ class OwnShortage:
         return now - began < self.MOST_SECONDS
 
     def _tell(self, kind: str, failure: Exception) -> None:
-        if self._shortages[kind].is_told:
+        if not self._once.is_first(kind):
             return
-        self._shortages[kind].is_told = True
-        self._log(
-            logging.WARNING,
+        logger(self._crawler).warning(
             "This machine is short of %s, and cannot open another connection (%s). Requests wait "
             "and are sent again, robots.txt and pages alike; %s counts how often. To be faster, %s",
             kind,
@@ -199,14 +194,9 @@ class OwnShortage:
         if not closed:
             return
         self._stats.inc_value(stats.IDLE_CLOSED, closed)
-        if not self._closes_early:
-            self._closes_early = True
-            self._log(
-                logging.INFO,
+        if self._once.is_first():
+            logger(self._crawler).info(
                 "Connections that are kept open for later requests are closed early: this process "
                 "may open no more than %d files (ulimit -n)",
                 most,
             )
-
-    def _log(self, level: int, message: str, *arguments: object) -> None:
-        logger(self._crawler).log(level, message, *arguments)

@@ -103,10 +103,6 @@ class Pace:
         """A request has passed the middleware."""
         self.expected_until = now + self.ON_THE_WAY_SECONDS
 
-    def shut_for(self, seconds: float, now: float) -> None:
-        """No requests for *seconds* from *now* (Visit-time)."""
-        self.backoff.shut_for(seconds, now)
-
     # What happens to a request
 
     def handed_over(self, request: Request, now: float) -> None:
@@ -134,28 +130,13 @@ class Pace:
         """What the answer to *request* says has been heard."""
         self._phases.pop(request, None)
 
-    # What an answer says
-
-    def leave_alone(self, seconds: float, now: float) -> None:
-        """No requests for *seconds* from *now*, then a slow start (Retry-After)."""
-        self.backoff.leave_alone(seconds, now)
-
-    def went_well(self, now: float) -> None:
-        """The host neither asks for patience nor refuses a request."""
-        self.backoff.went_well(now)
-
-    def end_backoff(self) -> None:
-        """Back to what robots.txt asks for."""
-        self.backoff.end()
-
 
 class Backoff:
-    """The delay of one slot after a Retry-After: a pause, then a slow start, then as before.
+    """What delays a host beside its robots.txt: after a Retry-After a pause, then a slow start,
+    then as before.
 
-    If its host refuses requests, the pause and the delay of a throttle, if they are longer. Outside
+    If the host refuses requests, the pause and the delay of a throttle, if they are longer. Outside
     visiting hours there is a pause too.
-
-    Times are by the clock of downloader slots.
     """
 
     def __init__(self) -> None:
@@ -186,12 +167,12 @@ class Backoff:
         return quota or self.holds(now) or (self.throttle is not None and self.throttle.is_on)
 
     def leave_alone(self, seconds: float, now: float) -> None:
-        """No requests for *seconds* from *now*, then a slow start."""
+        """No requests for *seconds* from *now*, then a slow start (Retry-After)."""
         self.shut_for(seconds, now)
         self._delay = max(self._delay, seconds * SLOWLY)
 
     def shut_for(self, seconds: float, now: float) -> None:
-        """No requests for *seconds* from *now*, then as before."""
+        """No requests for *seconds* from *now*, then as before (Visit-time)."""
         self._until = max(self._until, now + seconds)
 
     def went_well(self, now: float) -> None:

@@ -92,7 +92,7 @@ class Slowing:
                 self._answered(request, response, origin, sent_in)
         if wait and origin not in self._given_up:
             pace = self._door.line(origin.host).pace
-            pace.leave_alone(wait, self._clock.monotonic())
+            pace.backoff.leave_alone(wait, self._clock.monotonic())
         self._door.heard(request, origin.host, is_pause=bool(wait) or is_refused)
 
     def _hear_quota(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
@@ -25,7 +26,7 @@ from scrapy_robots_plus.settings.options import PageAction
 from .reading import Page, PageReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -45,9 +46,11 @@ class RobotsPagesMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        crawl = Crawl.of(crawler)
+        self._crawl = crawl = Crawl.of(crawler)
+        self._crawler = crawler
         self._reader = PageReader(crawl)
-        self._consequences = Consequences(crawl)
+        self._enforces = crawl.settings.enforces
+        self._stats = crawl.stats
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -59,50 +62,34 @@ class RobotsPagesMiddleware:
 
     def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
         """Called up to Scrapy 2.18 for callbacks that are not asynchronous."""
-        page = self._reader.page_of(response)
-        try:
-            for output in result:
-                if page is None or self._consequences.passes(output, page, response):
-                    yield output
-        finally:
-            if page is not None:
-                self._consequences.finish(page)
+        with self._outputs(response) as passes:
+            yield from filter(passes, result)
 
     async def process_spider_output_async(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
         """Called for all other callbacks."""
+        with self._outputs(response) as passes:
+            async for output in result:
+                if passes(output):
+                    yield output
+
+    @contextmanager
+    def _outputs(self, response: Response) -> Iterator[Callable[[Any], bool]]:
+        """What says of each output of the callback of *response* whether it goes on."""
         page = self._reader.page_of(response)
         try:
-            async for output in result:
-                if page is None or self._consequences.passes(output, page, response):
-                    yield output
+            yield lambda output: page is None or self._passes(output, page, response)
         finally:
-            if page is not None:
-                self._consequences.finish(page)
+            if page is not None and (page.requests or page.items):
+                for listener in self._crawl.page_listeners:
+                    listener(page)
+                page.requests = page.items = 0
 
-
-class Consequences:
-    """Drops and marks, counts, and tells those who want to know."""
-
-    def __init__(self, crawl: Crawl) -> None:
-        self._crawl = crawl
-        self._crawler = crawl.crawler
-        self._enforces = crawl.settings.enforces
-        self._stats = compat.stats_of(crawl.crawler)
-
-    def passes(self, output: Any, page: Page, response: Response) -> bool:
-        """Whether *output*, of the callback of *page*, goes on; False if it is dropped."""
+    def _passes(self, output: Any, page: Page, response: Response) -> bool:
         if isinstance(output, Request):
             return self._follows(output, page, response)
         return output is None or self._keeps(output, page, response)
-
-    def finish(self, page: Page) -> None:
-        """The callback of *page* is done."""
-        if page.requests or page.items:
-            for listener in self._crawl.page_listeners:
-                listener(page)
-            page.requests = page.items = 0
 
     def _follows(self, request: Request, page: Page, response: Response) -> bool:
         nofollow = page.nofollow

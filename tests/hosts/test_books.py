@@ -389,7 +389,7 @@ def test_what_is_told_counts_from_now(tmp_path: Path) -> None:
 
 
 def boot(name: str, now: dict[str, float]) -> MachineClock:
-    return MachineClock(name, lambda: now["monotonic"], lambda: now["wall"])
+    return MachineClock(lambda: now["monotonic"], lambda: now["wall"], name)
 
 
 @pytest.mark.parametrize("step", [-600.0, 600.0, -1e9])
@@ -440,7 +440,7 @@ def test_where_the_system_does_not_say_which_start_it_is_the_wall_clock_counts(
         (tmp_path / "boot_id").write_bytes(content)
     monkeypatch.setattr(book_in_file, "_BOOT_ID", tmp_path / "boot_id")
     now = {"monotonic": 50.0, "wall": 1e9}
-    clock = MachineClock(None, lambda: now["monotonic"], lambda: now["wall"])
+    clock = MachineClock(lambda: now["monotonic"], lambda: now["wall"])
     ask(BookInFile(tmp_path / "p", "g", clock), A, 10.0)
     now["wall"] += 4
     assert ask(BookInFile(tmp_path / "p", "g", clock), B, 10.0)[0] == 6.0

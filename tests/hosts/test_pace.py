@@ -107,7 +107,7 @@ def test_gaps_from_before_a_longer_delay_do_not_count() -> None:
 def test_an_answer_to_what_was_under_way_does_not_end_a_pause() -> None:
     host = Paced(1.0)
     first, second = host.send(), host.send()
-    host.pace.leave_alone(10.0, host.now)
+    host.pace.backoff.leave_alone(10.0, host.now)
     host.answer(first)
     host.now += 2
     host.answer(second)
@@ -116,7 +116,7 @@ def test_an_answer_to_what_was_under_way_does_not_end_a_pause() -> None:
 
 def test_after_a_pause_the_host_is_asked_slowly_and_then_as_before() -> None:
     host = Paced()
-    host.pace.leave_alone(10.0, host.now)
+    host.pace.backoff.leave_alone(10.0, host.now)
     assert host.due == 1010
     host.now += 10
     gaps = []
@@ -124,14 +124,14 @@ def test_after_a_pause_the_host_is_asked_slowly_and_then_as_before() -> None:
         host.send()
         gaps.append(host.due - host.now)
         host.now = host.due
-        host.pace.went_well(host.now)
+        host.pace.backoff.went_well(host.now)
     assert gaps == pytest.approx([1.0, 0.5, 0.25, 0.125, 0.0625])
     assert not host.pace.has_effect(host.now)
 
 
 def test_outside_of_its_hours_a_host_is_left_alone_and_then_asked_as_before() -> None:
     host = Paced()
-    host.pace.shut_for(60, host.now)
+    host.pace.backoff.shut_for(60, host.now)
     assert host.pace.has_effect(host.now)
     assert host.due == 1060
     host.now += 60
@@ -141,8 +141,8 @@ def test_outside_of_its_hours_a_host_is_left_alone_and_then_asked_as_before() ->
 
 def test_a_backoff_that_is_ended_leaves_nothing_behind() -> None:
     host = Paced()
-    host.pace.leave_alone(50, host.now)
-    host.pace.end_backoff()
+    host.pace.backoff.leave_alone(50, host.now)
+    host.pace.backoff.end()
     assert not host.pace.has_effect(host.now)
     assert host.due <= 0
 
