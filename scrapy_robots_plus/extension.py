@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.report.outages import Outages
 from scrapy_robots_plus.report.progress import log_progress
 from scrapy_robots_plus.report.table import headline, table, uses_line
-from scrapy_robots_plus.settings.scrapys_own import job_folder, log_interval
+from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.wiring import report_wiring
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class RobotsExtension:
         return cls(crawler)
 
     def _spider_opened(self) -> None:
-        interval = log_interval(self._crawl.crawler.settings)
+        interval = self._crawl.crawler.settings.getfloat("LOGSTATS_INTERVAL")
         if interval > 0:
             self._loop = create_looping_call(self._sum_up)
             self._loop.start(interval, now=False)

@@ -15,13 +15,10 @@ from scrapy_robots_plus.hosts.downloader import RobotsDownloader
 from scrapy_robots_plus.origins.parsers import takes_several_names
 from scrapy_robots_plus.requests.middleware import RobotsMiddleware
 from scrapy_robots_plus.settings.scrapys_own import (
-    dupefilter_class,
+    class_in,
     has_workers,
     job_folder,
     names_our_queue,
-    parser_class,
-    queue_class,
-    scheduler_class,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +65,7 @@ def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
             f"{', '.join(f'{name!r}: None' for name in names)}."
         )
     if names_our_queue(crawler.settings) and not has_workers(crawler.settings):
-        scheduler = global_object_name(scheduler_class(crawler.settings))
+        scheduler = global_object_name(class_in(crawler.settings, "SCHEDULER"))
         found.append(
             f"SCHEDULER_QUEUE_CLASS has no effect, because SCHEDULER is {scheduler}. To share "
             'requests with other workers, set SCHEDULER = "scrapy_redis.scheduler.Scheduler".'
@@ -87,10 +84,10 @@ def _for_our_parser_alone(crawler: Crawler, settings: RobotsSettings) -> Iterato
         "ROBOTS_AI_TOKENS has no effect": settings.ai_tokens,
         "ROBOTS_AI_USES is compared with tdmrep.json and pages only": settings.ai_uses,
     }
+    parser = global_object_name(class_in(crawler.settings, "ROBOTSTXT_PARSER"))
     for what in filter(set_here.get, set_here):
         yield (
-            f"{what}, because ROBOTSTXT_PARSER is "
-            f"{global_object_name(parser_class(crawler.settings))}. To change that, set "
+            f"{what}, because ROBOTSTXT_PARSER is {parser}. To change that, set "
             'ROBOTSTXT_PARSER = "scrapy_robots_plus.RobotsParser".'
         )
 
@@ -113,12 +110,12 @@ def _inactive(crawl: Crawl) -> list[str]:
 def _job_is_kept(crawler: Crawler) -> list[str]:
     """How a job is kept, if a kill may lose something of it that it need not lose."""
     settings = crawler.settings
-    if job_folder(settings) is None or Scheduler not in scheduler_class(settings).__mro__:
+    if job_folder(settings) is None or Scheduler not in class_in(settings, "SCHEDULER").__mro__:
         return []
     from scrapy_robots_plus.job.dupefilter import JobDupeFilter
     from scrapy_robots_plus.job.wiring import keeps_one_file
 
-    dupefilter = dupefilter_class(settings)
+    dupefilter = class_in(settings, "DUPEFILTER_CLASS")
     if not keeps_one_file(settings):
         text = (
             "This job is kept in files, from which a kill may lose requests, because "
@@ -138,7 +135,8 @@ def _job_is_kept(crawler: Crawler) -> list[str]:
 
 def _queue_is_not_in_use(crawl: Crawl) -> str:
     settings = crawl.crawler.settings
-    scheduler, queue = scheduler_class(settings), queue_class(settings)
+    scheduler = class_in(settings, "SCHEDULER")
+    queue = class_in(settings, "SCHEDULER_PRIORITY_QUEUE")
     parts, alone = "RobotsPriorityQueue is", ""
     if Scheduler in scheduler.__mro__:  # issubclass() only checks for methods
         why = f"SCHEDULER_PRIORITY_QUEUE is {global_object_name(queue)}"

@@ -17,7 +17,7 @@ from scrapy_robots_plus.protocol.preferences import Preference, Statement
 from scrapy_robots_plus.protocol.product_token import AgentNames, product_tokens
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.override import dialect_to_json
-from scrapy_robots_plus.settings.scrapys_own import parser_class
+from scrapy_robots_plus.settings.scrapys_own import class_in
 
 from .entries import (
     DONT_OBEY,
@@ -72,7 +72,7 @@ class Entries:
             mode=settings.mode,
             obey=settings.obey,
             agent=self._crawl.get(Agents).default,
-            parser=global_object_name(parser_class(crawler.settings)),
+            parser=global_object_name(class_in(crawler.settings, "ROBOTSTXT_PARSER")),
             dialect=dialect_to_json(settings.dialect),
             status_policy=settings.status_policy,
             keeps_delays=settings.keeps_delays,

@@ -14,7 +14,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.pace import Timetable
 from scrapy_robots_plus.protocol.printable import counted, duration
-from scrapy_robots_plus.settings.scrapys_own import has_our_priority_queue, throttles_automatically
+from scrapy_robots_plus.settings.scrapys_own import has_our_priority_queue
 
 from .output import Style, WrongUsageError
 from .sitemaps import Sitemaps
@@ -90,7 +90,7 @@ class Figures:
         self.other_queue = not has_our_priority_queue(settings)
         """Whether requests wait for their delay elsewhere than in the queue of this package, and so
         keep those of other hosts from being sent."""
-        self.autothrottle = throttles_automatically(settings)
+        self.autothrottle = settings.getbool("AUTOTHROTTLE_ENABLED")
         """Whether AutoThrottle adds to delays, which nobody can foresee."""
         self._start = time.time()
         self._agent = agent

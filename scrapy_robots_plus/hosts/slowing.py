@@ -22,7 +22,6 @@ from scrapy_robots_plus.crawl.requests import (
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.standing import Site, Standing
 from scrapy_robots_plus.settings.options import OnWall
-from scrapy_robots_plus.settings.scrapys_own import retry_times
 
 from .backoff import BUSY, is_handled, left_said, wait_asked_for
 from .door import Door
@@ -164,8 +163,8 @@ class Slowing:
             request.priority = min(request.priority, 0)
         is_left = is_handled(self._crawler, request, response.status)
         if throttle.forgives(refusal, before) and not is_left:
-            most = request.meta.get(MAX_RETRIES_META_KEY, retry_times(self._crawler.settings))
-            request.meta[MAX_RETRIES_META_KEY] = most + 1
+            most = self._crawler.settings.getint("RETRY_TIMES")
+            request.meta[MAX_RETRIES_META_KEY] = request.meta.get(MAX_RETRIES_META_KEY, most) + 1
         if refusal is Refusal.OF_PAGE:
             return False
         self._stats.inc_value(stats.REFUSED)

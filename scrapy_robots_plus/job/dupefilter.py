@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy.dupefilters import RFPDupeFilter
 
 from scrapy_robots_plus.crawl.crawl import guarded
-from scrapy_robots_plus.settings.scrapys_own import job_folder, logs_all_duplicates
+from scrapy_robots_plus.settings.scrapys_own import job_folder
 
 from .job import Job
 from .scrapys_state import restore_state
@@ -31,7 +31,7 @@ class JobDupeFilter(RFPDupeFilter):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """If the job's file cannot be used, raises JobFileError, which stops the crawl."""
-        folder, debug = job_folder(crawler.settings), logs_all_duplicates(crawler.settings)
+        folder, debug = job_folder(crawler.settings), crawler.settings.getbool("DUPEFILTER_DEBUG")
         is_crawl = crawler.spider is not None
         path = None if is_crawl else folder
         dupefilter = cls(path, debug, fingerprinter=crawler.request_fingerprinter)

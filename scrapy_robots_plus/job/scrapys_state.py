@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.settings.scrapys_own import job_folder, queue_class
+from scrapy_robots_plus.settings.scrapys_own import class_in, job_folder
 
 from .queues import QUEUE_FOLDER
 from .renaming import name_lanes
@@ -42,7 +42,8 @@ def forget_state(settings: BaseSettings) -> None:
     path = Path(job_folder(settings) or "", QUEUE_FOLDER, STATE)
     with suppress(OSError):
         scrapys = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
-        if not issubclass(queue_class(settings), scrapys) or not _is_json(path):
+        queue = class_in(settings, "SCHEDULER_PRIORITY_QUEUE")
+        if not issubclass(queue, scrapys) or not _is_json(path):
             path.unlink()
 
 
@@ -80,7 +81,7 @@ def _is_json(path: Path) -> bool:
 
 def restore_state(crawler: Crawler, job: Job) -> None:
     """Names the lanes as the priority queue in use names its folders, and writes its state."""
-    queue = queue_class(crawler.settings)
+    queue = class_in(crawler.settings, "SCHEDULER_PRIORITY_QUEUE")
     if issubclass(queue, DownloaderAwarePriorityQueue):
         name_lanes(job, "slots", lambda request: compat.path_safe(_slot(crawler, request)))
         state: Any = _by_slot(crawler, job)

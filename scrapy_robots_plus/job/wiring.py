@@ -9,13 +9,7 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.settings.scrapys_own import (
-    disk_queue_class,
-    is_chosen,
-    job_folder,
-    scheduler_class,
-    start_disk_queue_class,
-)
+from scrapy_robots_plus.settings.scrapys_own import class_in, is_chosen, job_folder
 
 from . import FILE_NAME, JobFileError, overview
 from .dupefilter import JobDupeFilter
@@ -26,18 +20,15 @@ from .scrapys_state import STATE, forget_state, keep_spider_state
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-_QUEUES = {
-    "SCHEDULER_DISK_QUEUE": disk_queue_class,
-    "SCHEDULER_START_DISK_QUEUE": start_disk_queue_class,
-}
+_QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")
 
 
 def keep_job_in_one_file(settings: BaseSettings) -> None:
     """Sets queues and duplicate filter at add-on priority, if there is a job that they fit."""
     folder = job_folder(settings)
-    if folder is None or Scheduler not in scheduler_class(settings).__mro__:
+    if folder is None or Scheduler not in class_in(settings, "SCHEDULER").__mro__:
         return
-    chosen = [read(settings) for name, read in _QUEUES.items() if is_chosen(settings, name)]
+    chosen = [class_in(settings, name) for name in _QUEUES if is_chosen(settings, name)]
     if is_in_files(folder) or not all(map(_is_ours_or_none, chosen)):
         return
     settings.set("SCHEDULER_DISK_QUEUE", PickleLifoDiskQueue, "addon")
@@ -74,7 +65,7 @@ def open_job(crawler: Crawler) -> None:
     settings, folder = crawler.settings, job_folder(crawler.settings)
     if crawler.spider is None:  # somebody only looks at the settings
         return
-    if folder is None or Scheduler not in scheduler_class(settings).__mro__:
+    if folder is None or Scheduler not in class_in(settings, "SCHEDULER").__mro__:
         return
     try:
         _check_settings(settings, Path(folder))
@@ -89,8 +80,8 @@ def open_job(crawler: Crawler) -> None:
 
 def _check_settings(settings: BaseSettings, folder: Path) -> None:
     """Raises JobFileError if the queues in use would not find the requests of the job."""
-    path, queues = folder / FILE_NAME, {disk_queue_class(settings)}
-    queues.add(start_disk_queue_class(settings) or disk_queue_class(settings))
+    path, disk = folder / FILE_NAME, class_in(settings, "SCHEDULER_DISK_QUEUE")
+    queues = {disk, class_in(settings, "SCHEDULER_START_DISK_QUEUE") or disk}
     names = f"{' and '.join(_QUEUES)} from scrapy_robots_plus.queues"
     if len({issubclass(queue, JobQueue) for queue in queues}) == 2:
         what = "would hold a part of the requests only: the queues on disk are of two kinds"
@@ -108,7 +99,7 @@ def _check_settings(settings: BaseSettings, folder: Path) -> None:
 
 def keeps_one_file(settings: BaseSettings) -> bool:
     """Whether the queue on disk is one of ours."""
-    return issubclass(disk_queue_class(settings), JobQueue)
+    return issubclass(class_in(settings, "SCHEDULER_DISK_QUEUE"), JobQueue)
 
 
 def is_in_files(folder: str) -> bool:

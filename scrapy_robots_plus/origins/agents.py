@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from scrapy_robots_plus.settings.scrapys_own import default_user_agent, user_agent_in_headers
+from scrapy_robots_plus.settings.scrapys_own import user_agent_in_headers
 
 from .parsers import takes_several_names
 
@@ -43,7 +43,7 @@ class Agents:
             return self.fixed
         settings = self._crawler.settings
         of_spider = getattr(self._crawler.spider, "user_agent", None)
-        return user_agent_in_headers(settings) or str(of_spider or default_user_agent(settings))
+        return user_agent_in_headers(settings) or str(of_spider or settings["USER_AGENT"] or "")
 
     def default_under(self, settings: RobotsSettings) -> AgentNames:
         """Like :attr:`default`, for requests with these *settings*."""

@@ -16,7 +16,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.octets import to_utf8
 from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.settings.scrapys_own import parser_class
+from scrapy_robots_plus.settings.scrapys_own import class_in
 
 from .our_parser import RobotsParser
 
@@ -43,7 +43,7 @@ class Parsers:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._make: Any = parser_class(crawler.settings).from_crawler
+        self._make: Any = class_in(crawler.settings, "ROBOTSTXT_PARSER").from_crawler
         self._takes_charset = "charset" in inspect.signature(self._make).parameters
         self.read(b"", None)
 
@@ -56,7 +56,7 @@ class Parsers:
 
 def takes_several_names(settings: BaseSettings) -> bool:
     """Whether the parser in use takes a tuple of names for an agent: only ours does."""
-    return issubclass(parser_class(settings), RobotsParser)
+    return issubclass(class_in(settings, "ROBOTSTXT_PARSER"), RobotsParser)
 
 
 def charset_of(headers: Mapping[str, str]) -> str | None:

@@ -11,7 +11,6 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.freshness import http_date
 from scrapy_robots_plus.protocol.verdict import Reason
-from scrapy_robots_plus.settings.scrapys_own import caches_http
 from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
 from .agents import Agents
@@ -273,7 +272,7 @@ def shared_fetches(
     With Scrapy's HTTP cache it shares nothing: for a replay, all that a crawl goes by must be in
     its own cache.
     """
-    if caches_http(crawler.settings):
+    if crawler.settings.getbool("HTTPCACHE_ENABLED"):
         return lambda _: Turn()
     if store.server is not None:
         from .lease import Leases

@@ -2,50 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 from urllib.parse import quote
 
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
-if TYPE_CHECKING:
-    from scrapy.robotstxt import RobotParser
 
-
-def parser_class(settings: BaseSettings) -> type[RobotParser]:
-    """``ROBOTSTXT_PARSER``, loaded."""
-    return cast("type[RobotParser]", load_object(settings["ROBOTSTXT_PARSER"]))
-
-
-def scheduler_class(settings: BaseSettings) -> type:
-    """``SCHEDULER``, loaded."""
-    return cast("type", load_object(settings["SCHEDULER"]))
-
-
-def queue_class(settings: BaseSettings) -> type:
-    """``SCHEDULER_PRIORITY_QUEUE``, loaded."""
-    return cast("type", load_object(settings["SCHEDULER_PRIORITY_QUEUE"]))
-
-
-def disk_queue_class(settings: BaseSettings) -> type:
-    """``SCHEDULER_DISK_QUEUE``, loaded."""
-    return cast("type", load_object(settings["SCHEDULER_DISK_QUEUE"]))
-
-
-def start_disk_queue_class(settings: BaseSettings) -> type | None:
-    """``SCHEDULER_START_DISK_QUEUE``, loaded; None if start requests are kept with the others."""
-    chosen = settings["SCHEDULER_START_DISK_QUEUE"]
-    return cast("type", load_object(chosen)) if chosen else None
-
-
-def dupefilter_class(settings: BaseSettings) -> type:
-    """``DUPEFILTER_CLASS``, loaded."""
-    return cast("type", load_object(settings["DUPEFILTER_CLASS"]))
-
-
-def logs_all_duplicates(settings: BaseSettings) -> bool:
-    """``DUPEFILTER_DEBUG``."""
-    return settings.getbool("DUPEFILTER_DEBUG")
+def class_in(settings: BaseSettings, name: str) -> Any:
+    """The class that the setting *name* names, such as ``SCHEDULER``; None if it is unset, as
+    ``SCHEDULER_START_DISK_QUEUE`` if start requests are kept with the others.
+    """
+    return load_object(settings[name]) if settings[name] else None
 
 
 def is_chosen(settings: BaseSettings, name: str) -> bool:
@@ -55,7 +23,7 @@ def is_chosen(settings: BaseSettings, name: str) -> bool:
 
 def has_workers(settings: BaseSettings) -> bool:
     """Whether ``SCHEDULER`` is that of scrapy-redis, or derived from it."""
-    return _comes_from("scrapy_redis", scheduler_class(settings))
+    return _comes_from("scrapy_redis", class_in(settings, "SCHEDULER"))
 
 
 def names_our_queue(settings: BaseSettings) -> bool:
@@ -72,7 +40,7 @@ def names_our_queue(settings: BaseSettings) -> bool:
 
 def has_our_priority_queue(settings: BaseSettings) -> bool:
     """Whether ``SCHEDULER_PRIORITY_QUEUE`` is that of this package."""
-    return _comes_from("scrapy_robots_plus", queue_class(settings))
+    return _comes_from("scrapy_robots_plus", class_in(settings, "SCHEDULER_PRIORITY_QUEUE"))
 
 
 def _comes_from(package: str, found: type) -> bool:
@@ -85,16 +53,6 @@ def job_folder(settings: BaseSettings) -> str | None:
     return settings.get("JOBDIR") or None
 
 
-def log_interval(settings: BaseSettings) -> float:
-    """``LOGSTATS_INTERVAL``, in seconds; 0 for never."""
-    return settings.getfloat("LOGSTATS_INTERVAL")
-
-
-def retry_times(settings: BaseSettings) -> int:
-    """``RETRY_TIMES``: how often Scrapy sends a request again that failed."""
-    return settings.getint("RETRY_TIMES")
-
-
 def handled_statuses(settings: BaseSettings, spider: object) -> set[int] | None:
     """The statuses of errors that callbacks get; None for all: ``handle_httpstatus_list`` of the
     spider, ``HTTPERROR_ALLOWED_CODES``, ``HTTPERROR_ALLOW_ALL``.
@@ -105,16 +63,6 @@ def handled_statuses(settings: BaseSettings, spider: object) -> set[int] | None:
     return {int(each) for each in getattr(spider, "handle_httpstatus_list", allowed)}
 
 
-def throttles_automatically(settings: BaseSettings) -> bool:
-    """``AUTOTHROTTLE_ENABLED``."""
-    return settings.getbool("AUTOTHROTTLE_ENABLED")
-
-
-def default_user_agent(settings: BaseSettings) -> str:
-    """``USER_AGENT``; empty if there is none."""
-    return str(settings["USER_AGENT"] or "")
-
-
 def user_agent_in_headers(settings: BaseSettings) -> str | None:
     """The User-Agent in ``DEFAULT_REQUEST_HEADERS``; None if there is none."""
     headers = settings.getdict("DEFAULT_REQUEST_HEADERS") or {}
@@ -122,11 +70,6 @@ def user_agent_in_headers(settings: BaseSettings) -> str | None:
         str(value) for name, value in headers.items() if name.lower() == "user-agent" and value
     )
     return next(values, None)
-
-
-def caches_http(settings: BaseSettings) -> bool:
-    """``HTTPCACHE_ENABLED``."""
-    return settings.getbool("HTTPCACHE_ENABLED")
 
 
 def redis_url(settings: BaseSettings) -> Any:
