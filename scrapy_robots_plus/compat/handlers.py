@@ -85,15 +85,16 @@ def retry_handovers(downloader: Downloader, retries: Retries) -> None:
         handover.outer = retries
 
 
-def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
-    """Calls *stand_in* wherever the downloader calls a download handler.
+def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> bool:
+    """Calls *stand_in* wherever the downloader calls a download handler. False if the downloader is
+    of another kind.
 
     Needed by 2.14 to 2.19: a handler's timeout may restart with each byte. Can go when
     ``download_timeout`` limits the whole response in all handlers, and a download can be cancelled.
     """
     handover = _Handover.of(engine_of(crawler).downloader)
     if handover is None:
-        return
+        return False
     download = handover.inner
 
     def instead(request: Request) -> Coroutine[Any, Any, Response]:
@@ -101,6 +102,7 @@ def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
         return stand_in(download, request, _can_be_stopped(handler))
 
     handover.inner = instead
+    return True
 
 
 def watch_handovers(crawler: Crawler, listener: Callable[[Request], None]) -> bool:
@@ -109,17 +111,14 @@ def watch_handovers(crawler: Crawler, listener: Callable[[Request], None]) -> bo
     False if the downloader is of another kind. Needed by 2.14 to 2.19, whose last signal before,
     ``request_reached_downloader``, is sent before the delay of the slot. Can go when there is one.
     """
-    handover = _Handover.of(engine_of(crawler).downloader)
-    if handover is None:
-        return False
-    download = handover.inner
 
-    def instead(request: Request) -> Coroutine[Any, Any, Response]:
+    def told(
+        download: DownloadFunction, request: Request, _: bool
+    ) -> Coroutine[Any, Any, Response]:
         listener(request)
         return download(request)
 
-    handover.inner = instead
-    return True
+    return stand_before_handlers(crawler, told)
 
 
 def _can_be_stopped(handler: object) -> bool:

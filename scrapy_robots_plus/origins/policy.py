@@ -32,37 +32,11 @@ _MOST_OF_A_REASON = 60
 """Characters of the reason of an override that are shown."""
 
 
-def status_of(record: RobotsRecord, settings: RobotsSettings) -> str:
-    """``200``, ``timeout``, ``200, now 503``, ``own text``, ``not asked``."""
-    if not settings.needs_file:
-        return "not asked" if settings.robots_txt is None else "own text"
-    return answer_in(record)
-
-
 def answer_in(record: RobotsRecord) -> str:
     """``200``, ``timeout``, ``200, now 503``."""
     if record.failure is None or not record.readable:
         return str(record.outcome)
     return f"{record.outcome}, now {record.failure}"
-
-
-def described(record: RobotsRecord, access: Access, settings: RobotsSettings) -> str:
-    """The status and what follows from it, and the override that it is seen under."""
-    label = settings.override.label if settings.override else None
-    override = f" (override: {printable(label, _MOST_OF_A_REASON)})" if label else ""
-    return _follows(record, access, settings) + override
-
-
-def _follows(record: RobotsRecord, access: Access, settings: RobotsSettings) -> str:
-    if not settings.needs_file:
-        return "own text" if settings.obey else "not obeyed"
-    if access is Access.UNREACHABLE:
-        # Without ROBOTSTXT_OBEY nothing is denied.
-        follows = "all denied" if settings.obey else "no rules"
-        return f"{record.outcome if record.failure is None else record.failure}, {follows}"
-    follows = "rules" if access is Access.RULES else "all allowed"
-    is_outage = record.failure is not None and record.readable
-    return f"{record.outcome}, {follows}" + (f", now {record.failure}" if is_outage else "")
 
 
 NO_PREFERENCES = combine(())
@@ -154,7 +128,9 @@ class Policy:
         Both for the last good copy in an outage: ``200, now 503``. Without a file of the site:
         ``own text``, ``not asked``.
         """
-        return status_of(self.record, self.settings)
+        if not self.settings.needs_file:
+            return "not asked" if self.settings.robots_txt is None else "own text"
+        return answer_in(self.record)
 
     @property
     def in_words(self) -> str:
@@ -162,7 +138,23 @@ class Policy:
         for the last good copy in an outage ``200, rules, now 503``. Under an override also what
         it is for: ``not obeyed (override: our own site)``.
         """
-        return described(self.record, self.access, self.settings)
+        label = self._override
+        override = f" (override: {printable(label, _MOST_OF_A_REASON)})" if label else ""
+        return self._follows + override
+
+    @property
+    def _follows(self) -> str:
+        record, obeys = self.record, self.settings.obey
+        if not self.settings.needs_file:
+            return "own text" if obeys else "not obeyed"
+        access = self.access
+        if access is Access.UNREACHABLE:
+            # Without ROBOTSTXT_OBEY nothing is denied.
+            follows = "all denied" if obeys else "no rules"
+            return f"{record.outcome if record.failure is None else record.failure}, {follows}"
+        follows = "rules" if access is Access.RULES else "all allowed"
+        is_outage = record.failure is not None and record.readable
+        return f"{record.outcome}, {follows}" + (f", now {record.failure}" if is_outage else "")
 
     def __repr__(self) -> str:
         return f"<Policy {self.origin}: {self.in_words}>"
