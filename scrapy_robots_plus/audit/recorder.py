@@ -121,8 +121,6 @@ class Recorder:
         """After the log is closed: counts what was written, and names its last line."""
         log, collector = self.log, self._crawl.stats
         collector.set_value(stats.AUDIT_LINES, log.written)
-        if log.lost:
-            collector.set_value(stats.AUDIT_LOST, log.lost)
         if log.repairs:
             collector.set_value(stats.AUDIT_REPAIRS, log.repairs)
         if log.last is not None:
@@ -286,6 +284,8 @@ class Audit:
         for log in self._logs:
             log.close()
             self._problems.count(log.errors)
+            if log.lost:
+                self._crawl.stats.inc_value(stats.AUDIT_LOST, log.lost)
         if self._recorder is not None:
             self._recorder.tell()
 

@@ -228,7 +228,8 @@ requests](cluster-operation.md#when-something-dies)"""
 AUDIT_LINES = "robotstxt/audit/lines"
 """lines that were written to the audit log"""
 AUDIT_LOST = "robotstxt/audit/lost"
-"""lines that could not be written, and no longer wait to be"""
+"""lines of the audit log and exchanges of the WARC file that could not be written, and no longer
+wait to be"""
 AUDIT_ERRORS = "robotstxt/audit/errors"
 """times that the audit log, a robots.txt beside it or the WARC file could not be written, or the
 log was removed"""

@@ -205,6 +205,17 @@ async def test_a_large_file_is_marked_as_cut(sites: Sites, tmp_path: Path) -> No
     assert response.rec_headers["WARC-Truncated"] == "length"
 
 
+@pytest_twisted.ensureDeferred
+async def test_exchanges_that_could_never_be_written_are_counted(
+    sites: Sites, tmp_path: Path
+) -> None:
+    path = tmp_path / "robots.warc"
+    path.mkdir()
+    crawler = await crawl(sites.host(answer(RULES)).url("/a"), ROBOTS_AUDIT_WARC=path)
+    assert stat(crawler, "robotstxt/audit/lost") == 1
+    assert stat(crawler, "robotstxt/audit/errors") > 0
+
+
 def test_without_warcio_the_setting_is_wrong_and_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
