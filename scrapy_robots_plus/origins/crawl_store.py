@@ -97,7 +97,10 @@ class CrawlStore:
             return None
         found = self._believed(record, losses)
         if not again and (self._outlives_the_crawl or self.memory.is_shared):
-            self._stats.inc_value(stats.STORE_MISSES if found is None else stats.STORE_HITS)
+            if found is None:
+                self._stats.inc_value(stats.STORE_MISSES)
+            else:
+                self._stats.inc_value(stats.STORE_HITS)
         return found
 
     def save(self, record: RobotsRecord) -> None:
