@@ -289,8 +289,10 @@ class HttpCache:
             return None
         storage, spider = cache.storage, self._crawler.spider
         found = self._guarded(lambda: storage.retrieve_response(spider, request))
-        key = stats.HTTPCACHE_MISSES if found is None else stats.HTTPCACHE_HITS
-        self._stats.inc_value(key)
+        if found is None:
+            self._stats.inc_value(stats.HTTPCACHE_MISSES)
+        else:
+            self._stats.inc_value(stats.HTTPCACHE_HITS)
         return found
 
     def keep(self, request: Request, result: FetchResult | RobotsRecord) -> None:
