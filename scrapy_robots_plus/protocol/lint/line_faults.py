@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -25,37 +26,25 @@ _LONGEST = 24
 """Longer keys are not compared."""
 
 
+_ALIKE = 0.8
+"""From so much on, two keys are one that is misspelt: of five letters, one may be wrong."""
+
+
 @lru_cache(maxsize=256)
 def meant_by(key: str) -> str | None:
-    """The known key that differs from *key* by one typing error, or two in a long one.
+    """The known key that is most like *key*, which has a typing error or two.
 
     Takes constant time. Only letters are compared, so that ``user_agent`` is found as well.
     """
     if len(key) > _LONGEST:
         return None
-    letters = _letters(key)
-    near = ((distance(letters, _letters(known)), known) for known in KEYS)
-    best, known = min(near)
-    return known if best <= (2 if len(letters) >= 8 else 1) else None
+    known = {_letters(each): each for each in KEYS}
+    near = get_close_matches(_letters(key), known, 1, _ALIKE)
+    return known[near[0]] if near else None
 
 
 def _letters(key: str) -> str:
     return "".join(filter(str.isalpha, key.lower()))
-
-
-def distance(first: str, second: str) -> int:
-    """How many letters must be added, dropped, changed or exchanged with the next one."""
-    before: list[int] = []
-    row = list(range(len(second) + 1))
-    for i, letter in enumerate(first, 1):
-        next_row = [i]
-        for j, other in enumerate(second, 1):
-            cost = min(row[j] + 1, next_row[-1] + 1, row[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == other:
-                cost = min(cost, before[j - 2] + 1)
-            next_row.append(cost)
-        before, row = row, next_row
-    return row[-1]
 
 
 _MARK = b"\xef\xbb\xbf"

@@ -17,7 +17,7 @@ from scrapy_robots_plus.protocol import (
 )
 from scrapy_robots_plus.protocol.dialect import Choice
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint
-from scrapy_robots_plus.protocol.lint.line_faults import distance, meant_by
+from scrapy_robots_plus.protocol.lint.line_faults import meant_by
 
 STAR = "User-agent: *\n"
 MARK = "\ufeff"
@@ -348,10 +348,12 @@ def test_rules_in_a_web_page_count_all_the_same() -> None:
         ("dsallow", "disallow"),
         ("disllaow", "disallow"),
         ("alow", "allow"),
+        ("allaw", "allow"),
+        ("aloww", "allow"),
         ("crawler-delay", "crawl-delay"),
         ("Usre-Agent", "user-agent"),
         ("user agents", "user-agent"),
-        ("aloww", None),
+        ("aolww", None),
         ("post", None),
         ("noindex", None),
         ("nothing", None),
@@ -372,25 +374,6 @@ def test_which_key_may_be_meant(key: str, meant: str | None) -> None:
 )
 def test_each_key_is_found_by_most_of_its_letters(key: str) -> None:
     assert meant_by(key) == meant_by(key[:-1]) == meant_by(key.upper()) == key
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "errors"),
-    [
-        ("", "", 0),
-        ("", "ab", 2),
-        ("ab", "", 2),
-        ("abc", "abc", 0),
-        ("abc", "acb", 1),
-        ("abc", "abxc", 1),
-        ("abc", "ac", 1),
-        ("abc", "axc", 1),
-        ("abcd", "badc", 2),
-        ("abc", "cab", 2),
-    ],
-)
-def test_how_many_typing_errors(first: str, second: str, errors: int) -> None:
-    assert distance(first, second) == distance(second, first) == errors
 
 
 def test_only_so_many_keys_are_compared() -> None:
