@@ -20,13 +20,8 @@ from .urls import URLS, Urls, asked_ahead
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
 
-    from .output import Output
-
 _SHOWN = 200
 """Characters of what a site says that are in the table."""
-
-_Row = tuple[dict[str, Any], str, str]
-"""What ``--json`` prints, and what the table says of it: by whom, and in which words."""
 
 
 class Permissions(Subcommand):
@@ -47,56 +42,57 @@ class Permissions(Subcommand):
     )
 
     def run(self) -> int:
-        project, output = self.project, self.output
-        urls, use = Urls(self.given), self.given.use
-        level = use.partition("=")[2]
+        level = self.given.use.partition("=")[2]
         declared = {
-            "ROBOTS_AI_USES": [] if level else [use],
+            "ROBOTS_AI_USES": [] if level else [self.given.use],
             "ROBOTS_CONTENT_USE": level or None,
             "ROBOTS_AI_POLICY": "skip",
         }
-        for name, value in declared.items():
-            project.settings.set(name, value, "cmdline")
-        show = output.json if self.as_json else None
-        counts: Counter[tuple[str, str]] = Counter()
-        problems = 0
+        self.project.settings.setdict(declared, "cmdline")
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._has_problems = False
+        return self.project.ask(self._ask)
 
-        def add(row: _Row) -> None:
-            nonlocal problems
-            fields, source, words = row
-            counts[fields["preference"], source] += 1
-            problems += "problem" in fields
-            if show:
-                show(fields)
-            else:
-                _line(output, fields["url"], fields["preference"], source, words)
+    async def _ask(self, crawl: Crawl) -> int:
+        use, pages = self.given.use, not self.given.no_pages
+        self._head("URL", use, "said by", "words")
+        at_once = crawl.crawler.settings.getint("CONCURRENT_REQUESTS")
+        running: deque[Any] = deque()
+        async for url in asked_ahead(Urls(self.given).arriving(), crawl.get(Policies)):
+            running.append(compat.run_in_background(_row(url, use, crawl, pages=pages)))
+            if len(running) >= at_once:
+                self._add(*await compat.wait_for(running.popleft()))
+        while running:
+            self._add(*await compat.wait_for(running.popleft()))
+        if not self.as_json:
+            self.output.line()
+        self._head(use, "said by", "URLs")
+        for said, count in sorted(self._counts.items()):
+            self._line(*said, f"{count:,}")
+        found = {preference for preference, _ in self._counts}
+        if self._has_problems or "undecided" in found:
+            return Exit.UNDECIDED
+        return Exit.FOUND if found & {"disallow", "denied"} else Exit.OK
 
-        async def work(crawl: Crawl) -> int:
-            if not show:
-                _head(output, "URL", use, "said by", "words")
-            at_once = crawl.crawler.settings.getint("CONCURRENT_REQUESTS")
-            running: deque[Any] = deque()
-            async for url in asked_ahead(urls.arriving(), crawl.get(Policies)):
-                row = _row(url, use, crawl, pages=not self.given.no_pages)
-                running.append(compat.run_in_background(row))
-                if len(running) >= at_once:
-                    add(await compat.wait_for(running.popleft()))
-            while running:
-                add(await compat.wait_for(running.popleft()))
-            if not show:
-                output.line()
-                _head(output, use, "said by", "URLs")
-                for said, count in sorted(counts.items()):
-                    _line(output, *said, f"{count:,}")
-            found = {preference for preference, _ in counts}
-            if problems or "undecided" in found:
-                return Exit.UNDECIDED
-            return Exit.FOUND if found & {"disallow", "denied"} else Exit.OK
+    def _add(self, fields: dict[str, Any], source: str, words: str) -> None:
+        self._counts[fields["preference"], source] += 1
+        self._has_problems |= "problem" in fields
+        if self.as_json:
+            self.output.json(fields)
+        self._line(fields["url"], fields["preference"], source, words)
 
-        return project.ask(work)
+    def _head(self, *cells: str) -> None:
+        self._line(*cells)
+        self._line(*("---" for _ in cells))
+
+    def _line(self, *cells: str) -> None:
+        if not self.as_json:
+            shown = (printable(each, _SHOWN).replace("|", "\\|") for each in cells)
+            self.output.line(f"| {' | '.join(shown)} |")
 
 
-async def _row(url: str, use: str, crawl: Crawl, *, pages: bool) -> _Row:
+async def _row(url: str, use: str, crawl: Crawl, *, pages: bool) -> tuple[dict[str, Any], str, str]:
+    """What ``--json`` prints, and what the table says of it: by whom, and in which words."""
     policies = crawl.get(Policies)
     fields: dict[str, Any] = {"url": url, "use": use, "preference": "undecided"}
     try:
@@ -132,13 +128,3 @@ async def _row(url: str, use: str, crawl: Crawl, *, pages: bool) -> _Row:
     fields["preference"] = "undecided" if verdict.reason.is_unread else "denied"
     source = "nobody could be asked" if verdict.reason.is_unread else "robots.txt"
     return fields, source, verdict.describe()
-
-
-def _head(output: Output, *cells: str) -> None:
-    _line(output, *cells)
-    _line(output, *("---" for _ in cells))
-
-
-def _line(output: Output, *cells: str) -> None:
-    shown = (printable(each, _SHOWN).replace("|", "\\|") for each in cells)
-    output.line(f"| {' | '.join(shown)} |")

@@ -83,23 +83,23 @@ class Retrieval:
         """The policy of *origin*; *previous* is the one in memory."""
         try:
             policy = await self._retrieved(origin, previous)
-            if self._declares_use(policy.settings) and self._may_read(origin.tdmrep, policy):
+            if self._asks_of_uses(origin.tdmrep, policy):
                 policy.reserve(await self._tdmrep(origin.tdmrep))
             return policy
         finally:
             self._budget.give_back(origin)
 
-    def _declares_use(self, settings: RobotsSettings) -> bool:
-        """Whether *settings* do, or those that hold when their override has ended."""
-        ends = settings.override is not None and settings.override.until is not None
-        return bool(settings.ai_uses or (ends and self._settings.ai_uses))
-
-    def _may_read(self, file: Origin, policy: Policy) -> bool:
-        """Whether the rules allow it: only a robots.txt itself is always allowed (RFC 9309 2.2.2).
+    def _asks_of_uses(self, file: Origin, policy: Policy) -> bool:
+        """Whether a use is declared, now or when an override has ended, and the rules allow *file*:
+        only a robots.txt itself is always allowed (RFC 9309 2.2.2).
 
         That robots.txt objects to a use of it is no matter.
         """
-        agent = self._agents.default_under(policy.settings)
+        settings, override = policy.settings, policy.settings.override
+        ends = override is not None and override.until is not None
+        if not (settings.ai_uses or (ends and self._settings.ai_uses)):
+            return False
+        agent = self._agents.default_under(settings)
         verdict = policy.judged(file.robots_url, agent)
         return verdict.allowed or verdict.reason is Reason.AI_PREFERENCE
 
@@ -108,12 +108,13 @@ class Retrieval:
         fetched it, else as asked for once. It is never waited for again."""
         turn = self._turn_for(file)
         try:
-            stored = await self._store.load(file, again=True)
-            while not self._is_fresh(stored) and not await turn.begin():
-                await turn.wait()
+            while True:
                 stored = await self._store.load(file, again=True)
-            if stored is not None and self._is_fresh(stored):
-                return stored
+                if stored is not None and fresh_for(stored, self._clock.wall()) > 0:
+                    return stored
+                if await turn.begin():
+                    break
+                await turn.wait()
             result = await self._fetcher.fetch(file, stored, is_refresh=True)
             record = self._recorded(file, result, stored, self._clock.wall())
             self._stats.inc_value(stats.filled(stats.TDMREP, result.outcome))
@@ -122,9 +123,6 @@ class Retrieval:
             return record
         finally:
             turn.release()
-
-    def _is_fresh(self, record: RobotsRecord | None) -> bool:
-        return record is not None and fresh_for(record, self._clock.wall()) > 0
 
     async def _retrieved(self, origin: Origin, previous: Policy | None) -> Policy:
         stored, policy = await self._look(origin, previous)

@@ -10,14 +10,16 @@ from scrapy import Request, signals
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.judging import objection_of
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy, Refused
 from scrapy_robots_plus.protocol.preferences import Preference, Preferences, Statement, combine
 from scrapy_robots_plus.protocol.printable import printable
 
-from .stamp import MOST_OF_A_TEXT, add_preferences, mark_as_sent
+from .stamp import MOST_OF_A_TEXT, add_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +75,9 @@ class PagePreferences:
         self._knows_departures = compat.watch_handovers(self._crawler, self._departs)
 
     def _departs(self, request: Request) -> None:
-        mark_as_sent(request, self._clock.wall())
+        stamp = request.meta.get(STAMP_META_KEY)
+        if isinstance(stamp, dict):  # a middleware may have removed it
+            stamp["requested_at"] = timestamp(self._clock.wall())
 
     def sent(self, request: Request, policy: Policy, agent: AgentNames) -> None:
         """*request* may be sent."""

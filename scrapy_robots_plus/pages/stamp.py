@@ -72,14 +72,6 @@ def _add(stamp: dict[str, Any], preferences: Preferences) -> None:
     stamp["tdm_policy"] = (preferences.tdm_policy or "")[:MOST_OF_A_TEXT] or None
 
 
-def mark_as_sent(request: Request, now: float) -> None:
-    """Writes into the stamp of *request*, if it has one, that it is sent *now* (seconds since the
-    epoch)."""
-    stamp = request.meta.get(STAMP_META_KEY)
-    if isinstance(stamp, dict):
-        stamp["requested_at"] = timestamp(now)
-
-
 def remove_stamp(request: Request) -> None:
     """Removes a stamp that came with the meta of another request, and says nothing of this one."""
     request.meta.pop(STAMP_META_KEY, None)
