@@ -25,9 +25,9 @@ from scrapy_robots_plus.protocol.preferences import Statement, combine
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.checks import filled_in
 
-from .files import Bodies, folder_beside
+from .bodies import Bodies, folder_beside
+from .crawl_entries import Entries
 from .log import BATCH, AuditLog
-from .recorded import Entries
 from .warc import Warc
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.options import AiPolicy, TooLong, uses_of
 
+from .bodies import Bodies, BodyError
 from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json
-from .files import Bodies, BodyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 from scrapy_robots_plus.audit.chain import State, place
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
-from scrapy_robots_plus.audit.files import Bodies, BodyError
 from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, Read
 from scrapy_robots_plus.audit.replay import (
     UNREPLAYED,

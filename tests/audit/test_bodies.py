@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit import files as module
-from scrapy_robots_plus.audit.files import Bodies, BodyError, folder_beside
+from scrapy_robots_plus.audit import bodies as module
+from scrapy_robots_plus.audit.bodies import Bodies, BodyError, folder_beside
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = b"User-agent: *\nDisallow: /\n"
@@ -80,7 +80,7 @@ def test_a_bomb_is_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.Monkey
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from scrapy_robots_plus.audit.files import Bodies
+from scrapy_robots_plus.audit.bodies import Bodies
 resource.setrlimit(resource.RLIMIT_FSIZE, (20, resource.RLIM_INFINITY))
 try:
     Bodies(Path(sys.argv[1])).put(sys.argv[2], b"x" * 10_000)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.audit import replay
-from scrapy_robots_plus.audit.files import Bodies
+from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.replay import ParsedFiles
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309
 

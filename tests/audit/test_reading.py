@@ -8,8 +8,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.chain import State
-from scrapy_robots_plus.audit.files import Bodies
 from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader
 from scrapy_robots_plus.protocol.dialect import RFC9309
 from scrapy_robots_plus.settings.override import dialect_to_json

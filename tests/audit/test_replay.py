@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.entries import (
     CrawlEntry,
     VerdictEntry,
     dialect_from_json,
 )
-from scrapy_robots_plus.audit.files import Bodies
 from scrapy_robots_plus.audit.replay import (
     EXAMPLES,
     Changes,

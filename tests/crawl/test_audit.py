@@ -14,9 +14,9 @@ import pytest_twisted
 import scrapy
 from twisted.internet.defer import gatherResults
 
+from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, Entry, FileEntry, VerdictEntry
-from scrapy_robots_plus.audit.files import Bodies
 from scrapy_robots_plus.audit.log import BATCH
 from scrapy_robots_plus.audit.recorder import is_in_share
 from tests.audit.logs import damages_in, entries_in, state_of

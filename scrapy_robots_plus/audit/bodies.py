@@ -1,0 +1,84 @@
+"""The texts of robots.txt files beside an audit log: stored once each, by their hash."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from contextlib import suppress
+from hashlib import sha256
+from itertools import count
+from typing import TYPE_CHECKING
+
+from .entries import SHA256
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_EMPTY = sha256(b"").hexdigest()
+
+LONGEST_BODY = 64 * 1024 * 1024
+"""Octets. What is longer is not read."""
+
+_numbers = count()
+
+
+class BodyError(Exception):
+    """A text is missing, damaged, or cannot be read."""
+
+
+class Bodies:
+    """A folder of texts: ``ab/abcdef….txt.gz``, where ``abcdef…`` is the SHA-256 of the text."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(self, digest: str, body: bytes) -> bool:
+        """Stores *body* under its *digest*; False if it is there already. Raises OSError.
+
+        It appears at once, with all that is in it, or not at all.
+        """
+        path = self._path(digest)
+        if path.exists():
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f"{digest}.{os.getpid()}.{next(_numbers)}.tmp")
+        try:
+            unfinished.write_bytes(gzip.compress(body, mtime=0))
+            unfinished.replace(path)
+        except OSError:
+            with suppress(OSError):
+                unfinished.unlink()
+            raise
+        return True
+
+    def get(self, digest: str) -> bytes:
+        """The text with this *digest*. Raises :exc:`BodyError` if that is not to be had."""
+        if not SHA256.fullmatch(digest):  # it comes from a file, and becomes a path
+            raise BodyError(f"{digest!r:.100} is not a hash")
+        if digest == _EMPTY:
+            return b""  # nothing is kept of an empty file
+        path = self._path(digest)
+        try:
+            with gzip.open(path) as file:
+                body = file.read(LONGEST_BODY + 1)
+        except FileNotFoundError:
+            raise BodyError(f"{path} is missing") from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise BodyError(f"{path} cannot be read: {error}") from None
+        if sha256(body).hexdigest() != digest:
+            raise BodyError(f"{path} was changed: its hash differs")
+        return body
+
+    def as_seen_from(self, log: Path) -> str:
+        """How *log* names the folder: relative to its own, if it lies below that."""
+        is_below = self.folder.is_relative_to(log.parent)
+        return self.folder.relative_to(log.parent).as_posix() if is_below else str(self.folder)
+
+    def _path(self, digest: str) -> Path:
+        return self.folder / digest[:2] / f"{digest}.txt.gz"
+
+
+def folder_beside(log: Path) -> Path:
+    """Where the texts of a log are unless another folder is named: ``audit.bodies``."""
+    return log.with_suffix(".bodies")
