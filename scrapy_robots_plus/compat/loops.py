@@ -46,14 +46,17 @@ async def wait_for(waiter: Deferred[_T]) -> _T:
     return await maybe_deferred_to_future(waiter)
 
 
-async def sleep(seconds: float) -> None:
-    """Lets everything else in the loop go on for *seconds*.
+async def sleep(seconds: float, later: Callable[..., Any] = call_later) -> None:
+    """Lets everything else in the loop go on for *seconds*, as *later* tells the time.
 
     Needed by 2.14 to 2.17; ``scrapy.utils.asyncio.sleep`` is there from 2.18. Can go with 2.17.
     """
     waiter: Deferred[None] = Deferred()
-    call_later(seconds, waiter.callback, None)
-    await wait_for(waiter)
+    alarm = later(seconds, lambda: waiter.callback(None))
+    try:
+        await wait_for(waiter)
+    finally:
+        alarm.cancel()
 
 
 def loop_in_use() -> object:

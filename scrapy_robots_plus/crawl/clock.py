@@ -6,11 +6,10 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Protocol
 
 from scrapy.utils import asyncio as scrapy_asyncio
-from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.protocol.printable import rfc3339
@@ -48,12 +47,7 @@ class Clock:
 
     async def sleep(self, seconds: float) -> None:
         """Lets everything else in the loop go on for *seconds*."""
-        waiter: Deferred[None] = Deferred()
-        alarm = self.call_later(seconds, partial(waiter.callback, None))
-        try:
-            await compat.wait_for(waiter)
-        finally:
-            alarm.cancel()
+        await compat.sleep(seconds, self.call_later)
 
 
 DEFAULT_CLOCK = Clock()
