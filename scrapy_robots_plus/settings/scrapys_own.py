@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+from scrapy.http import Headers
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
@@ -65,11 +66,8 @@ def handled_statuses(settings: BaseSettings, spider: object) -> set[int] | None:
 
 def user_agent_in_headers(settings: BaseSettings) -> str | None:
     """The User-Agent in ``DEFAULT_REQUEST_HEADERS``; None if there is none."""
-    headers = settings.getdict("DEFAULT_REQUEST_HEADERS") or {}
-    values = (
-        str(value) for name, value in headers.items() if name.lower() == "user-agent" and value
-    )
-    return next(values, None)
+    value = Headers(settings.getdict("DEFAULT_REQUEST_HEADERS") or {}).get("User-Agent")
+    return value.decode() if value else None
 
 
 def redis_url(settings: BaseSettings) -> Any:

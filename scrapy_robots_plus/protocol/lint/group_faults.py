@@ -30,7 +30,10 @@ _COMPARED = 200
 def group_faults(reading: Reading, findings: Findings) -> None:
     """Those of user-agent lines and of groups, in no order."""
     first_lines = _first_lines(reading)
-    _orphans(reading, findings)
+    for position, section in enumerate(reading.sections):
+        if position not in first_lines:
+            words = "Rules before any user-agent line: here they count for all crawlers."
+            findings.add(section.rules[0], Code.OUTSIDE_GROUP, words)
     if reading.dialect.names is not Names.GLOB:  # there, even an empty line names all
         _name_faults(reading, findings)
     _duplicates(reading, findings)
@@ -51,14 +54,6 @@ def _first_lines(reading: Reading) -> dict[int, int]:
     for number, (section, _, _) in reading.agents.items():
         first.setdefault(section, number)
     return first
-
-
-def _orphans(reading: Reading, findings: Findings) -> None:
-    with_agents = {section for section, _, _ in reading.agents.values()}
-    for position, section in enumerate(reading.sections):
-        if position not in with_agents:
-            words = "Rules before any user-agent line: here they count for all crawlers."
-            findings.add(section.rules[0], Code.OUTSIDE_GROUP, words)
 
 
 def _name_faults(reading: Reading, findings: Findings) -> None:

@@ -76,6 +76,7 @@ class Overlaps:
 
     def __init__(self, items: list[Item]) -> None:
         self._items = items
+        self._starred = [item for item in items if is_starred(item[1])]
 
     def above(self, item: Item, floor: Rank) -> bool:
         """Whether a rule between *floor* and *item* in rank may match a path that *item* matches.
@@ -86,19 +87,10 @@ class Overlaps:
         if not self._items:
             return False
         top, pattern = item
-        for rank, each in chain(self._longer(pattern[0]), self._starred):
-            if floor < rank < top and not _disjoint(pattern, each):
-                return True
-        return False
-
-    @cached_property
-    def _starred(self) -> list[Item]:
-        return [item for item in self._items if is_starred(item[1])]
-
-    @cached_property
-    def _by_prefix(self) -> tuple[list[bytes], list[Item]]:
-        ordered = sorted(self._items, key=_prefix_of)
-        return list(map(_prefix_of, ordered)), ordered
+        return any(
+            floor < rank < top and not _disjoint(pattern, each)
+            for rank, each in chain(self._longer(pattern[0]), self._starred)
+        )
 
     def _longer(self, prefix: bytes) -> Iterator[Item]:
         """The rules whose prefix begins with this one."""
@@ -107,6 +99,11 @@ class Overlaps:
         while at < len(items) and prefixes[at].startswith(prefix):
             yield items[at]
             at += 1
+
+    @cached_property
+    def _by_prefix(self) -> tuple[list[bytes], list[Item]]:
+        ordered = sorted(self._items, key=_prefix_of)
+        return list(map(_prefix_of, ordered)), ordered
 
 
 def _prefix_of(item: Item) -> bytes:
@@ -292,9 +289,10 @@ class _Covers:
     def strongest(self, item: Item) -> Rank:
         """NO_RANK if there is none."""
         own, pattern = item
-        prefix = pattern[0]
-        same = self.equal[pattern], self._literal.get(prefix, NO_RANK)
-        best = max(self._above[prefix], *(NO_RANK if rank == own else rank for rank in same))
+        best = self._above[pattern[0]]
+        for rank in (self.equal[pattern], self._literal.get(pattern[0], NO_RANK)):
+            if best < rank != own:
+                best = rank
         if self._starred:
             text = text_of(pattern)
             for rank, each in self._starred:
