@@ -260,7 +260,13 @@ class RobotsTxt:
         long as a line may be (``Dialect.max_line``) may lose their end. Groups for ``*`` come last,
         unless the dialect goes by the order of groups. Octets that are not UTF-8 are escaped.
         """
-        return groups_as_text(self._scanner.sections, self._lines, self.dialect)
+        dialect = self.dialect
+        sections: Sequence[Section] = self._scanner.sections
+        is_by_order = dialect.order is Order.FIRST or not dialect.allow_wins_ties
+        if dialect.choice is Choice.MERGED and not is_by_order:
+            # A group without rules comes after all others: it would share those of the next.
+            sections = sorted(sections, key=lambda each: (not each.rules, (STAR,) in each.names))
+        return "\n\n".join("\n".join(_lines_of(each, self._lines, dialect)) for each in sections)
 
     def _group(self, section: Section) -> Group:
         rules = read_rules(section.rules, self._lines, self.dialect)
@@ -315,14 +321,12 @@ class RobotsTxt:
     @property
     def unknown(self) -> tuple[tuple[int, str], ...]:
         """Number and text of the lines that mean nothing, except comments and blank lines."""
-        return tuple(self._unknown())
-
-    def _unknown(self) -> Iterator[tuple[int, str]]:
-        for number, line in enumerate(self._lines, 1):
-            if line.partition(b"#")[0].strip():
-                read = read_line(number, line, self.dialect)
-                if read is None or read.kind is Kind.NOTHING:
-                    yield number, text(line.strip())
+        known = {line.number for line in self.lines if line.kind is not Kind.NOTHING}
+        return tuple(
+            (number, text(line.strip()))
+            for number, line in enumerate(self._lines, 1)
+            if number not in known and line.partition(b"#")[0].strip()
+        )
 
 
 def _meant(section: Section, names: set[str]) -> set[str]:
@@ -332,36 +336,13 @@ def _meant(section: Section, names: set[str]) -> set[str]:
     return named & names or named & {STAR} or named
 
 
-def groups_as_text(sections: Sequence[Section], lines: list[bytes], dialect: Dialect) -> str:
-    """The groups as a robots.txt."""
-    in_order = _written_order(sections, dialect)
-    return "\n\n".join("\n".join(_lines_of(each, lines, dialect)) for each in in_order)
-
-
-def _written_order(sections: Sequence[Section], dialect: Dialect) -> Sequence[Section]:
-    """File order where that may decide; else as the standard library writes them, ``*`` last.
-
-    A group without rules comes after all others: it would share those of the next.
-    """
-    if dialect.choice is not Choice.MERGED or _first_rule_may_win(dialect):
-        return sections
-    return sorted(sections, key=lambda each: (not each.rules, _is_for_all(each)))
-
-
-def _first_rule_may_win(dialect: Dialect) -> bool:
-    return dialect.order is Order.FIRST or not dialect.allow_wins_ties
-
-
-def _is_for_all(section: Section) -> bool:
-    return any(STAR in names for names in section.names)
-
-
 def _lines_of(section: Section, lines: list[bytes], dialect: Dialect) -> Iterator[str]:
     """The agents, each run with its own Crawl-delay and the like, then the rules."""
     start = 0
     for members in section.members:
         yield from _agents(section.agents[start : members.end])
-        yield from map(_member, _to_write(members, section))
+        for line in _to_write(members, section):
+            yield f"{line.kind.key.capitalize()}: {text(line.value)}"
         start = members.end
     yield from _agents(section.agents[start:])
     for _, allow, pattern in read_rules(section.rules, lines, dialect):
@@ -382,10 +363,6 @@ def _to_write(members: Members, section: Section) -> list[Line]:
 def _is_valid(line: Line) -> bool:
     read = READERS.get(line.kind)
     return read is None or read(line.value) is not None
-
-
-def _member(line: Line) -> str:
-    return f"{line.kind.key.capitalize()}: {text(line.value)}"
 
 
 def _pattern(octets: bytes) -> str:

@@ -91,7 +91,11 @@ class Judge:
         if policy is None:
             if self.is_exempt(request, origin):
                 return None
-            policy = await self._wait(request, origin, settings)
+            self._policies.waiting += 1
+            try:
+                policy = await self._policies.obtain(origin, request, settings)
+            finally:
+                self._policies.waiting -= 1
         elif self._policies.was_used(origin) and not again:
             self._stats.inc_value(keys.CACHE_HITS)
         if policy is None:
@@ -131,16 +135,6 @@ class Judge:
             return True
         known = self._policies.usable(origin)
         return known is not None and known.denies_as_unreachable
-
-    async def _wait(
-        self, request: Request, origin: Origin, settings: RobotsSettings
-    ) -> Policy | None:
-        """The policy, when it is known; None if the spider closes first."""
-        self._policies.waiting += 1
-        try:
-            return await self._policies.obtain(origin, request, settings)
-        finally:
-            self._policies.waiting -= 1
 
     def _closed_first(self, request: Request, origin: Origin, settings: RobotsSettings) -> Decision:
         """The spider closed before there was a policy."""
