@@ -142,6 +142,8 @@ class Throttle:
         """Whether it refuses many different requests for sure, and answers none."""
         self._cost = 0.0
         """Seconds that were waited lately, since it has helped."""
+        self._unproven = 0.0
+        """The same since it began, however often it was taken back."""
         self._in_vain = 0.0
         """Seconds of pauses after which nothing was answered."""
         self._memory = self.MEMORY
@@ -251,6 +253,7 @@ class Throttle:
         elif sent_in == self.phase:
             self._answers += 1
             self._cost += self.gap
+            self._unproven += self.gap
             self.waited += self.gap
             self._weigh(refused=False)
             if self._is_in_vain(0.0):
@@ -290,7 +293,7 @@ class Throttle:
             return self._resumes()
         is_new = now > self.until + self.MEMORY
         if is_new:
-            self._cost = self._in_vain = 0.0
+            self._cost = self._in_vain = self._unproven = 0.0
         if is_sure and is_new:
             self._fast.clear()  # it begins with a refusal: those that follow tell the share
             self._start(self.FIRST_WAIT)
@@ -328,12 +331,13 @@ class Throttle:
     def _resumes(self) -> bool:
         """Whether the pace has helped after all: at full speed more is refused."""
         was_short = self._bans and self._too_short and self._in_vain <= self.ON_TRIAL
-        if not (was_short or self._is_rarer() or self._has_second_chance):
+        wait = max(2 * self._found, self.LEAST_WAIT)
+        has_chance = self._unproven + wait <= self.IN_VAIN and self._has_second_chance
+        if not (was_short or self._is_rarer() or has_chance):
             return False
         self._cost = self._in_vain = 0.0
         self._began_in = self.phase
-        self.gap = self._found
-        self._wait = max(2 * self.gap, self.LEAST_WAIT)
+        self.gap, self._wait = self._found, wait
         self.is_on = True
         return True
 
@@ -372,7 +376,8 @@ class Throttle:
 
     def _is_found(self) -> None:
         """It has a limit, and slowness helps."""
-        self._helps, self._memory, self._cost = True, self.MEMORY, 0.0
+        self._helps, self._memory = True, self.MEMORY
+        self._cost = self._unproven = 0.0
         self._free_until = -inf
 
     @property
@@ -470,8 +475,10 @@ class Throttle:
         self._wait = min(self._wait, self._most)
         self.gap = min(self.gap, self._most)
         self.until = now + min(self._wait * (1 + self.JITTER * self._jitter()), self._most)
+        cost = max(self.until - now - asked, 0.0)
+        self._unproven += cost
         if self._in_vain <= self.ON_TRIAL:
-            self._cost += max(self.until - now - asked, 0.0)
+            self._cost += cost
         self.waited += self.until - now
         self._phase_began = now
         self._answers = 0

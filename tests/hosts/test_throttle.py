@@ -109,6 +109,22 @@ def test_dead_pages_cost_a_number_of_further_tries_that_does_not_grow(
 
 
 @pytest.mark.parametrize("at_once", [1, 8])
+@pytest.mark.parametrize("share", [0.75, 0.9])
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_site_most_of_whose_pages_are_dead_is_waited_for_minutes_however_many_they_are(
+    status: int, share: float, at_once: int
+) -> None:
+    """With few answers among the refusals, luck looks like a limit again and again."""
+    for seed in range(5):
+        dice = random.Random(seed)
+        dead = {page for page in range(2_000) if dice.random() < share}
+        done = virtual_crawl(Dead(dead, status), 2_000, seed=seed, at_once=at_once)
+        assert len(done.got) == 2_000 - len(dead)
+        assert done.throttle is not None
+        assert done.throttle.waited <= 720
+
+
+@pytest.mark.parametrize("at_once", [1, 8])
 @pytest.mark.parametrize("number", [7, 10])
 def test_pages_that_are_refused_now_and_then_are_got(number: int, at_once: int) -> None:
     for seed in range(50):
