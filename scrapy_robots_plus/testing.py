@@ -150,7 +150,7 @@ class RobotsSite:
                 raise RuntimeError(f"the crawl did not run; the log:\n{log}")
             stats, items, denied = pickle.loads(result.read_bytes())  # noqa: S301 - our own
         seen = [each.path for each in self.requests[began:] if each.path != ROBOTS]
-        return Crawled(stats, items, [Denied(*each) for each in denied], log, seen)
+        return Crawled(stats, items, denied, log, seen)
 
     def open(self, host: int) -> None:
         """Begins to serve a host. The fixture does it."""
@@ -320,13 +320,13 @@ def _crawl_in_child() -> None:
     process = compat.crawler_process(_settings(settings))
     crawler = process.create_crawler(spider)
     items: list[dict[str, Any]] = []
-    denied: list[tuple[Any, ...]] = []
+    denied: list[Denied] = []
 
     def scraped(item: Any) -> None:
         items.append(ItemAdapter(item).asdict())
 
     def disallowed(request: Request, verdict: Verdict) -> None:
-        denied.append((request.url, verdict.rule, verdict.line, str(verdict.reason)))
+        denied.append(Denied(request.url, verdict.rule, verdict.line, str(verdict.reason)))
 
     crawler.signals.connect(scraped, signals.item_scraped)
     crawler.signals.connect(disallowed, request_disallowed)

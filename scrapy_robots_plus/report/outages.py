@@ -121,11 +121,9 @@ class Outages:
         outage = self._open.pop(origin)
         if not outage.told:
             self._ended_untold += 1
-        logger(self._crawler).log(
-            logging.INFO if outage.told else logging.DEBUG,
-            "%(url)s can be read again (%(what)s)",
-            {"url": printable(origin.robots_url), "what": printable(policy.in_words)},
-        )
+        level = logging.INFO if outage.told else logging.DEBUG
+        url, what = printable(origin.robots_url), printable(policy.in_words)
+        logger(self._crawler).log(level, "%s can be read again (%s)", url, what)
 
     def _follows(self, policy: Policy) -> str:
         if policy.denies_as_unreachable:

@@ -34,18 +34,15 @@ _ASKED_FOR_THEIR_DELAY = 1_000
 _ORDER = tuple(dict.fromkeys(_GROUPS.values()))
 
 
-class Slowest(NamedTuple):
-    """The slot whose requests take longest because of its delay and its pause alone."""
+class Wait(NamedTuple):
+    """How long the requests of a slot take because of its delay and its pause alone."""
 
+    seconds: float
     name: str
     requests: int
     delay: float
     pause: float
     """Seconds until the first of them may go, beyond the delay."""
-
-    @property
-    def seconds(self) -> float:
-        return self.pause + self.requests * self.delay
 
 
 def describe(
@@ -58,33 +55,34 @@ def describe(
     *delay_of* returns the average seconds between two requests of a lane, *due_in* those until it
     may send another one. The message is empty if nothing is queued.
     """
+    if not lanes:
+        return ""
     hosts: Counter[str] = Counter()
     requests: Counter[str] = Counter()
     for lane in lanes:
         group = _GROUPS.get(lane.state, "ready")
         hosts[group] += 1
         requests[group] += len(lane)
-    slowest = Slowest("", 0, 0.0, 0.0)
-    for lane in nlargest(_ASKED_FOR_THEIR_DELAY, lanes, key=len):
-        delay = delay_of(lane)
-        pause = max(0.0, due_in(lane) - delay)
-        asked = Slowest(lane.address.name, len(lane), delay, pause)
-        slowest = max(slowest, asked, key=lambda each: each.seconds)
-    if not hosts:
-        return ""
-    groups = [
+    groups = (
         f"{hosts[group]:,} {group} ({counted(requests[group], 'request')})"
         for group in _ORDER
         if hosts[group]
-    ]
+    )
     text = "Hosts in the queue: " + ", ".join(groups)
-    if slowest.seconds:
+    waits = []
+    for lane in nlargest(_ASKED_FOR_THEIR_DELAY, lanes, key=len):
+        delay = delay_of(lane)
+        pause = max(0.0, due_in(lane) - delay)
+        seconds = pause + len(lane) * delay
+        waits.append(Wait(seconds, lane.address.name, len(lane), delay, pause))
+    longest = max(waits)
+    if longest.seconds:
         text += (
-            f". At least {duration(slowest.seconds)} remaining: {slowest.name}, "
-            f"{counted(slowest.requests, 'request')} x {slowest.delay:.3g} s"
+            f". At least {duration(longest.seconds)} remaining: {longest.name}, "
+            f"{counted(longest.requests, 'request')} x {longest.delay:.3g} s"
         )
-        if slowest.pause >= 1:
-            text += f" after a pause of {duration(slowest.pause)}"
+        if longest.pause >= 1:
+            text += f" after a pause of {duration(longest.pause)}"
     return text
 
 
