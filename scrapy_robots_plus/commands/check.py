@@ -76,7 +76,8 @@ class Check(Subcommand):
             fields = {"result": word, "problem": why}
         self._counts[word] += 1
         self.note(EXITS[word])
-        self.show({"url": url, **fields}, (f"{word:9} ", STYLES[word]), url, f"  ({why})")
+        line = (f"{word:9} ", STYLES[word]), url, f"  ({why})"
+        self.show({"url": url, **fields}, [line])
         if self._counts.total() % TURN == 0:
             self.output.progress(", ".join(f"{n:,} {word}" for word, n in self._counts.items()))
 

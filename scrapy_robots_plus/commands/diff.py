@@ -145,11 +145,8 @@ class Diff(Subcommand):
         copies = self._copies(names)
         before, after = copies[0].read(dialect_of_a), copies[1].read(dialect_of_b)
         found = difference(before, after, project.agent)
-        if self.as_json:
-            self.output.json(fields_of(found, copies, project.agent))
-        else:
-            for line in in_words(found, copies, project.agent, most=None if given.all else 20):
-                self.output.line(*line)
+        lines = in_words(found, copies, project.agent, most=None if given.all else 20)
+        self.show(fields_of(found, copies, project.agent), lines)
         if not all(is_definite(copy.record.outcome) for copy in copies):
             return Exit.UNDECIDED
         if differs(found, copies):

@@ -50,11 +50,8 @@ class Explain(Subcommand):
             agent: AgentNames, policy: Policy, record: RobotsRecord, *, is_file: bool
         ) -> int:
             found = explanation(url, agent, policy, record, is_file=is_file)
-            if self.as_json:
-                self.output.json(found)
-            else:
-                for title, style, text in _in_words(found):
-                    self.output.line((f"{title:11} ", style), text)
+            lines = (((f"{title:11} ", style), text) for title, style, text in _in_words(found))
+            self.show(found, lines)
             return EXITS[found["result"]]
 
         project, file = self.project, self.given.file

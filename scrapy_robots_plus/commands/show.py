@@ -101,11 +101,8 @@ class Show(Subcommand):
     def _add(self, shown: Shown) -> None:
         """Prints a file."""
         agent = self.project.agent
-        if self.as_json:
-            self.output.json(fields_of(shown.heading, shown.linted, agent))
-        else:
-            for line in listing(shown.heading, shown.linted, agent):
-                self.output.line(*line)
+        lines = listing(shown.heading, shown.linted, agent)
+        self.show(fields_of(shown.heading, shown.linted, agent), lines)
         if shown.is_unread:
             self.note(Exit.UNDECIDED)
         elif shown.linted is not None and shown.linted.findings:

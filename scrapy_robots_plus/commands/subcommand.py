@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple
 from .output import Output, UnreadableError, reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from .project import Project
 
@@ -69,17 +69,17 @@ class Subcommand(ABC):
         self.given = given
         self.project = project
         self.output = output
-
         self.as_json = bool(getattr(given, "json", False))
         """``--json``."""
         self.status = Exit.OK
         """The worst that was found so far."""
 
-    def show(self, fields: Mapping[str, Any], *line: object) -> None:
-        """Prints *fields* with ``--json``, else the *line*, as Output.line() takes it."""
+    def show(self, fields: Mapping[str, Any], lines: Iterable[tuple[object, ...]]) -> None:
+        """Prints *fields* with ``--json``, else the *lines*, each as Output.line() takes it."""
         if self.as_json:
             self.output.json(fields)
-        else:
+            return
+        for line in lines:
             self.output.line(*line)
 
     def note(self, status: Exit) -> None:
