@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 from collections import deque
 from contextlib import suppress
@@ -15,6 +14,7 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
 from scrapy_robots_plus.protocol.printable import counted, printable
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 Classes = tuple["type[QueueProtocol]", "type[QueueProtocol] | None"]
 """Of queues, that of start requests last; None if they are kept with the others."""
@@ -132,7 +132,7 @@ class LaneInMemory(Lane):
         return deque(held) if is_full else held
 
     def _is_newest_first(self, rank: int) -> bool | None:
-        return self._order[rank & (self._order[1] is not None)]
+        return self._order.newest_start_first if rank & 1 else self._order.newest_first
 
 
 class Lanes:
@@ -238,8 +238,7 @@ class LanesInFiles(Lanes):
         compat.stats_of(self._crawler).inc_value(stats.QUEUE_LOST, requests or 0)
         many = "Requests" if requests is None else counted(requests, "request")
         text = printable(f"{many} to {address.name} cannot be read and are lost")
-        extra = {"spider": self._crawler.spider}
-        logger.error("%s (%r). Their files are kept", text, error, extra=extra)
+        logger(self._crawler).error("%s (%r). Their files are kept", text, error)
 
     def opened(self, more: int) -> None:
         """So many *more* files are open."""

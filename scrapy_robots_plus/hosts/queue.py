@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded, is_of_this_package
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.printable import printable
 
 from .host import Address, Lane
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .stored_lanes import StoredLanes
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 
 def _keeps_a_job(queue: type) -> bool:
@@ -62,8 +62,7 @@ class RobotsPriorityQueue:
         self.number = len(hosts.queues)
         """Of the queues of a crawl, the one with the lowest number is asked first."""
         self._length = 0
-        self._is_full = False
-        """Whether it was told that a request could not be written to disk."""
+        self._not_written = Once()
         hosts.queues.append(self)
         self._stored: StoredLanes | None = None
         self._lanes: Lanes | StoredLanes
@@ -94,7 +93,7 @@ class RobotsPriorityQueue:
         return cls(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
 
     def __len__(self) -> int:
-        return self._length if self._stored is None else self._stored.held
+        return self._length if self._stored is None else self._stored.job.file.held
 
     def __iter__(self) -> Iterator[Lane]:
         """The lanes that hold requests, except those that are asleep."""
@@ -121,7 +120,7 @@ class RobotsPriorityQueue:
                 self._stranded.append(request)
                 return
             if self._stored is not None:
-                self._stored.stays_in_memory(request, error)
+                self._stored.job.stays_in_memory(request, error)
             elif not isinstance(error, ValueError):
                 self._not_on_disk(error)
             raise ValueError(str(error)) from error
@@ -216,7 +215,7 @@ class RobotsPriorityQueue:
         if not stored.prepare():
             return None
         self._hosts.begin(self)
-        if not stored.held:
+        if not stored.job.file.held:
             return None
         stored.prefer_urgent(self._hosts.most_urgent)
         request = self._hosts.pop(self)
@@ -241,13 +240,10 @@ class RobotsPriorityQueue:
     def _not_on_disk(self, error: Exception) -> None:
         """A request could not be written to disk, and stays in memory."""
         compat.stats_of(self.crawler).inc_value(stats.QUEUE_KEPT_IN_MEMORY)
-        if self._is_full:
-            return
-        self._is_full = True
-        logger.error(
-            "Requests cannot be written to disk (%s). They stay in memory and are lost if the "
-            "crawl is stopped; their number is in %s",
-            printable(str(error) or repr(error)),
-            stats.QUEUE_KEPT_IN_MEMORY,
-            extra={"spider": self.crawler.spider},
-        )
+        if self._not_written.is_first():
+            logger(self.crawler).error(
+                "Requests cannot be written to disk (%s). They stay in memory and are lost if the "
+                "crawl is stopped; their number is in %s",
+                printable(str(error) or repr(error)),
+                stats.QUEUE_KEPT_IN_MEMORY,
+            )

@@ -137,11 +137,6 @@ class StoredLanes:
         return address.name in self._lanes or self.job.holds(address.name)
 
     @property
-    def held(self) -> int:
-        """How many requests wait."""
-        return self.job.held
-
-    @property
     def asleep(self) -> int:
         """How many lanes are asleep."""
         return self.job.asleep
@@ -155,10 +150,6 @@ class StoredLanes:
         priority = -priority_of(request)
         self.job.add(lane, priority, request, self._classes[starts].dumps, starts=starts)
         return priority, starts
-
-    def stays_in_memory(self, request: Request, error: Exception) -> None:
-        """*request* could not be written."""
-        self.job.stays_in_memory(request, error)
 
     @property
     def room(self) -> int:
@@ -223,13 +214,17 @@ class StoredLanes:
         """Wakes lanes more urgent than *priority*, that of the one that would be chosen next."""
         while priority is not None and self._most_urgent_asleep < priority and self.asleep:
             if self.room <= 0:
-                self._make_room(self.AT_ONCE, self._is_less_urgent, _unimportance)
+                self._make_room(
+                    self.AT_ONCE,
+                    lambda lane: lane.priority > self._most_urgent_asleep,
+                    lambda lane: (lane.priority, lane.ticket),  # the least urgent first
+                )
             if not self._wake(min(self.AT_ONCE, self.room)):
                 return
 
     def find_ready(self, now: float) -> bool:
         """Nothing is ready at the moment *now*: wakes others. Returns whether it did."""
-        if not self.asleep and not self._lanes and self.held:
+        if not self.asleep and not self._lanes and self.job.file.held:
             self.job.search()
         if not self.asleep:
             return False
@@ -241,7 +236,12 @@ class StoredLanes:
             self._pause = min(2 * self._pause, self.IN_VAIN)
             self._woken_in_vain = 0
         self._next_exchange = now + self._pause
-        self._make_room(max(1, self.MOST_AWAKE // 10), self._waits, _patience)
+        self._make_room(
+            max(1, self.MOST_AWAKE // 10),
+            lambda lane: lane.state in _WAITING,
+            # Those held back first, then those that began to wait last.
+            lambda lane: (lane.state is State.HELD, lane.ticket),
+        )
         woken = self._wake(self.room)
         self._woken_in_vain += woken
         return woken > 0
@@ -284,22 +284,5 @@ class StoredLanes:
         del self._lanes[lane.address.name]
         self.job.sleep(lane.address.name)
 
-    def _is_less_urgent(self, lane: Lane) -> bool:
-        return lane.priority > self._most_urgent_asleep
-
-    @staticmethod
-    def _waits(lane: Lane) -> bool:
-        return lane.state in _WAITING
-
 
 _WAITING = {State.HELD, State.LATER, State.AT_DOOR, State.POLICY, State.FULL}
-
-
-def _patience(lane: Lane) -> tuple[int, int]:
-    """Those held back first, then those that began to wait last."""
-    return lane.state is State.HELD, lane.ticket
-
-
-def _unimportance(lane: Lane) -> tuple[int, int]:
-    """Those with the least urgent requests first."""
-    return lane.priority, lane.ticket

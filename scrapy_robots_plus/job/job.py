@@ -115,7 +115,7 @@ class Job:
             try:
                 job = _jobs[crawler] = cls(crawler, Path(folder, FILE_NAME))
             except JobFileError as error:
-                JobReports(crawler).end_crawl(error)
+                compat.end_crawl(crawler, error)
                 raise
         return job
 
@@ -185,11 +185,6 @@ class Job:
             return True
         self._alone = None
         return self.has_failed or self._is_stopped
-
-    @property
-    def held(self) -> int:
-        """How many requests wait."""
-        return self.file.held
 
     @property
     def asleep(self) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .written import url_in
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from . import JobFile, JobFileError
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 _RETRY = '"scrapy robots job retry JOBDIR" gives such requests back to the job'
 
@@ -26,38 +26,34 @@ class JobReports:
     """Log lines and stats."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+        self._log = logger(crawler)
         self._stats = compat.stats_of(crawler)
-        self._told_of_memory = False
+        self._of_memory = Once()
         self._lost = 0
 
     def opened(self, file: JobFile) -> None:
         """The file has been opened, perhaps after a kill."""
         if file.was_killed:
-            self._log(
-                logging.WARNING,
+            self._log.warning(
                 "The last run of this job was killed. Sent again, because they were under way: %s",
                 counted(file.recovered, "request"),
             )
             self._stats.set_value(stats.QUEUE_RECOVERED, file.recovered)
         if file.last:
-            self._log(
-                logging.WARNING,
+            self._log.warning(
                 "%s of this job were under way at two kills in a row or more. They are sent last, "
                 "a few at a time, to find out whether one of them ends the process",
                 counted(file.last, "request"),
             )
         for aside in file.newly_aside:
-            self._log(
-                logging.ERROR,
+            self._log.error(
                 "The process was killed %d times while it processed %s, which is set aside. %s",
                 aside.hard_ends,
                 printable(url_in(aside.data)),
                 _RETRY,
             )
         if file.aside:
-            self._log(
-                logging.WARNING,
+            self._log.warning(
                 "%s of this job are set aside and not sent: scrapy robots job show JOBDIR names "
                 "them. %s",
                 counted(file.aside, "request"),
@@ -70,13 +66,12 @@ class JobReports:
         """A request that the spider can no longer send is set aside."""
         self._stats.inc_value(stats.QUEUE_SET_ASIDE)
         text = "%s cannot be sent by this spider (%r) and is set aside. %s"
-        self._log(logging.ERROR, text, printable(url_in(data)), error, _RETRY)
+        self._log.error(text, printable(url_in(data)), error, _RETRY)
 
     def stopped_for(self, error: Exception, number: int) -> None:
         """The spider cannot send *number* requests, for the same reason."""
         self._stats.inc_value(stats.QUEUE_SET_ASIDE, 1 - number)
-        self._log(
-            logging.ERROR,
+        self._log.error(
             "This spider cannot send %d requests in all for the same reason (%r). The crawl is "
             "closed, and these requests stay in the job: fix the spider and resume it",
             number,
@@ -85,23 +80,20 @@ class JobReports:
 
     def stays_in_memory(self, request: Request, error: Exception) -> None:
         self._stats.inc_value(stats.QUEUE_KEPT_IN_MEMORY)
-        if self._told_of_memory:
-            return
-        self._told_of_memory = True
-        self._log(
-            logging.WARNING,
-            "Requests cannot be written to the job's file, such as %s (%s). They stay in memory "
-            "and are lost when the crawl is stopped; after that they are sent only if a page "
-            "links to them again. Their number is in %s",
-            printable(request.url),
-            printable(str(error) or repr(error)),
-            stats.QUEUE_KEPT_IN_MEMORY,
-        )
+        if self._of_memory.is_first():
+            self._log.warning(
+                "Requests cannot be written to the job's file, such as %s (%s). They stay in "
+                "memory and are lost when the crawl is stopped; after that they are sent only if a "
+                "page links to them again. Their number is in %s",
+                printable(request.url),
+                printable(str(error) or repr(error)),
+                stats.QUEUE_KEPT_IN_MEMORY,
+            )
 
     def tell_troubles(self, file: JobFile) -> None:
         """Damage that the file has met since the last time."""
         for text in file.troubles:
-            self._log(logging.ERROR, "%s", printable(text))
+            self._log.error("%s", printable(text))
         file.troubles.clear()
         if file.lost != self._lost:
             self._stats.set_value(stats.QUEUE_LOST, file.lost)
@@ -109,16 +101,8 @@ class JobReports:
 
     def failed(self, error: JobFileError) -> None:
         """The file cannot be used any longer."""
-        self._log(
-            logging.ERROR,
+        self._log.error(
             "%s. The crawl is closed: what happened since the last commit, less than a second "
             "ago, will happen again when the job is resumed",
             printable(error),
         )
-
-    def end_crawl(self, error: JobFileError) -> None:
-        """The file cannot be used at all: *error* is about to stop the crawl before it starts."""
-        compat.end_crawl(self._crawler, error)
-
-    def _log(self, level: int, message: str, *arguments: object) -> None:
-        logger.log(level, message, *arguments, extra={"spider": self._crawler.spider})

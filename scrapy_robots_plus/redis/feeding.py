@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.clock import Clock
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 
 class Feeding:
@@ -51,14 +51,9 @@ class Feeding:
         try:
             read()
         except (RedisError, OSError) as error:  # the queue tells of a server that is away
-            logger.debug(
-                "No start URLs can be read now: %r",
-                error,
-                extra={"spider": self._crawler.spider},
-            )
-        except Exception as error:
-            logger.exception(
+            logger(self._crawler).debug("No start URLs can be read now: %r", error)
+        except Exception as error:  # noqa: BLE001 - of the spider
+            logger(self._crawler).exception(
                 "Start URLs from Redis are lost, with those that were read at the same time: %s",
                 printable(repr(error)),
-                extra={"spider": self._crawler.spider},
             )

@@ -161,7 +161,7 @@ class Loss(NamedTuple):
 
 
 class State(NamedTuple):
-    """What there is beside one worker."""
+    """What there is beside one worker, and whether what waits can be handed out."""
 
     waiting: int
     """Requests that wait."""
@@ -169,11 +169,6 @@ class State(NamedTuple):
     """Requests that other workers have."""
     workers: int
     """Other workers that are alive."""
-
-
-class Outlook(NamedTuple):
-    """Why nothing can be sent."""
-
     lost: int
     """Requests that were lost with their keys."""
     wait: float | None
@@ -294,13 +289,10 @@ class HostQueue:
         return {name: there for name, there in found.items() if terms.get(name, there) != there}
 
     def state(self) -> State:
-        """What waits, and what the other workers are and have."""
-        return State(*self._run("state", [self.worker])[:3])
-
-    def outlook(self) -> Outlook:
-        """Whether what waits can be handed out, and when."""
-        lost, wait, held = self._run("state", [self.worker])[3:]
-        return Outlook(lost, None if wait < 0 else wait / 1000, held)
+        """What waits and when it can be handed out, and what the other workers are and have."""
+        waiting, elsewhere, workers, lost, wait, held = self._run("state", [self.worker])
+        first = None if wait < 0 else wait / 1000
+        return State(waiting, elsewhere, workers, lost, first, held)
 
     def clear(self) -> None:
         """Removes all requests, in pieces."""

@@ -13,7 +13,7 @@ from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
 
-from .host_queue import Exchange, HostQueue, Loss, Outlook, Report, State, Stored
+from .host_queue import Exchange, HostQueue, Loss, Report, State, Stored
 from .link import Link
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Session:
         policy = self.attempt(self._eviction_policy)
         if policy is not None and policy.startswith("allkeys"):
             self._reports.keys_may_be_evicted(policy)
-        self.outlook()
+        self.state()
         for name, there in (self.attempt(lambda: self.queue.agree(terms)) or {}).items():
             self._reports.differs(name, terms[name], there)
 
@@ -225,15 +225,11 @@ class Session:
         return self.attempt(lambda: self._link.client.sadd(key, fingerprint)) != 0
 
     def state(self) -> State | None:
-        """See :meth:`.HostQueue.state`; None if the server is away."""
-        return self.attempt(self.queue.state)
-
-    def outlook(self) -> Outlook | None:
-        """See :meth:`.HostQueue.outlook`; None if the server is away. Tells what was lost."""
-        outlook = self.attempt(self.queue.outlook)
-        if outlook is not None and outlook.lost:
-            self._reports.were_lost(outlook.lost, self.queue.keys.lost)
-        return outlook
+        """See :meth:`.HostQueue.state`; None if the server is away. Tells what was lost."""
+        state = self.attempt(self.queue.state)
+        if state is not None and state.lost:
+            self._reports.were_lost(state.lost, self.queue.keys.lost)
+        return state
 
     def delete(self, key: str) -> None:
         self.attempt(lambda: self._link.client.delete(key))

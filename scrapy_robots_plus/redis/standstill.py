@@ -9,7 +9,7 @@ from scrapy_robots_plus.protocol.printable import counted
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Now
 
-    from .host_queue import Outlook
+    from .host_queue import State
     from .queue_log import QueueLog
     from .session import Session
 
@@ -35,20 +35,20 @@ class Standstill:
         passed = self._now() - self._since
         if passed >= self._say_after:
             self._say_after *= 2
-            self._log.nothing_to_do(passed, waiting, _why(self._session.outlook(), parked))
+            self._log.nothing_to_do(passed, waiting, _why(self._session.state(), parked))
 
     def _is_over(self) -> None:
         self._since, self._say_after = self._now(), self.SECONDS
 
 
-def _why(outlook: Outlook | None, parked: int) -> str:
-    if outlook is None:
+def _why(state: State | None, parked: int) -> str:
+    if state is None:
         return "the Redis server cannot be used"
     if parked:
         return f"{counted(parked, 'request')} here for a robots.txt that is being fetched"
-    if outlook.wait:
-        return f"the first host may be asked in {outlook.wait:,.0f} s"
-    if outlook.wait is None:
-        held = counted(outlook.held, "host")
+    if state.wait:
+        return f"the first host may be asked in {state.wait:,.0f} s"
+    if state.wait is None:
+        held = counted(state.held, "host")
         return f"{held} to which other workers have a request under way that has not left yet"
     return "a host may be asked now, and this worker is to get a request to it soon"

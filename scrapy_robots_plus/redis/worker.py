@@ -244,7 +244,6 @@ class Worker:
             self._stay_open(Taking.LONGEST_WAIT)
         if self._idle_since is None:
             self._idle_since = self._now()
-            session.outlook()
         left = self._idle_since + self.patience - self._now()
         if left > 0:
             self._stay_open(min(left, Taking.LONGEST_WAIT))

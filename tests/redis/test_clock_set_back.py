@@ -98,7 +98,7 @@ def test_a_worker_is_not_taken_for_dead(client: Any) -> None:
     take(one)
     set_clock_back(one, client)
     assert not two.exchange(renew=True).more
-    assert two.state() == (0, 1, 1)
+    assert two.state()[:3] == (0, 1, 1)
     assert not one.exchange(renew=True).forgotten
     first, second = (client.zscore(each.keys.workers, each.worker) for each in (one, two))
     assert first == pytest.approx(second, abs=1000 * LATE)
@@ -112,7 +112,7 @@ def test_a_worker_that_is_dead_does_not_come_alive(client: Any) -> None:
     client.zincrby(one.keys.workers, -65_000, "1")  # it was heard of 65 seconds ago
     set_clock_back(one, client)
     assert two.exchange(renew=True).more
-    assert two.state() == (1, 0, 0)
+    assert two.state()[:3] == (1, 0, 0)
 
 
 def test_a_full_server_notices_it_too(server: RedisServer) -> None:

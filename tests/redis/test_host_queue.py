@@ -176,12 +176,12 @@ def test_what_a_dead_worker_had_is_given_back(crew: Crew) -> None:
     assert len(taken) == 4
     tell(one, Report.ended(taken[0].id))
     assert take(two) == []
-    assert two.state() == (0, 3, 1)
+    assert two.state()[:3] == (0, 3, 1)
     crew.declare_dead(one)
     assert two.exchange(renew=True).more
     assert not two.exchange(renew=True).more
     assert len(take(two)) == 3
-    assert two.state() == (0, 0, 0)
+    assert two.state()[:3] == (0, 0, 0)
 
 
 def test_a_dead_worker_with_much_gives_it_back_in_pieces(crew: Crew) -> None:
@@ -192,7 +192,7 @@ def test_a_dead_worker_with_much_gives_it_back_in_pieces(crew: Crew) -> None:
         assert len(take(one, most=2500)) == HostQueue.MOST
     crew.declare_dead(one)
     give_back_of_the_dead(two)
-    assert two.state() == (2500, 0, 0)
+    assert two.state()[:3] == (2500, 0, 0)
 
 
 def test_the_delay_of_a_dead_worker_counts_from_when_it_may_have_sent(crew: Crew) -> None:
@@ -230,7 +230,7 @@ def test_a_worker_that_leaves_gives_back_all_it_has(crew: Crew) -> None:
     ids = [each.id for each in take(one, most=500)]
     tell(one, Report.ended(ids[0]))
     assert one.leave() == 300
-    assert two.state() == (300, 0, 0)
+    assert two.state()[:3] == (300, 0, 0)
     assert one.leave() == 0
 
 
@@ -269,7 +269,7 @@ def test_a_request_from_elsewhere_asks_for_its_turn(crew: Crew) -> None:
     assert take(two) == []
     tell(one, Report.left(b"x", A, 30.0, 60.0), Report.ended(b"x"))
     assert 29 < two.ask(b"y", A, 60.0) <= 30
-    assert two.state() == (1, 0, 1)
+    assert two.state()[:3] == (1, 0, 1)
 
 
 def test_who_is_not_alive_gets_no_turn(crew: Crew) -> None:
@@ -318,7 +318,7 @@ def test_a_host_is_free_though_the_server_has_forgotten_that_its_request_left(cr
     told = one.exchange(5, 5, [Report.ended(a.id)], known=True)
     assert told.lost
     assert told.taken == []
-    assert two.outlook().held == 0
+    assert two.state().held == 0
     wait = two.exchange(5, 5).wait
     assert 0.5 < (wait or 0) <= 1.0  # nobody knows who else was sent there
     time.sleep(wait or 0)
@@ -398,7 +398,7 @@ def test_clearing_removes_all_that_waits_and_what_is_set_aside(crew: Crew) -> No
     assert take(one) == []
     for each in (one, two):
         each.leave()
-    assert one.state() == (0, 0, 0)
+    assert one.state()[:3] == (0, 0, 0)
     assert all(0 < crew.client.ttl(key) <= 2 * HOUR for key in crew.key_names)
 
 
@@ -575,7 +575,7 @@ def test_a_server_without_memory_can_be_emptied(server: RedisServer) -> None:
     tell(worker, Report.left(first.id, first.host, HOUR, 1.0), Report.ended(first.id))
     assert names(take(worker)) == ["b"]
     assert worker.leave() == 2
-    assert worker.state() == (2, 0, 0)
+    assert worker.state()[:3] == (2, 0, 0)
     assert third.host == B
 
 
