@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from itertools import count
+from time import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,10 +15,12 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 from scrapy_robots_plus import Origin, Reason, RobotsWalled
 from scrapy_robots_plus.audit.entries import FileEntry, StandingEntry, VerdictEntry
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.given_up import GivenUp
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
-from tests.crawling import StepSpider, crawl, stat
+from tests.crawling import StepSpider, crawl, make_crawler, run, stat
 from tests.sites import Hit, Reply, Sites, answer, hang_up
 
 if TYPE_CHECKING:
@@ -227,6 +230,25 @@ async def test_a_challenge_in_place_of_a_robots_txt_is_no_file(
     )
     explained = Robots(tmp_path)("explain", host.url("/a"))
     assert ("challenge" in "\n".join(explained.lines)) is is_one
+
+
+@pytest_twisted.ensureDeferred
+async def test_an_expired_copy_is_obeyed_while_a_challenge_is_in_its_place(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host(answer(RULES, cache_control="max-age=1"))
+    stored: dict[str, Any] = {
+        "ROBOTS_STORE": f"sqlite:{tmp_path / 'store.sqlite'}",
+        "ROBOTS_TTL": (1, 86_400),
+    }
+    await crawl(host.url("/a"), **stored)
+    host.robots(answer("<html>Just a moment...", 200, cf_mitigated="challenge"))
+    crawler = make_crawler(StepSpider, **stored)
+    Crawl.of(crawler, Clock(wall=lambda: time() + 3_600))
+    await run(crawler, urls=[host.url("/closed"), host.url("/b")])
+    assert host.fetched == ["/a", "/b"]
+    assert stat(crawler, "robotstxt/failure_count/challenge") == 1
+    assert standings(crawler) == {}
 
 
 @pytest_twisted.ensureDeferred
