@@ -13,17 +13,21 @@ PYTEST = pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl tests/hosts $(addprefix --ignore=tests/crawl/test_, \
 	lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = hosts workers f c no p q-r s t-z ab deg-i j-m
+PARTS = workers few hosts losses f c no p q-r s t-z abd-eg-i j-m
 # The files of a part, by the letters that they begin with; those of workers wait most.
 part = $(or $(part_$1),$(wildcard tests/crawl/test_[$1]*.py))
 part_hosts = tests/hosts tests/crawl/hints
-part_workers = tests/crawl/shared_queue
-UNITS = others protocol commands stores files
+part_workers = $(wildcard tests/crawl/shared_queue/test_[m-z]*.py)
+part_losses = $(wildcard tests/crawl/shared_queue/test_[a-l]*.py)
+part_few = $(wildcard tests/crawl/test_few*.py tests/crawl/test_full*.py)
+part_f = $(filter-out $(part_few),$(wildcard tests/crawl/test_f*.py))
+UNITS = others protocol commands stores files tools
 UNITS_commands = tests/commands
 UNITS_protocol = tests/protocol
 UNITS_stores = $(addprefix tests/, origins redis settings storage)
 UNITS_files = tests/audit tests/job
-UNITS_others = $(wildcard tests/test_*.py)
+UNITS_tools = $(addprefix tests/test_, build.py cluster_demo.py make.py package.py testing.py tutorial.py)
+UNITS_others = $(filter-out $(UNITS_tools),$(wildcard tests/test_*.py))
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, protocol stores)
 $(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)
@@ -60,7 +64,7 @@ cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts s
 # Crawls mostly wait, so these run side by side, in parts by the names of files and folders. Each takes about as much of
 # the processor as the others, so that none is left alone at the end.
 test: .venv/installed-dev ## the tests, on the newest Scrapy
-	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) $(addprefix test-units-,$(UNITS))
+	@$(SIDE_BY_SIDE) --forks $(addprefix test-crawls-,$(PARTS)) $(addprefix test-units-,$(UNITS))
 
 test-units: .venv/installed-dev ## a part of them: all but crawls
 	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS))

@@ -3,7 +3,7 @@
 A new interpreter imports for most of a second before it starts one, and hundreds of tests do.
 A fork has its own folder, environment, input, outputs and exit, and nothing of a crawl before.
 
-usage: python -m tests.forks DESCRIPTOR_OF_A_SOCKET
+usage: python -m tests.forks DESCRIPTOR_OF_A_SOCKET [all]
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from scrapy.settings import default_settings
 from scrapy.utils.misc import load_object
+
+from .side_by_side import SHARED_FORKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,6 +107,12 @@ class Forks:
 
     def __init__(self) -> None:
         self.turn = Lock()
+        self.process: subprocess.Popen[bytes] | None = None
+        python, _, path = os.environ.get(SHARED_FORKS, "").partition(":")
+        if python == sys.executable:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.connect(path)
+            return
         self.socket, other = socket.socketpair()
         with other:
             self.process = subprocess.Popen(
@@ -177,7 +185,8 @@ class Forks:
 
     def close(self) -> None:
         self.socket.close()
-        self.process.wait(60)
+        if self.process is not None:
+            self.process.wait(60)
 
 
 def _read(descriptor: int, result: Future[bytes]) -> None:
@@ -209,6 +218,26 @@ def serve(connection: socket.socket) -> None:
             connection.sendall(str(status).encode())
         else:
             connection.sendall(str(fork).encode())
+
+
+def serve_all(listening: socket.socket) -> NoReturn:
+    """Serves each test run that connects, until ``SIGTERM``. All have ended then."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        while True:
+            connection, _ = listening.accept()
+            if not os.fork():
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                os.setsid()  # a share of the processors for each test run
+                listening.close()
+                serve(connection)
+                os._exit(0)
+            connection.close()
+    except KeyboardInterrupt:
+        with suppress(ChildProcessError):
+            while True:
+                os.wait()  # their time is counted as that of the tests
+    sys.exit()
 
 
 def import_all() -> None:
@@ -274,5 +303,6 @@ if __name__ == "__main__":
     assert "twisted.internet.reactor" not in sys.modules  # a program chooses one
     gc.freeze()
     gc.set_threshold(10_000)  # as in the tests themselves
-    with socket.socket(fileno=int(sys.argv[1])) as served:
-        serve(served)
+    descriptor, *for_all = sys.argv[1:]
+    with socket.socket(fileno=int(descriptor)) as served:
+        (serve_all if for_all else serve)(served)

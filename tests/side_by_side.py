@@ -1,6 +1,7 @@
 """Runs targets of the Makefile side by side, and says how they went.
 
-usage: python -m tests.side_by_side [--at-once N] [--seconds N] [--old-file FILE] MAKE TARGET...
+usage: python -m tests.side_by_side [--at-once N] [--seconds N] [--old-file FILE] [--forks]
+           MAKE TARGET...
 
 What a target printed is shown, whole, only if it failed; of one without counts, its last line. The
 last line has the counts of all.
@@ -15,13 +16,19 @@ import argparse
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 AT_ONCE = 20
 """Crawls mostly wait, so this may be more than there are processors."""
@@ -114,6 +121,33 @@ OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
 """What a make hands down; its job server is not for the processes started here."""
 
 
+SHARED_FORKS = "SHARED_FORKS"
+"""The variable that names an interpreter, and the socket of its process that forks for all."""
+
+
+@contextmanager
+def shared_forks() -> Iterator[None]:
+    """What ``tests.forks`` imports before it forks is imported once for all targets."""
+    with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path := os.path.join(folder, "forks"))
+        listening.listen(64)
+        process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "tests.forks", str(listening.fileno()), "all"],
+            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+            stdin=subprocess.DEVNULL,
+            pass_fds=[listening.fileno()],
+        )
+        os.environ[SHARED_FORKS] = f"{sys.executable}:{path}"
+        try:
+            yield
+        finally:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(10)
+            process.kill()
+            process.wait()
+
+
 def kill(process: subprocess.Popen[str]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -151,6 +185,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--at-once", type=int, default=AT_ONCE, help=f"targets; {AT_ONCE}")
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each; {SECONDS}")
     parser.add_argument("--old-file", action="append", default=[], help="not made anew")
+    parser.add_argument("--forks", action="store_true", help="one process forks for all tests")
     parser.add_argument("make", metavar="MAKE")
     parser.add_argument("targets", nargs="+", metavar="TARGET")
     return parser.parse_args()
@@ -162,7 +197,9 @@ def main(options: argparse.Namespace) -> int:
     targets = Targets([options.make, *old_files], options.seconds)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     outcomes: list[Outcome] = []
-    with ThreadPoolExecutor(options.at_once) as pool:
+    with ExitStack() as forks, ThreadPoolExecutor(options.at_once) as pool:
+        if options.forks:
+            forks.enter_context(shared_forks())
         try:
             for done in as_completed([pool.submit(targets.run, name) for name in options.targets]):
                 outcomes.append(done.result())

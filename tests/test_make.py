@@ -169,6 +169,12 @@ slow:
 after-slow:
 	@test -e made
 """
+FORKS = f"""
+forks-%:
+	@cd {ROOT} && {sys.executable} -c 'from tests.programs import CODE; \\
+		from tests.forks import Forks; forks = Forks.running(); assert not forks.process; \\
+		print(forks.run(CODE, ["print($*)"], b"", 60)); Forks.end()'
+"""
 
 
 def side_by_side(folder: Path, *arguments: str, makefile: str = TARGETS) -> tuple[int, list[str]]:
@@ -176,7 +182,7 @@ def side_by_side(folder: Path, *arguments: str, makefile: str = TARGETS) -> tupl
     done = subprocess.run(
         [sys.executable, "-m", "tests.side_by_side", "make", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -221,6 +227,14 @@ def test_a_part_without_counts_tells_its_last_line(tmp_path: Path) -> None:
 def test_parts_may_be_told_to_run_one_after_the_other(tmp_path: Path) -> None:
     status, _ = side_by_side(tmp_path, "--at-once", "1", "slow", "after-slow")
     assert status == 0
+
+
+def test_one_process_may_fork_for_all_parts(tmp_path: Path) -> None:
+    status, lines = side_by_side(tmp_path, "--forks", "forks-1", "forks-2", makefile=FORKS)
+    assert status == 0, lines
+    for number in (1, 2):
+        done = (0, b"%d\n" % number, b"")
+        assert f"forks-{number}: passed in SECONDS ({done})" in lines
 
 
 PYTEST_TARGETS = f"""
