@@ -44,7 +44,7 @@ def _impatient(client: Any) -> Any:
             options[name] = 1.0
     options["retry"] = Retry(NoBackoff(), 0)
     own = redis.ConnectionPool(connection_class=pool.connection_class, **options)
-    return redis.Redis(connection_pool=own)
+    return redis.Redis.from_pool(own)  # which is closed with it
 
 
 def _url_of(client: Any) -> str:

@@ -110,6 +110,7 @@ class Server:
         client, self._client = self._client, None
         if client is not None:
             with suppress(Exception):  # it is not needed any more
+                getattr(client, "disconnect_connection_pools", list)()  # a cluster's closes none
                 client.close()
 
     def _connected(self) -> Redis:

@@ -10,7 +10,7 @@ import redis
 from scrapy_robots_plus.redis.host_queue import Stored
 from scrapy_robots_plus.redis.link import Link
 from scrapy_robots_plus.storage.redis_server import ServerError
-from tests.redis_server import RedisServer
+from tests.redis_server import RedisServer, wait_until
 
 from .workers import Crew, names, take
 
@@ -37,6 +37,17 @@ def test_it_asks_in_the_way_that_was_chosen() -> None:
         assert link.run(lambda client: client.ping()) is True
         link.close()
         theirs.close()
+
+
+def test_closed_it_leaves_no_connection_though_somebody_has_its_client(server: RedisServer) -> None:
+    with server.client() as client:
+        link = Link(redis.Redis.from_url(server.url))
+        somebody = link.client
+        assert link.run(lambda asked: asked.ping()) is True
+        assert len(client.client_list()) == 2
+        link.close()
+        wait_until(lambda: len(client.client_list()) == 1)
+        somebody.close()
 
 
 def test_a_wait_that_was_chosen_is_kept() -> None:

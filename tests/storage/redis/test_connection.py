@@ -18,7 +18,7 @@ from scrapy_robots_plus.storage.redis_server import (
     connect,
 )
 from tests.redis_proxy import RedisProxy
-from tests.redis_server import RedisServer
+from tests.redis_server import RedisServer, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,6 +64,16 @@ def test_it_is_asked_over_tls(server: RedisServer) -> None:
         with pytest.raises(ServerAwayError, match="certificate"):
             strict.run(ping)
         strict.close()
+
+
+def test_closed_it_leaves_no_connection_to_a_cluster() -> None:
+    with RedisServer(cluster=True) as server, server.client() as client:
+        shared = Server(server.url)
+        assert shared.run(ping) is True
+        used = shared._client
+        shared.close()
+        wait_until(lambda: len(client.client_list()) == 1)
+        assert used is not None
 
 
 def test_an_error_that_it_answers_costs_no_pause(server: RedisServer) -> None:
