@@ -30,6 +30,15 @@ def test_it_answers_with_bytes_and_does_not_wait_for_long(server: RedisServer) -
     theirs.close()
 
 
+def test_its_connections_end_with_it(server: RedisServer) -> None:
+    with redis.Redis.from_url(server.url) as theirs, server.client() as watcher:
+        link = Link(theirs)
+        id_ = link.run(lambda client: client.client_id())
+        assert watcher.client_list(client_id=[id_])
+        link.close()
+        wait_until(lambda: not watcher.client_list(client_id=[id_]))
+
+
 def test_it_asks_in_the_way_that_was_chosen() -> None:
     with RedisServer(unix=True) as server:
         theirs = redis.Redis.from_url(server.url)
