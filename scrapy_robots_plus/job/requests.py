@@ -40,11 +40,7 @@ MOST_BYTES = 999_000_000
 """Of a request: a little less than what SQLite keeps in a row."""
 MOST_AT_ONCE = 16
 """Of those that may be why the process was killed."""
-READ_AHEAD = 8
-"""Ids of the next requests of a lane that are read in one go."""
 
-_Ahead = dict[tuple[int, bool, bool], list[int]]
-"""By priority, whether they are start requests, and whether the newest goes first."""
 _BOOT, _GROUP = "boot", "suspects at once"
 LOSSES = "lost"
 """Notes; LOSSES has a line for each time that damage has taken requests, until it is accepted."""
@@ -86,10 +82,7 @@ class JobRequests:
         self.asleep: int = self._run("SELECT count(*) FROM lanes").fetchone()[0]
         """How many lanes are asleep."""
         names = str(self._run("SELECT names FROM awake").fetchone()[0])
-        self.awake: dict[str, _Ahead | None] = dict.fromkeys(names.split("\0") if names else ())
-        """With the ids that were read ahead."""
-        self._taken: list[tuple[str, int, int, int]] = []
-        """Rows of ``waiting`` to remove before it is read again."""
+        self.awake = dict.fromkeys(names.split("\0") if names else ())
 
     # Requests
 
@@ -358,7 +351,6 @@ class JobRequests:
 
     def stage(self, running: int = 1) -> Counts:
         """All but the commit: whoever asks the connection sees everything."""
-        self._remove_taken()
         self._fingerprints.write()
         ended = ((id_,) for id_ in sorted(self._ended))
         self._connection.executemany("DELETE FROM requests WHERE id = ?", ended)
@@ -398,33 +390,15 @@ class JobRequests:
         self.set_note(_GROUP, str(size))
 
     def _next(self, lane: str, priority: int, starts: bool, newest: bool) -> Row | None:
-        ids = self._next_ids(lane, priority, starts, newest)
-        if not ids:
+        found = self._run(_NEWEST if newest else _OLDEST, (lane, priority, starts)).fetchone()
+        if found is None:
             return None
-        row = self._request(ids[-1])
+        row = _whole(found[0], found[1:])
         # Where keys are out of order, SQLite takes another row away than it was told to.
         is_again = row.id in self.under_way or row.id in self._ended
         if is_again or (row.lane, row.priority, row.starts) != (lane, priority, starts):
             raise sqlite3.DatabaseError(f"request {row.id} is not where it belongs")
         return row
-
-    def _next_ids(self, lane: str, priority: int, starts: bool, newest: bool) -> list[int]:
-        """Those that wait, the first at the end: of a lane that is awake, some read ahead."""
-        ahead = self.awake.get(lane) or {}
-        ids = ahead.get((priority, starts, newest))
-        if not ids:
-            self._remove_taken()
-            is_awake = lane in self.awake
-            part = (lane, priority, starts, READ_AHEAD if is_awake else 1)
-            ids = [id_ for (id_,) in self._run(_NEWEST if newest else _OLDEST, part)][::-1]
-            if is_awake:
-                ahead[priority, starts, newest] = ids
-                self.awake[lane] = ahead
-        return ids
-
-    def _remove_taken(self) -> None:
-        self._connection.executemany(_STOP_WAITING, self._taken)
-        self._taken.clear()
 
     def _request(self, id_: int) -> Row:
         fields = self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone()
@@ -466,24 +440,15 @@ class JobRequests:
                 self._fall_asleep(lane, priority)
             elif priority < found[0]:
                 self._run(_SET_PRIORITY, (priority, lane))
-        elif id_ <= self._last_id:  # at its old place, which may still be to be removed
-            self._remove_taken()
-            self.awake[lane] = None
-        elif newest := (self.awake[lane] or {}).get((priority, starts, True)):
-            newest.append(id_)
-            del newest[:-READ_AHEAD]
         self._run("INSERT INTO waiting VALUES (?, ?, ?, ?)", (lane, priority, starts, id_))
         if hard_ends >= SUSPECT_AFTER:
             self._enter(id_, State.NEXT)
         self.waiting += 1
 
     def _stop_waiting(self, row: Row) -> None:
-        self._taken.append((row.lane, row.priority, row.starts, row.id))
+        self._run(_STOP_WAITING, (row.lane, row.priority, row.starts, row.id))
         self.waiting -= 1
         if row.lane in self.awake:
-            for ids in (self.awake[row.lane] or {}).values():
-                if row.id in ids:
-                    ids.remove(row.id)
             return
         first = self._first_priority(row.lane)
         if first is None:
@@ -494,7 +459,6 @@ class JobRequests:
 
     def _first_priority(self, lane: str) -> int | None:
         """Of the most urgent request in the lane; None if it holds none."""
-        self._remove_taken()
         first = "SELECT priority FROM waiting WHERE lane = ? ORDER BY priority LIMIT 1"
         row = self._run(first, (lane,)).fetchone()
         return None if row is None else int(row[0])
@@ -506,7 +470,6 @@ class JobRequests:
 
     def _contents(self, which: str, value: Any) -> dict[str, Contents]:
         """Of those lanes that hold a request."""
-        self._remove_taken()
         contents: defaultdict[str, Contents] = defaultdict(dict)
         rows = self._run(
             f"SELECT lane, priority, starts, count(*) FROM waiting WHERE {which} "  # noqa: S608
@@ -537,7 +500,11 @@ _COUNT = (
     "SELECT (SELECT count(*) FROM requests) + (SELECT count(*) FROM states "
     "WHERE NOT EXISTS (SELECT 1 FROM requests WHERE requests.id = states.id))"
 )
+# With NULL in all columns of requests if there is no such request: then the file is damaged.
 _OLDEST = (
-    "SELECT id FROM waiting WHERE lane = ? AND priority = ? AND starts = ? ORDER BY id LIMIT ?"
+    "SELECT waiting.id, requests.* "
+    "FROM waiting LEFT JOIN requests ON requests.id = waiting.id "
+    "WHERE waiting.lane = ? AND waiting.priority = ? AND waiting.starts = ? "
+    "ORDER BY waiting.id LIMIT 1"
 )
-_NEWEST = _OLDEST.replace("ORDER BY id", "ORDER BY id DESC")
+_NEWEST = _OLDEST.replace("ORDER BY waiting.id", "ORDER BY waiting.id DESC")

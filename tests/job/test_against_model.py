@@ -11,8 +11,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from scrapy_robots_plus.job import requests
-
 from .model import Trial
 
 LANES = st.sampled_from(["a.example", "b.example", "c.example", "ünicode"])
@@ -85,10 +83,7 @@ TestJob.settings = settings(max_examples=12, stateful_step_count=40, deadline=No
 @pytest.mark.parametrize(
     "seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.stress) for seed in range(3, 300))]
 )
-def test_long_jobs_with_many_kills(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    monkeypatch.setattr(requests, "READ_AHEAD", 1 + seed % 4)
+def test_long_jobs_with_many_kills(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     trial = Trial(tmp_path)
     lanes = [f"host-{number}.example" for number in range(chance.choice([2, 10, 40]))]
