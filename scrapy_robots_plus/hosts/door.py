@@ -180,6 +180,7 @@ class Door:
         """
         line, now = self.lines.get(host), self._clock.monotonic()
         if line is None:
+            self._forget_some(now)
             return
         if is_pause:
             seconds = line.pace.backoff.until - now
@@ -246,9 +247,7 @@ class Door:
         self._stats.inc_value(stats.SHARED_PACE_WAITS)
 
     def _trim(self, line: HostLine, now: float) -> None:
-        """Ends *line* if nothing delays its host any more, and others that need no pace, if there
-        are too many.
-        """
+        """Ends *line* if nothing delays its host any more."""
         if not line.pace.has_effect(now):
             line.show()
             line.look()
@@ -256,6 +255,10 @@ class Door:
                 line.give_back()
                 self.lines.pop(line.host, None)
             self._changed(line.host)
+        self._forget_some(now)
+
+    def _forget_some(self, now: float) -> None:
+        """Forgets hosts that need no pace, if there are too many."""
         if len(self.lines) <= self._most or now < self._trim_at:
             return
         self._trim_at = now + self.TRIM_SECONDS
