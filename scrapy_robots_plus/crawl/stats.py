@@ -137,7 +137,7 @@ BACKOFFS = "robotstxt/backoff/slowed_down"
 """times that a host was left alone and then asked less often because of it; requests that were
 under way together count once"""
 GIVEN_UP = "robotstxt/backoff/given_up"
-"""hosts that were given up because they answered nothing but 429"""
+"""hosts that were given up because they answered nothing but 429 with Retry-After"""
 USED_UP = "robotstxt/ratelimit/used_up"
 """answers that said, and were believed, that nothing is left of a limit
 ([RateLimit](backing-off.md#what-hosts-say-of-their-limits))"""

@@ -207,7 +207,9 @@ class Slowing:
         if not self._settings.for_origin(origin).obey:
             return
         logger(self._crawler).warning(
-            "%s is given up: it has answered nothing but 429, %d times in a row", origin, times
+            "%s is given up: %d times in a row it has answered nothing but 429 with Retry-After",
+            origin,
+            times,
         )
         self._stats.inc_value(stats.GIVEN_UP)
         self._given_up.add(origin)

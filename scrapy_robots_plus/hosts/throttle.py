@@ -120,8 +120,8 @@ class Throttle:
         self.waited = 0.0
         """The seconds of all its pauses, and of the gaps before the requests that were answered."""
         self._pauses = self._at_last = 0
-        """Since something was answered: pauses after a 429, requests answered 429 when these were
-        over."""
+        """Since something was answered: pauses after a 429 with Retry-After, requests answered so
+        when these were over."""
         self._fast = deque([False] * answered, self.REMEMBERED)
         """Of the latest answers to requests that were not slowed down, which ones refused."""
         self._answered_since = answered
@@ -209,7 +209,7 @@ class Throttle:
         if not self.is_on:
             if says_more:
                 self._fast.append(True)
-            self._at_last += self.was_in_vain and is_429 and is_first
+            self._at_last += self.was_in_vain and is_429 and asked > 0 and is_first
             if not self._begins(now, is_sure=is_sure):
                 return Refusal.KNOWN if is_sure or now < self._free_until else Refusal.OF_PAGE
         elif is_fast:
@@ -225,7 +225,7 @@ class Throttle:
             if not self.is_on:
                 return Refusal.KNOWN
         self._answered_since = 0
-        self._pauses += is_429
+        self._pauses += is_429 and asked > 0
         self._pause(now, asked)
         return Refusal.NEW
 
@@ -343,8 +343,10 @@ class Throttle:
 
     @property
     def in_a_row(self) -> int:
-        """How many times it has answered nothing but 429: once for each pause, and after the last
-        one for each :attr:`FEW` different requests.
+        """How many times it has answered nothing but 429 with Retry-After: once for each pause, and
+        after the last one for each :attr:`FEW` different requests.
+
+        A 429 without one asks for no wait that could add up: what comes later may be answered.
         """
         return self._pauses + self._at_last // self.FEW
 

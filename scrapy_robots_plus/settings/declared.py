@@ -200,10 +200,9 @@ class Declared:
     give_up_after: int = setting(
         checks.whole_number("refusals", 0, 1_000_000), default=10, example=5, need=BACKS_OFF
     )
-    """After so many pauses in a row, each after refusals with 429 and longer than the one before, a
-    host is given up: its requests are denied with the reason `given_up`. An answer of another kind
-    starts the count again. With 0 no host is given up. See [backing off](backing-off.md#giving-up).
-    """
+    """After so many pauses in a row, each asked for by a 429 with Retry-After, a host is given up:
+    its requests are denied with the reason `given_up`. An answer of another kind starts the count
+    again. With 0 no host is given up. See [backing off](backing-off.md#giving-up)."""
     walls: OnWall = setting(checks.one_of(OnWall), default="report", example="stop", need=OBEYS)
     """What happens when a site refuses pages that its robots.txt allows, or puts a challenge in
     their place. `report` shows it. `stop` lets its requests fail with `RobotsWalled`, but for one

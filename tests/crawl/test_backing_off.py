@@ -270,7 +270,7 @@ class TestGivingUp:
     ) -> None:
         caplog.set_level("INFO")
         busy, other = sites.host(), sites.host()
-        busy.pages["/page"] = answer(status=429)
+        busy.pages["/page"] = answer(status=429, retry_after="1")
         files: dict[str, Any] = {
             "ROBOTS_SUMMARY_FILE": str(tmp_path / "summary.json"),
             "ROBOTS_AUDIT_LOG": str(tmp_path / "audit.jsonl"),
@@ -289,7 +289,10 @@ class TestGivingUp:
         tally = crawler.get_downloader_middleware(RobotsMiddleware).tally
         # What was sent counts as allowed, and each retry is judged anew.
         assert (tally.allowed, tally.denied) == (len(busy.fetched) + 5, 30)
-        assert "is given up: it has answered nothing but 429, 3 times in a row" in caplog.text
+        assert (
+            "is given up: 3 times in a row it has answered nothing but 429 with Retry-After"
+            in caplog.text
+        )
         assert f"{busy.origin}  404, all allowed, given up  " in caplog.text
         summary = json.loads((tmp_path / "summary.json").read_text())
         assert summary["denied_by_reason"] == {"given_up": 30}
@@ -297,6 +300,18 @@ class TestGivingUp:
         lines = map(json.loads, (tmp_path / "audit.jsonl").read_text().splitlines())
         reasons = [line["reason"] for line in lines if line["type"] == "verdict"]
         assert reasons == ["given_up"] * 30
+
+    @pytest_twisted.ensureDeferred
+    async def test_pages_that_are_refused_for_good_cost_no_page_that_comes_later(
+        self, sites: Sites
+    ) -> None:
+        host = sites.host()
+        host.pages["/page"] = answer(status=429)
+        urgent = [Request(url, priority=1) for url in pages(host, 60)]
+        settings = {**self.SETTINGS, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+        crawler = await crawl(*urgent, host.url("/good"), **settings)
+        assert crawler.spider.got == [host.url("/good")]
+        assert stat(crawler, GIVEN_UP) == 0
 
     @pytest_twisted.ensureDeferred
     async def test_nothing_waits_for_a_host_that_is_given_up(self, sites: Sites) -> None:
@@ -310,7 +325,7 @@ class TestGivingUp:
     @pytest_twisted.ensureDeferred
     async def test_a_single_answer_starts_the_count_again(self, sites: Sites) -> None:
         host = sites.host()
-        refusals = [answer(status=429)] * 2
+        refusals = [answer(status=429, retry_after="1")] * 2
         host.pages["/page"] = in_turn(*refusals, answer("x"), *refusals, answer("x"))
         settings = {**self.SETTINGS, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
         crawler = await crawl(*pages(host, 8), **settings)
@@ -328,7 +343,7 @@ class TestGivingUp:
     @pytest_twisted.ensureDeferred
     async def test_where_no_host_is_given_up(self, sites: Sites, settings: dict[str, Any]) -> None:
         host = sites.host()
-        host.pages["/page"] = answer(status=429)
+        host.pages["/page"] = answer(status=429, retry_after="1")
         crawler = await crawl(
             *pages(host, 8), **{**self.SETTINGS, **settings, "RETRY_ENABLED": False}
         )
@@ -338,7 +353,7 @@ class TestGivingUp:
     @pytest_twisted.ensureDeferred
     async def test_of_requests_under_way_together_one_counts(self, sites: Sites) -> None:
         host = sites.host()
-        refusal = when(lambda: len(host.fetched) >= 8, answer(status=429))
+        refusal = when(lambda: len(host.fetched) >= 8, answer(status=429, retry_after="1"))
         host.pages["/page"] = in_turn(*[refusal] * 8, answer("x"))
         settings = {**self.SETTINGS, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
         crawler = await crawl(*pages(host, 10), **settings)

@@ -29,18 +29,18 @@ def slowed(**settings: Any) -> Crawl:
     return crawl
 
 
-def refuse(crawl: Crawl, times: int, status: int = 429) -> None:
+def refuse(crawl: Crawl, times: int, status: int = 429, **headers: str) -> None:
     """Each is the first request after the pause before."""
     for _ in range(times):
         request = crawl.send(HOST)
-        crawl.answer_to(request, status)
+        crawl.answer_to(request, status, **headers)
         crawl.now += crawl.due_in(HOST)
 
 
-def refuse_all(crawl: Crawl) -> None:
+def refuse_all(crawl: Crawl, **headers: str) -> None:
     """Requests that were under way together are refused, and the pause after that is over."""
     for _ in range(7):
-        crawl.answer(HOST)
+        crawl.answer(HOST, **headers)
     crawl.now += crawl.due_in(HOST)
 
 
@@ -238,17 +238,19 @@ def test_switched_off() -> None:
 
 # Giving up
 
+ASKING = {"retry_after": "1"}
+
 
 def test_a_host_that_refuses_all_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
     crawl = slowed(ROBOTS_GIVE_UP_AFTER=3)
-    refuse_all(crawl)
-    refuse(crawl, 1)
+    refuse_all(crawl, **ASKING)
+    refuse(crawl, 1, **ASKING)
     assert ORIGIN not in crawl.given_up
     caplog.clear()
     waiting = crawl.slots[HOST].queue[0][1]
     failures: list[Any] = []
     waiting.addErrback(failures.append)
-    refuse(crawl, 1)
+    refuse(crawl, 1, **ASKING)
     assert ORIGIN in crawl.given_up
     assert crawl.stats.get_value(stats.GIVEN_UP) == 1
     assert [type(each.value) for each in failures] == [HeldAtGivingUp]
@@ -257,7 +259,8 @@ def test_a_host_that_refuses_all_is_given_up(caplog: pytest.LogCaptureFixture) -
     assert crawl.due_in(HOST) == 0.0
     (said,) = caplog.records
     assert said.getMessage() == (
-        "http://a.example is given up: it has answered nothing but 429, 3 times in a row"
+        "http://a.example is given up: 3 times in a row it has answered nothing but 429 with "
+        "Retry-After"
     )
     assert said.levelno == logging.WARNING
     assert vars(said)["spider"] is crawl.spider
@@ -267,14 +270,14 @@ def test_of_a_slot_that_hosts_share_the_others_stay() -> None:
     crawl = slowed(ROBOTS_GIVE_UP_AFTER=1)
     other = crawl.queue(HOST, OTHER).queue[-1]
     crawl.slots[HOST].queue[0][1].addErrback(lambda _: None)
-    crawl.answer(HOST)
+    crawl.answer(HOST, **ASKING)
     assert list(crawl.slots[HOST].queue) == [other]
 
 
 def test_what_was_under_way_when_it_was_given_up_changes_nothing() -> None:
     crawl = slowed(ROBOTS_GIVE_UP_AFTER=1)
     crawl.slots[HOST].queue.clear()
-    crawl.answer(HOST)
+    crawl.answer(HOST, **ASKING)
     late = crawl.answer(HOST, retry_after="50")
     assert crawl.due_in(HOST) == 0.0
     assert "max_retry_times" not in late.meta
@@ -296,9 +299,9 @@ def test_what_was_under_way_when_it_was_given_up_changes_nothing() -> None:
 )
 def test_where_no_host_is_given_up(settings: dict[str, Any]) -> None:
     crawl = slowed(**settings)
-    crawl.answer(HOST)
+    crawl.answer(HOST, **ASKING)
     crawl.now += 1.0
-    refuse(crawl, 5)
+    refuse(crawl, 5, **ASKING)
     assert ORIGIN not in crawl.given_up
 
 
@@ -312,10 +315,10 @@ def test_a_host_that_is_out_of_order_is_not_given_up() -> None:
 
 def test_a_single_answer_starts_the_count_again() -> None:
     crawl = slowed(ROBOTS_GIVE_UP_AFTER=2)
-    refuse_all(crawl)
+    refuse_all(crawl, **ASKING)
     crawl.answer_to(crawl.send(HOST), 200)
-    refuse(crawl, 1)
+    refuse(crawl, 1, **ASKING)
     assert ORIGIN not in crawl.given_up
     crawl.slots[HOST].queue.clear()
-    refuse(crawl, 1)
+    refuse(crawl, 1, **ASKING)
     assert ORIGIN in crawl.given_up

@@ -294,14 +294,20 @@ def test_a_limit_that_is_lifted_is_forgotten() -> None:
 
 
 def refuse(
-    throttle: Throttle, now: float, *, is_first: bool = True, status: int = 429, sent_in: int = -1
+    throttle: Throttle,
+    now: float,
+    *,
+    is_first: bool = True,
+    status: int = 429,
+    sent_in: int = -1,
+    asked: float = 0.0,
 ) -> Refusal:
     return throttle.refused(
         throttle.phase if sent_in == -1 else sent_in,
         now,
         is_first=is_first,
         is_429=status == 429,
-        asked=0.0,
+        asked=asked,
     )
 
 
@@ -417,16 +423,25 @@ def test_how_often_in_a_row_counts_pauses_and_then_different_requests() -> None:
     now, counts = 0.0, []
     for number in range(100):
         now = max(now + 0.01, throttle.until)
-        refuse(throttle, now)
+        refuse(throttle, now, asked=1.0)
         counts.append(throttle.in_a_row)
-        if number == 60:
+        if number == 90:
             assert not throttle.is_on
     assert counts == sorted(counts)
     assert counts[0] == 1
     assert counts[-1] >= 10
-    refuse(throttle, now, is_first=False)
+    refuse(throttle, now, asked=1.0, is_first=False)
     assert throttle.in_a_row == counts[-1]
     throttle.answered(None, now)
+    assert throttle.in_a_row == 0
+
+
+def test_a_429_that_asks_for_no_wait_is_never_a_reason_to_give_up() -> None:
+    throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
+    now = 0.0
+    for _ in range(1000):
+        now = max(now + 0.01, throttle.until)
+        refuse(throttle, now)
     assert throttle.in_a_row == 0
 
 
