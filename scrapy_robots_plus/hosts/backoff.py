@@ -42,6 +42,10 @@ class HeldAtGivingUp(IgnoreRequest):
     """The host was given up while the request waited in its slot."""
 
 
+_YEAR = 366 * 86_400
+"""Seconds. Who asks for more means something else: a moment in seconds, or never."""
+
+
 def wait_asked_for(request: Request, response: Response, now: float) -> float:
     """Seconds for which the host asks for no requests; 0 if it does not ask.
 
@@ -52,7 +56,8 @@ def wait_asked_for(request: Request, response: Response, now: float) -> float:
         return 0.0
     sent_at = http_date(header(response, "Date"))
     headers = {"retry-after": header(response, "Retry-After")}
-    return retry_after(headers, now if sent_at is None else sent_at) or 0.0
+    asked = retry_after(headers, now if sent_at is None else sent_at) or 0.0
+    return asked if asked <= _YEAR else 0.0
 
 
 def left_said(response: Response, now: float) -> Left | None:

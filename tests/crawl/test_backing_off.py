@@ -148,7 +148,13 @@ async def test_what_slows_a_host_down(sites: Sites, statuses: tuple[int, ...], s
     assert stat(crawler, SLOWED) == slowed
 
 
-@pytest.mark.parametrize("header", ["0", "soon", "Thu, 01 Jan 1970 00:00:00 GMT", "-5", ""])
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("0", "soon", "Thu, 01 Jan 1970 00:00:00 GMT", "-5", ""),
+        *("1795000000", "1" + "0" * 20, "Fri, 31 Dec 9999 23:59:59 GMT"),
+    ],
+)
 @pytest_twisted.ensureDeferred
 async def test_a_retry_after_that_says_nothing_is_none(sites: Sites, header: str) -> None:
     host = sites.host()

@@ -34,7 +34,9 @@ from scrapy_robots_plus.hosts.throttle import Throttle
         (429, "Wed, 21 Oct 99999 07:28:00 GMT", 0),
         (429, "0 Jan 0 0:0:0 +99999", 0),
         (429, "Wed, 21 Oct 2015 07:28:00 +9999999999999", 0),
-        (429, "9" * 400, 2**31),  # RFC 9111 1.2.2: what is too large to hold
+        (429, "31536000", 31_536_000),
+        (429, "31968000", 0),  # more than a year
+        (429, "9" * 400, 0),
     ],
 )
 def test_how_long_a_host_wants_to_be_left_alone(status: int, value: str, wait: float) -> None:
