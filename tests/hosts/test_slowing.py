@@ -29,7 +29,7 @@ def slowed(**settings: Any) -> Crawl:
     return crawl
 
 
-def refuse(crawl: Crawl, times: int, status: int = 429, **headers: str) -> None:
+def refuse(crawl: Crawl, times: int, status: int = 429, **headers: Any) -> None:
     """Each is the first request after the pause before."""
     for _ in range(times):
         request = crawl.send(HOST)
@@ -37,7 +37,7 @@ def refuse(crawl: Crawl, times: int, status: int = 429, **headers: str) -> None:
         crawl.now += crawl.due_in(HOST)
 
 
-def refuse_all(crawl: Crawl, **headers: str) -> None:
+def refuse_all(crawl: Crawl, **headers: Any) -> None:
     """Requests that were under way together are refused, and the pause after that is over."""
     for _ in range(7):
         crawl.answer(HOST, **headers)
@@ -238,7 +238,7 @@ def test_switched_off() -> None:
 
 # Giving up
 
-ASKING = {"retry_after": "1"}
+ASKING: dict[str, Any] = {"retry_after": "1"}
 
 
 def test_a_host_that_refuses_all_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
