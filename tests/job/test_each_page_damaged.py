@@ -60,10 +60,13 @@ DAMAGES: dict[str, Callable[[bytes, random.Random], bytes]] = {
 }
 
 
-def run(path: Path) -> tuple[Counter[bytes], int, list[str]]:
+def run(
+    path: Path, meanwhile: Callable[[], object] = lambda: None
+) -> tuple[Counter[bytes], int, list[str]]:
     """What a run hands out, how many requests it says are lost, and all that it says.
 
-    While it runs, it adds requests, as a crawl does: it needs free pages.
+    While it runs, *meanwhile* is called, and it adds requests, as a crawl does: it needs free
+    pages.
     """
     with JobFile(path) as file:
         taken = file.take(
@@ -72,6 +75,7 @@ def run(path: Path) -> tuple[Counter[bytes], int, list[str]]:
             starts=False,
             newest=True,
         )
+        meanwhile()
         for data in NEW:
             file.add("new.example", 5, data)
         file.commit()
@@ -83,15 +87,30 @@ def run(path: Path) -> tuple[Counter[bytes], int, list[str]]:
         return found, file.lost, list(file.troubles)
 
 
-def check_page(folder: Path, path: Path, held: Counter[bytes], number: int, how: str) -> bool:
+def check_page(
+    folder: Path,
+    path: Path,
+    held: Counter[bytes],
+    number: int,
+    how: str,
+    *,
+    while_it_runs: bool = False,
+) -> bool:
     """Whether the damage was noticed."""
     damaged = folder / f"{number} {how}" / path.name
     damaged.parent.mkdir()
-    data = path.read_bytes()
-    begin = number * PAGE
-    page = DAMAGES[how](data[begin : begin + PAGE], random.Random(number))
-    damaged.write_bytes(data[:begin] + page + data[begin + PAGE :])
-    found, lost, told = run(damaged)
+    shutil.copy(path, damaged)
+
+    def damage() -> None:
+        with damaged.open("r+b") as file:
+            file.seek(number * PAGE)
+            page = DAMAGES[how](file.read(PAGE), random.Random(number))
+            file.seek(number * PAGE)
+            file.write(page)
+
+    if not while_it_runs:
+        damage()
+    found, lost, told = run(damaged, damage if while_it_runs else lambda: None)
     missing = (held - found).total()
     assert missing == lost, (number, how, told)
     said = "".join(told)
@@ -112,6 +131,16 @@ def test_what_is_missing_is_what_was_said(tmp_path: Path, path: Path, how: str) 
     pages = range(0, path.stat().st_size // PAGE, 3)
     noticed = sum(check_page(tmp_path, path, held, number, how) for number in pages)
     assert noticed > len(pages) / 3 or how == "a bit"
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_what_is_missing_is_what_was_said_if_it_happens_while_it_runs(
+    tmp_path: Path, path: Path, how: str
+) -> None:
+    held = begun(path, 400)
+    pages = range(0, path.stat().st_size // PAGE, 6)
+    noticed = [check_page(tmp_path, path, held, each, how, while_it_runs=True) for each in pages]
+    assert any(noticed)
 
 
 def test_the_first_page_of_a_file_that_was_shrunk_takes_nothing(tmp_path: Path, path: Path) -> None:
