@@ -121,7 +121,8 @@ class BookInFile:
             try:
                 return self._changed(key, event, arguments)
             except FAULTS as error:
-                if self._file is None or not is_damage(error):
+                is_lost = identity(self._path) != self._file  # in the middle of it
+                if self._file is None or not (is_lost or is_damage(error)):
                     raise
                 self.close()
                 set_aside(self._path, self._file, error)
@@ -168,7 +169,8 @@ class BookInFile:
         self.close()
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = _opened(self._path)
-        was_lost, self._file = self._file is not None and not is_there, identity(self._path)
+        was_lost = self._file is not None and not is_there
+        self._file = identity(self._path) or self._file
         if was_lost:
             logger.warning(
                 "%s was deleted or replaced: each host is left alone for its delay once", self._path

@@ -106,15 +106,19 @@ class Retrieval:
     async def _tdmrep(self, file: Origin) -> RobotsRecord:
         """The record of a ``tdmrep.json``: as stored, if that is fresh or another crawl has just
         fetched it, else as asked for once. It is never waited for again."""
-        turn = self._turn_for(file)
+        turn, begins = self._turn_for(file), False
         try:
             while True:
                 stored = await self._store.load(file, again=True)
                 if stored is not None and fresh_for(stored, self._clock.wall()) > 0:
                     return stored
-                if await turn.begin():
+                if begins:
                     break
-                await turn.wait()
+                begins = await turn.begin()
+                if not begins:
+                    await turn.wait()
+                elif not turn.is_late:
+                    break
             result = await self._fetcher.fetch(file, stored, is_refresh=True)
             record = self._recorded(file, result, stored, self._clock.wall())
             self._stats.inc_value(stats.filled(stats.TDMREP, result.outcome))

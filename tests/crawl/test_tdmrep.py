@@ -7,20 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
+from twisted.internet.defer import DeferredList
 
 from scrapy_robots_plus import RobotsMiddleware
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.crawl_store import CrawlStore
+from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.preferences import TdmFile
 from tests.crawl.stamping import StampSpider, StampStepSpider
 from tests.crawling import crawl, make_crawler, names_rules, run, stat
+from tests.redis_server import RedisServer
 from tests.sites import TDMREP, answer, half, hang, hang_up, redirect, validated
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from scrapy.http import Response
 
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.storage.base import RobotsRecord
     from tests.sites import Host, Reply, Sites
 
 FOR_TRAINING: dict[str, Any] = {"ROBOTS_AI_USES": ["train-ai"]}
@@ -283,3 +290,25 @@ async def test_an_outage_leaves_the_last_good_copy(sites: Sites) -> None:
     crawler = await crawl(*urls, spider=Spider, **SKIP, ROBOTS_TTL=(1, 86_400))
     assert host.fetched == crawler.spider.got == []
     assert stat(crawler, "robotstxt/tdmrep/503") >= 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_who_looked_before_another_crawl_fetched_it_looks_again(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = site(sites)
+    load = CrawlStore.load
+
+    async def late(store: CrawlStore, origin: Origin, **how: bool) -> RobotsRecord | None:
+        found = await load(store, origin, **how)
+        if origin.path == TDMREP and store is Crawl.of(second).get(Retrieval)._store:
+            await until(lambda: not first.crawling)
+        return found
+
+    monkeypatch.setattr(CrawlStore, "load", late)
+    with RedisServer() as server:
+        settings = {**SKIP, "ROBOTS_STORE": server.url}
+        first, second = make_crawler(**settings), make_crawler(**settings)
+        await DeferredList([each.crawl(urls=[host.url("/open/1")]) for each in (first, second)])
+    assert len(first.spider.got) == len(second.spider.got) == 1
+    assert (asked(host), host.robots_hits) == (1, 1)

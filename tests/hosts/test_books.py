@@ -475,6 +475,26 @@ def test_a_file_that_is_lost_is_made_again_and_hosts_are_left_alone_once(
     assert caplog.text.count("is damaged") == (lose is damage)
 
 
+@pytest.mark.parametrize("lose", [Path.unlink, damage])
+def test_a_file_that_is_lost_in_the_middle_of_a_question(
+    tmp_path: Path, lose: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, path = {"monotonic": 50.0, "wall": 1e9}, tmp_path / "p"
+    book = BookInFile(path, "g", boot("x", now))
+    ask(book, A, 2.0)
+    connected = BookInFile._connected
+
+    def lost_then(of: BookInFile) -> sqlite3.Connection:
+        connection = connected(of)
+        monkeypatch.undo()
+        lose(path)
+        return connection
+
+    monkeypatch.setattr(BookInFile, "_connected", lost_then)
+    now["monotonic"] += 1
+    assert ask(book, B, 2.0)[0] == 2.0
+
+
 def test_a_file_that_is_lost_again_and_again(tmp_path: Path) -> None:
     now, path = {"monotonic": 50.0, "wall": 1e9}, tmp_path / "p"
     book = BookInFile(path, "g", boot("x", now))
