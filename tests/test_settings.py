@@ -15,7 +15,7 @@ from docs.tables import docs_of
 from scrapy_robots_plus import RobotsSettingsError
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309
 from scrapy_robots_plus.protocol.access import PRESETS, Access
-from scrapy_robots_plus.protocol.freshness import lifetime
+from scrapy_robots_plus.protocol.http_caching import lifetime
 from scrapy_robots_plus.settings.checks import number, whole_number
 from scrapy_robots_plus.settings.declared import DECLARED, Declared, names
 from scrapy_robots_plus.settings.options import OnVisitTime, TooLong

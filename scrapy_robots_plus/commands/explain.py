@@ -8,7 +8,7 @@ from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import DIALECTS, Dialect, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.clean_param import CleanParams
-from scrapy_robots_plus.protocol.freshness import source_of_lifetime
+from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
 
 from .output import Style

@@ -8,7 +8,7 @@
 | from which moment does a delay count? | ``departures.py`` |
 | what keeps it, for redirects, retries and other queues, too? | ``door.py``, ``line.py`` |
 | which of several crawls goes next? | ``book.py``; ``shared_pace.py`` asks it |
-| what do answers say of their host? | ``slowing.py`` hears them; ``backoff.py`` reads Retry-After |
+| what do answers say of their host? | ``refusals.py`` hears them, ``retry_after.py`` Retry-After |
 | what if a host refuses requests? | ``throttle.py`` finds its pace |
 | what if it says what is left of its limit? | ``quota.py`` |
 | what if it refuses what robots.txt allows? | ``walls.py`` |

@@ -18,8 +18,8 @@ from scrapy_robots_plus.crawl.requests import (
 )
 from scrapy_robots_plus.origins.agents import Agents
 
-from .backoff import HeldAtClosing, HeldAtGivingUp
 from .line import Doorway, HostLine
+from .retry_after import HeldAtClosing, HeldAtGivingUp
 from .shared_pace import SharedPace, shared_pace
 from .slots import SlotTimes
 

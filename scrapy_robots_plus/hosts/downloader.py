@@ -15,9 +15,9 @@ from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
 
-from .backoff import HeldAtClosing
 from .door import Door
 from .own_shortage import OwnShortage
+from .retry_after import HeldAtClosing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

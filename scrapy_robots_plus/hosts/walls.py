@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol.access import Failure
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
 
-from .backoff import header, is_handled
+from .retry_after import header, is_handled
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -18,7 +18,7 @@ from scrapy_robots_plus.protocol.access import (
     is_definite,
     says_unavailable,
 )
-from scrapy_robots_plus.protocol.freshness import (
+from scrapy_robots_plus.protocol.http_caching import (
     Limits,
     elapsed,
     error_lifetime,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, Failure
-from scrapy_robots_plus.protocol.freshness import http_date
+from scrapy_robots_plus.protocol.http_caching import http_date
 from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 

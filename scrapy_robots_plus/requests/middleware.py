@@ -19,10 +19,10 @@ from scrapy_robots_plus.crawl.exceptions import (
 )
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
-from scrapy_robots_plus.hosts.backoff import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.given_up import GivenUp
-from scrapy_robots_plus.hosts.slowing import Slowing
+from scrapy_robots_plus.hosts.refusals import Refusals
+from scrapy_robots_plus.hosts.retry_after import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.hosts.walls import Walls
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import Policies
@@ -99,7 +99,7 @@ class RobotsMiddleware:
         self._pacing = crawl.get(Door) if enforces else None
         self._walls = crawl.get(Walls)
         if enforces:
-            crawl.get(Slowing)
+            crawl.get(Refusals)
         self._given_up = crawl.get(GivenUp)
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         if self._agents.fixed is None or not enforces:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy_robots_plus.protocol.access import StatusTable
-    from scrapy_robots_plus.protocol.freshness import Limits
+    from scrapy_robots_plus.protocol.http_caching import Limits
 
 
 class TooLong(str, Enum):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy.exceptions import UsageError
 
-from scrapy_robots_plus.protocol.freshness import Limits
+from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.storage.redis_url import without_password
 

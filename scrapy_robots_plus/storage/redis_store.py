@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW
+from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import codec

@@ -15,7 +15,7 @@ from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import Reason, RobotsGivenUp, RobotsMiddleware
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.slowing import Slowing
+from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.hosts.throttle import Throttle
 from tests.broken_sites import Dead, EveryNth, served
 from tests.crawl_process import MODES, crawl_in_process
@@ -102,8 +102,8 @@ async def test_pages_that_are_always_503_cost_no_other_page(sites: Sites, where:
     crawler = await crawl(*pages(host, 60), **RETRY)
     assert len(crawler.spider.got) == 55
     assert len(host.fetched) <= 55 + 5 * (3 + Throttle.FORGIVEN)
-    slowing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Slowing)
-    assert slowing._throttles[host.address].waited <= 10
+    refusals = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Refusals)
+    assert refusals._throttles[host.address].waited <= 10
 
 
 @pytest_twisted.ensureDeferred
@@ -111,8 +111,8 @@ async def test_what_was_answered_before_the_first_refusal_counts(sites: Sites) -
     host = sites.host()
     host.pages["/page"] = served(Dead({20}))
     crawler = await crawl(*pages(host, 21), CONCURRENT_REQUESTS=1)
-    slowing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Slowing)
-    throttle = slowing._throttles[host.address]
+    refusals = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Refusals)
+    throttle = refusals._throttles[host.address]
     assert [*throttle._fast] == [*[False] * Throttle.FEW, True]
 
 
@@ -124,8 +124,8 @@ async def test_refusals_that_have_nothing_to_do_with_the_pace_do_not_slow_a_host
     host.pages["/page"] = served(EveryNth(5))
     crawler = await crawl(*pages(host, 200), **RETRY)
     assert len(crawler.spider.got) == 200
-    slowing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Slowing)
-    assert slowing._throttles[host.address].waited <= 10
+    refusals = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Refusals)
+    assert refusals._throttles[host.address].waited <= 10
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
     return Part(name, sources, tests, gate=0.90)
 
 
-OF_ORIGINS = ("access", "freshness", "origin")
+OF_ORIGINS = ("access", "http_caching", "origin")
 """Files of ``protocol`` that the tests of origins answer for, or one of the same name."""
 TESTS_OF_ORIGINS = ("access_under", "decide", "delay", "judging", "outcomes", "source")
 PARTS = (
@@ -156,14 +156,14 @@ PARTS = (
     ),
     of_crawl(
         "pacing",
-        "hosts/backoff.py",
+        "hosts/retry_after.py",
         "hosts/given_up.py",
-        "hosts/slowing.py",
+        "hosts/refusals.py",
         "hosts/throttle.py",
         tests=(
-            "hosts/test_backoff.py",
+            "hosts/test_retry_after.py",
             "hosts/test_given_up.py",
-            "hosts/test_slowing.py",
+            "hosts/test_refusals.py",
             "hosts/test_throttle.py",
         ),
     ),
@@ -173,14 +173,14 @@ PARTS = (
         # test_queue_properties.py, which takes longer than all the others together.
         "hosts/*.py",
         "!hosts/known.py",
-        *(f"!hosts/{each}.py" for each in ("backoff", "given_up", "slowing", "throttle")),
+        *(f"!hosts/{each}.py" for each in ("given_up", "refusals", "retry_after", "throttle")),
         "!hosts/downloader.py",
         "!hosts/own_shortage.py",
         "!hosts/book_on_server.py",
         tests=(
             "crawl/test_alarm.py",
             "hosts/test_*.py",
-            *(f"!hosts/test_{each}.py" for each in ("given_up", "slowing", "throttle")),
+            *(f"!hosts/test_{each}.py" for each in ("given_up", "refusals", "throttle")),
         ),
     ),
     of_crawl(

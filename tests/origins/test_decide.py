@@ -17,7 +17,7 @@ from scrapy_robots_plus.origins.decide import (
     receive,
 )
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
-from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW, REFRESH_GRACE, Limits
+from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW, REFRESH_GRACE, Limits
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.options import Rulebook
 from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord

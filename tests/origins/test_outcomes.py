@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.access import (
     says_unavailable,
     status_table,
 )
-from scrapy_robots_plus.protocol.freshness import Limits
+from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.options import Rulebook
 from scrapy_robots_plus.storage.base import FetchResult

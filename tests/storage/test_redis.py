@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW
+from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
 from scrapy_robots_plus.storage import Standing, StoreError, codec, open_reader, open_store
 from scrapy_robots_plus.storage import redis_store as reader_module
 from scrapy_robots_plus.storage import redis_store as store_module

@@ -30,7 +30,7 @@ from scrapy_robots_plus.crawl.requests import (
 )
 from scrapy_robots_plus.origins.decide import conditions
 from scrapy_robots_plus.protocol.access import Failure, says_unavailable
-from scrapy_robots_plus.protocol.freshness import confirms
+from scrapy_robots_plus.protocol.http_caching import confirms
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord

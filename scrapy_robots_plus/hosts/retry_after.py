@@ -8,7 +8,7 @@ from scrapy.exceptions import IgnoreRequest
 
 from scrapy_robots_plus.crawl.requests import HANDLED_META_KEY, HANDLES_ALL_META_KEY, TAP_META_KEY
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
-from scrapy_robots_plus.protocol.freshness import http_date, retry_after
+from scrapy_robots_plus.protocol.http_caching import http_date, retry_after
 from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
 from .quota import QUOTA_HEADERS, Left, left_in

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.protocol.freshness import (
+from scrapy_robots_plus.protocol.http_caching import (
     CLOCK_SKEW,
     REFRESH_GRACE,
     Limits,

@@ -23,10 +23,10 @@ from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.standing import Site, Standing
 from scrapy_robots_plus.settings.options import OnWall
 
-from .backoff import BUSY, is_handled, left_said, wait_asked_for
 from .door import Door
 from .given_up import GivenUp
 from .quota import Quota
+from .retry_after import BUSY, is_handled, left_said, wait_asked_for
 from .throttle import Refusal, Throttle
 from .walls import Walls
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 logger = crawl_log(__name__)
 
 
-class Slowing:
+class Refusals:
     """Hears each answer. :class:`.Throttle` says what is a refusal, and the pace after it;
     :class:`.Quota` what is left of a limit; :class:`.Walls` how the site treats the crawl.
     """

@@ -7,8 +7,8 @@ from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
-from scrapy_robots_plus.hosts.backoff import wait_asked_for
 from scrapy_robots_plus.hosts.pace import GONE, Backoff
+from scrapy_robots_plus.hosts.retry_after import wait_asked_for
 from scrapy_robots_plus.hosts.throttle import Throttle
 
 
