@@ -135,10 +135,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_FETCH_META", {1: 2}, DICT),
     ("ROBOTS_FETCH_META", "proxy", DICT),
     ("ROBOTS_FETCH_META", '{"proxy"}', "not valid JSON: "),
-    ("ROBOTS_FETCH_HEADERS", "X-Token: 1", DICT),
+    ("ROBOTS_FETCH_META", {"headers": "X-Token: 1"}, DICT),
     (
-        "ROBOTS_FETCH_HEADERS",
-        {"X-Token": 1},
+        "ROBOTS_FETCH_META",
+        {"headers": {"X-Token": 1}},
         "expected a string or a list of strings as the header 'X-Token'",
     ),
     ("ROBOTS_CRAWL_DELAY_OBEY", "sometimes", BOOLEAN),
@@ -250,6 +250,10 @@ def test_every_setting_has_a_wrong_value_in_these_tests() -> None:
     assert named == set(names()), "add a wrong value to WRONG above, with what the user is told"
 
 
+def test_there_are_no_more_settings_than_anybody_wants_to_read() -> None:
+    assert len(DECLARED) <= 44
+
+
 def test_each_setting_is_fully_described() -> None:
     docs = docs_of(Declared)
     for field, declared in DECLARED.items():
@@ -278,7 +282,7 @@ def test_without_settings_all_are_at_their_defaults() -> None:
     assert settings.cache_size == 10_000
     assert (settings.fetch_timeout, settings.fetch_retries) == (15, 1)
     assert settings.fetch_max_bytes == 512_000
-    assert (settings.fetch_meta, settings.fetch_headers) == ({}, {})
+    assert settings.fetch_meta == {}
     assert settings.crawl_delay_obey is None
     assert settings.crawl_delay_max == 60
     assert settings.crawl_delay_too_long is TooLong.CLAMP
@@ -313,8 +317,7 @@ def test_strings_are_read_as_they_come_from_the_command_line() -> None:
         ROBOTS_CACHE_SIZE="50",
         ROBOTS_CRAWL_DELAY_TOO_LONG="skip",
         ROBOTS_STATUS_POLICY='{"preset": "mk1996", "5xx": "disallow", "timeout": "disallow"}',
-        ROBOTS_FETCH_META='{"proxy": "http://127.0.0.1:3128"}',
-        ROBOTS_FETCH_HEADERS='{"X-Token": ["a", "b"]}',
+        ROBOTS_FETCH_META='{"proxy": "http://127.0.0.1:3128", "headers": {"X-Token": ["a", "b"]}}',
     )
     assert settings.obey is True
     assert settings.crawl_delay_obey is False
@@ -325,8 +328,8 @@ def test_strings_are_read_as_they_come_from_the_command_line() -> None:
     assert settings.status_policy["5xx"] is settings.status_policy["timeout"] is Access.UNREACHABLE
     assert settings.status_policy["401"] is Access.UNREACHABLE
     assert settings.status_policy["dns"] is Access.UNAVAILABLE
-    assert settings.fetch_meta == {"proxy": "http://127.0.0.1:3128"}
-    assert settings.fetch_headers == {"X-Token": ["a", "b"]}
+    headers = {"X-Token": ["a", "b"]}
+    assert settings.fetch_meta == {"proxy": "http://127.0.0.1:3128", "headers": headers}
 
 
 @pytest.mark.parametrize(
@@ -538,6 +541,7 @@ def test_unknown_settings_are_found_with_the_nearest_name() -> None:
         ("ROBOTS_CRAWL_DELAY_OBY", "ROBOTS_CRAWL_DELAY_OBEY"),
         ("ROBOTS_CACHESIZE", "ROBOTS_CACHE_SIZE"),
         ("ROBOTS_TTLS", "ROBOTS_TTL"),
+        ("ROBOTS_FETCH_HEADERS", "ROBOTS_FETCH_META"),
         ("ROBOTS_OBEY", "ROBOTSTXT_OBEY"),
         ("ROBOTS_USER_AGENT", "ROBOTSTXT_USER_AGENT"),
         ("ROBOTSTXT_USERAGENT", "ROBOTSTXT_USER_AGENT"),

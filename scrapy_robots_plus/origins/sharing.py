@@ -45,8 +45,7 @@ def agreement(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> lis
         compat.loop_in_use(),
         agents.fixed,
         (mine.store or job_folder(crawler.settings) or "memory", mine.store_max),
-        (mine.fetch_timeout, mine.fetch_retries, mine.fetch_max_bytes),
-        (mine.fetch_meta, mine.fetch_headers),
+        (mine.fetch_timeout, mine.fetch_retries, mine.fetch_max_bytes, mine.fetch_meta),
         how_files_are_asked_for(crawler.settings),
         [getattr(crawler.spider, name, None) for name in _OF_THE_SPIDER],
     ]

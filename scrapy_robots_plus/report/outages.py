@@ -144,8 +144,8 @@ class Outages:
         failure, meta = policy.record.failure, self._settings.fetch_meta
         if failure in _ON_THE_WAY and meta.get("proxy"):
             return " The request went through the proxy of ROBOTS_FETCH_META."
-        if failure is Failure.ERROR and (meta or self._settings.fetch_headers):
-            return " Check ROBOTS_FETCH_META and ROBOTS_FETCH_HEADERS."
+        if failure is Failure.ERROR and meta:
+            return " Check ROBOTS_FETCH_META."
         if failure is Failure.TIMEOUT:
             return f" (ROBOTS_FETCH_TIMEOUT is {self._settings.fetch_timeout:g} s.)"
         return ""

@@ -216,14 +216,17 @@ def string_keyed(value: object) -> Mapping[str, Any]:
     return dict(value)
 
 
-@check("a dict of strings, or of lists of strings")
-def headers(value: object) -> Mapping[str, Any]:
-    checked = string_keyed.read(value)
-    for name, content in checked.items():
+@check(string_keyed.type)
+def fetch_meta(value: object) -> Mapping[str, Any]:
+    meta = string_keyed.read(value)
+    if "headers" not in meta:
+        return meta
+    headers = string_keyed.read(meta["headers"])
+    for name, content in headers.items():
         contents = content if isinstance(content, (list, tuple)) else [content]
         if not all(isinstance(item, (str, bytes)) for item in contents):
             raise ValueError(f"expected a string or a list of strings as the header {name!r}")
-    return checked
+    return {**meta, "headers": headers}
 
 
 @check("`True`, `False`, or a number between 0 and 1")

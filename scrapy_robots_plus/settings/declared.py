@@ -306,13 +306,10 @@ class Declared:
     )
     """How much of a robots.txt is read. The rest is ignored."""
     fetch_meta: Mapping[str, Any] = setting(
-        checks.string_keyed, default={}, example={"proxy": "http://proxy.example:3128"}
+        checks.fetch_meta, default={}, example={"proxy": "http://proxy.example:3128"}
     )
-    """`Request.meta` of robots.txt requests, such as `proxy`, or what a download handler needs."""
-    fetch_headers: Mapping[str, Any] = setting(
-        checks.headers, default={}, example={"Accept-Language": "en"}
-    )
-    """HTTP headers of robots.txt requests."""
+    """`Request.meta` of robots.txt requests, such as `proxy`, or what a download handler needs.
+    `headers` in it is a dict of HTTP headers: `{"headers": {"Accept-Language": "en"}}`."""
 
     # Storage
 

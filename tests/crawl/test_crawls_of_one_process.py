@@ -163,7 +163,7 @@ async def test_a_crawl_that_closes_while_it_waits_does_not_stop_the_fetch(sites:
     [
         {"USER_AGENT": "Barbot/1.0"},
         {"ROBOTSTXT_USER_AGENT": "Barbot"},
-        {"ROBOTS_FETCH_HEADERS": {"Accept-Language": "en"}},
+        {"ROBOTS_FETCH_META": {"headers": {"Accept-Language": "en"}}},
         {"ROBOTS_FETCH_TIMEOUT": 20},
         {"DEFAULT_REQUEST_HEADERS": {"Accept": "*/*"}},
         {"HTTPCACHE_ENABLED": True},

@@ -100,3 +100,25 @@ async def test_robots_fetch_meta_cannot_change_what_is_fixed(sites: Sites, key: 
     await run(crawler, urls=[host.url("/page")])
     assert host.fetched == []
     assert values == [requests.FIXED_FETCH_META[key]]
+
+
+@pytest_twisted.ensureDeferred
+async def test_headers_in_robots_fetch_meta_are_headers_of_robots_txt_requests(
+    sites: Sites,
+) -> None:
+    host = sites.host("User-agent: *\nDisallow: /denied\n")
+    headers = {"Accept-Language": "en", "X-Token": ["a", "b"]}
+    crawler = make_crawler(ROBOTS_FETCH_META={"headers": headers, "of_mine": 1})
+    seen: dict[str, Request] = {}
+
+    def reached(request: Request, **_: Any) -> None:
+        seen[request.url] = request
+
+    crawler.signals.connect(reached, signals.request_reached_downloader)
+    await run(crawler, urls=[host.url("/page")])
+    fetch, page = seen[host.url("/robots.txt")], seen[host.url("/page")]
+    assert fetch.headers["Accept-Language"] == b"en"
+    assert fetch.headers.getlist("X-Token") == [b"a", b"b"]
+    assert ("headers" in fetch.meta, fetch.meta["of_mine"]) == (False, 1)
+    assert page.headers.get("X-Token") is None
+    assert "of_mine" not in page.meta

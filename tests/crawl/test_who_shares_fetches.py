@@ -86,7 +86,7 @@ class Crawl:
         {"ROBOTS_FETCH_TIMEOUT": 20},
         {"ROBOTS_FETCH_RETRIES": 3},
         {"ROBOTS_FETCH_MAX_BYTES": 600_000},
-        {"ROBOTS_FETCH_HEADERS": {"Accept-Language": "en"}},
+        {"ROBOTS_FETCH_META": {"headers": {"Accept-Language": "en"}}},
         {"ROBOTS_FETCH_META": {"proxy": "http://127.0.0.1:1"}},
         {"ROBOTS_STORE": "sqlite:other.db"},
         {"ROBOTS_STORE_MAX": 5},

@@ -208,10 +208,10 @@ class Fetcher:
         return self._results.answered(url, response, tap)
 
     def _request(self, url: str, headers: Mapping[str, str], tap: Tap) -> Request:
-        settings = self._settings
+        settings, given = self._settings, dict(self._settings.fetch_meta)
         encoded = {name: value.encode("latin-1") for name, value in headers.items()}
         # Only gzip, because Tap can inflate it up to a limit.
-        asked = {"Accept-Encoding": "gzip", **settings.fetch_headers, **encoded}
+        asked = {"Accept-Encoding": "gzip", **given.pop("headers", {}), **encoded}
         # For handlers that cannot be stopped in the middle of a body. They reject a longer body
         # altogether, so a file that is slightly too long is better read and then cut.
         refused = 2 * settings.fetch_max_bytes
@@ -219,7 +219,7 @@ class Fetcher:
             # Its own slot: in that of the pages it would wait behind them, a Crawl-delay each.
             **({FETCH_SLOT_META_KEY: f"robots.txt of {Origin.of(url)}"} if self._has_slots else {}),
             IMPERSONATE_META_KEY: {"MAXFILESIZE_LARGE": refused},
-            **settings.fetch_meta,
+            **given,
             **FIXED_FETCH_META,
             TAP_META_KEY: tap,
             TIMEOUT_META_KEY: tap.download.seconds_left,
