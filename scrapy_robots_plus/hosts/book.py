@@ -17,7 +17,6 @@ the answer comes. Until then it counts as sent as late as its patience allows. A
 requests best: they do not count against it.
 
 Times are seconds by one clock, that of whoever keeps the book; no clock of a crawl matters.
-``hosts/book.lua`` says the same.
 """
 
 from __future__ import annotations
@@ -153,6 +152,11 @@ class Entry:
     def leave_alone(self, now: float, seconds: float) -> None:
         """Nobody goes for *seconds* from now."""
         self.paused = max(self.paused, now + seconds)
+
+    def move(self, seconds: float) -> None:
+        """The clock was set: all of its times are *seconds* later than they seemed."""
+        for name in ("next", "virtual", "left_by", "first", "first_at", "paused", "lost_at"):
+            setattr(self, name, getattr(self, name) + seconds)
 
     @property
     def useful_until(self) -> float:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.storage.redis_server import Server
+
+from .book import BookError, Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy_robots_plus.storage.redis_server import Seen
 
 PREFIX = "robots:pace"
 """A key is ``{robots:pace:GROUP:HOST}``, all of it its hash tag. It expires when it is no
@@ -16,32 +23,48 @@ EXPECTED_FOR = 54.0
 little longer."""
 LEAST = 1_000
 """Of up to this many hosts is remembered that the server has an entry, without checking."""
+TRIES = 100
+"""As often an entry is read and written, if others change it meanwhile."""
 
 
 class BookOnServer:
-    """All crawls with the same *group* share the book."""
+    """See :class:`.Book`. All crawls with the same *group* share it.
 
-    def __init__(self, url: str, group: str) -> None:
+    A key holds the values of an :class:`.Entry`, which process of the server has written it, and
+    when, as a list in JSON.
+    """
+
+    def __init__(
+        self, url: str, group: str, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         """*url*: as :func:`~scrapy_robots_plus.storage.redis_url.check_redis_url` accepts it."""
         self._server = Server(url)
-        self._script = self._server.script(Path(__file__).with_name("book.lua"))
         self._group = group
+        self._monotonic = monotonic
         self._known: dict[str, float] = {}
         """Until when the server surely has the entry of a host, unless it lost it."""
 
     def change(self, host: str, event: str, *arguments: Any) -> Any:
-        """Like :meth:`.Book.change`. Raises :class:`.ServerError`."""
-        at = float(self._now() or time.monotonic())
-        is_known = int(at < self._known.get(host, 0.0))
-        told = ["" if each is None else each for each in arguments]
-        wait, moment = self._script([self.key(host)], [event, *told, is_known, self._now()])
-        if event == "ask" and not moment:
+        """Like :meth:`.Book.change`. Raises :class:`.ServerError`, too."""
+        at, key = self._monotonic(), self.key(host)
+        for _ in range(TRIES):
+            seen = self._look(key)
+            entry = self._entry(seen, key, is_known=at < self._known.get(host, 0.0))
+            answer = getattr(entry, event)(seen.now, *arguments)
+            useful_for = entry.useful_until - seen.now
+            values = [*entry.values, seen.process.decode(), seen.now] if useful_for > 0 else None
+            new = json.dumps(values).encode() if values else b""
+            if self._server.swap(key, seen.value, new, useful_for):
+                break
+        else:
+            raise BookError(f"{self._server.name}: the key {key} is changed too often")
+        if event == "ask" and answer[0] == 0:
             self._note(host, at)
         elif event == "left":
             self._note(host, at - max(0.0, arguments[1]))
         elif event == "unused":
             self._known.pop(host, None)
-        return (float(wait), float(moment) if moment else None) if event == "ask" else None
+        return answer
 
     def close(self) -> None:
         """Lets the connection go. Never raises."""
@@ -51,11 +74,27 @@ class BookOnServer:
         """Where the entry of *host* is."""
         return f"{{{PREFIX}:{self._group}:{host}}}"
 
+    def _look(self, key: str) -> Seen:
+        return self._server.look(key)
+
+    def _entry(self, seen: Seen, key: str, *, is_known: bool) -> Entry:
+        """The entry that was *seen* under *key*. *is_known*: there has to be one."""
+        entry, is_lost = Entry(), is_known
+        if seen.value:
+            try:
+                *values, process, written_at = json.loads(seen.value)
+                entry, is_lost = Entry(values), process != seen.process.decode()
+                entry.move(min(0.0, seen.now - written_at))
+            except (ValueError, TypeError) as error:
+                raise BookError(
+                    f"{self._server.name}: the key {key} is of an older scrapy-robots-plus: end "
+                    "the crawls of that version, then delete it, or wait a minute"
+                ) from error
+        if is_lost:  # nobody knows who has just sent something
+            entry.lost_at = seen.now
+        return entry
+
     def _note(self, host: str, left_at: float) -> None:
         if len(self._known) >= LEAST:
             self._known = {each: until for each, until in self._known.items() if left_at < until}
         self._known[host] = left_at + EXPECTED_FOR
-
-    def _now(self) -> float | str:
-        """The time in seconds; empty: the server's."""
-        return ""

@@ -6,7 +6,6 @@ for longer than that (https://redis.io/docs/latest/commands/set/, "Patterns").
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.storage.redis_server import Server
-
-_RELEASE = Path(__file__).with_name("lease_release.lua")
 
 
 class Leases:
@@ -29,7 +26,6 @@ class Leases:
         """*seconds*: how long a lease lasts that is not released."""
         self._server = server
         self._milliseconds = max(1, round(seconds * 1000))
-        self._release = server.script(_RELEASE)
 
     def take(self, origin: Origin, token: bytes) -> bytes | None:
         """Takes the lease of *origin*, if it is free. The token of its holder afterwards, or None
@@ -52,7 +48,7 @@ class Leases:
 
     def release(self, origin: Origin, token: bytes) -> bool:
         """Gives up the lease of *origin*, if *token* still holds it; whether it did."""
-        return bool(self._release([_key(origin)], [token]))
+        return self._server.swap(_key(origin), token, b"")
 
 
 def _key(origin: Origin) -> str:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 import time
 from contextlib import suppress
-from hashlib import sha1
-from math import inf
+from functools import cache
+from math import ceil, inf
+from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
 
 from scrapy_robots_plus.protocol.printable import printable
 
 from .redis_url import PIP, hidden, is_cluster, secrets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable
 
     from redis import Redis
 
@@ -101,9 +101,23 @@ class Server:
         self._pause = 0.0
         return result
 
-    def script(self, path: Path) -> Script:
-        """The Lua script in the file *path*."""
-        return Script(self, path.read_bytes())
+    def look(self, key: str | bytes, most: int = 0) -> Seen:
+        """What is under *key*, up to *most* octets of it; 0 for all. Raises as :meth:`run`."""
+        value, (seconds, microseconds), process = self._script("look", key, most)
+        return Seen(value, int(seconds) + int(microseconds) / 1e6, process)
+
+    def swap(self, key: str | bytes, was: bytes, new: bytes, seconds: float = 0.0) -> bool:
+        """Puts *new* under *key* for so many *seconds*, if what is there begins with *was*: that is
+        as :meth:`look` has found it. Deletes the key if *new* is empty.
+
+        Returns False if another client has changed it. Raises as :meth:`run`.
+        """
+        milliseconds = max(1, ceil(seconds * 1000))
+        return bool(self._script("swap", key, was, new, milliseconds))
+
+    def _script(self, name: str, key: str | bytes, *arguments: bytes | int) -> Any:
+        text = _script(name)
+        return self.run(lambda client: client.register_script(text)([key], arguments))
 
     def close(self) -> None:
         """Lets the connection go. Never raises; the next call would connect again."""
@@ -160,31 +174,20 @@ class Server:
         return f"{self.name}: {printable(words.rstrip('.'), _LONGEST_MESSAGE)}"
 
 
-class Script:
-    """A Lua script, which the server runs as one step.
+class Seen(NamedTuple):
+    """What a server has under a key."""
 
-    All its keys must have the same hash tag (``{...}``), so that a cluster can run it.
-    """
+    value: bytes
+    """Empty if there is nothing, or a value of another type."""
+    now: float
+    """The server's time: seconds since the epoch."""
+    process: bytes
+    """Which process of the server answered; empty if the user may not ask."""
 
-    def __init__(self, server: Server, text: bytes) -> None:
-        self._server = server
-        self._text = text
-        self._digest = sha1(text, usedforsecurity=False).hexdigest()
 
-    def __call__(self, keys: Sequence[str | bytes], args: Sequence[bytes | str | float]) -> Any:
-        """What it returns. Raises as :meth:`Server.run`."""
-        return self._server.run(lambda client: self.ask(client, keys, args))
-
-    def ask(
-        self, client: Redis, keys: Sequence[str | bytes], args: Sequence[bytes | str | float]
-    ) -> Any:
-        """Within a call of :meth:`Server.run`."""
-        from redis.exceptions import NoScriptError
-
-        try:
-            return client.evalsha(self._digest, len(keys), *keys, *args)
-        except NoScriptError:  # the server was restarted, or told to forget its scripts
-            return client.eval(self._text, len(keys), *keys, *args)  # type: ignore[arg-type]
+@cache
+def _script(name: str) -> bytes:
+    return Path(__file__).with_name(f"{name}.lua").read_bytes()
 
 
 def _is_moved(error: Exception) -> bool:

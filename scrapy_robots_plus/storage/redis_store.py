@@ -6,14 +6,21 @@ import logging
 import secrets
 from itertools import islice
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import codec
-from .base import SECONDS_OF_USE, RobotsRecord, Store, StoreError, StoreReader, checked_maximum
+from .base import (
+    SECONDS_OF_USE,
+    RobotsRecord,
+    Standing,
+    Store,
+    StoreError,
+    StoreReader,
+    checked_maximum,
+)
 from .redis_server import Server, ServerError
 
 if TYPE_CHECKING:
@@ -141,7 +148,8 @@ _HOUR = 3_600.0
 _BATCH = 500
 """Records that :meth:`RedisStore.purge` looks at in one round trip."""
 
-_HERE = Path(__file__).parent
+_LEAST_SECONDS = 60.0
+"""For which a record is kept, wherever the clock stood that dated it."""
 
 
 class RedisStore(RedisReader, Store):
@@ -164,16 +172,19 @@ class RedisStore(RedisReader, Store):
         checked_maximum(max_records)
         super().__init__(url, max_body)
         self._seconds_of_use = seconds_of_use
-        self._put_script = self.server.script(_HERE / "put.lua")
-        self._drop_script = self.server.script(_HERE / "drop.lua")
         self._mark: bytes | None = None
         self._emptied = 0
 
     def put(self, record: RobotsRecord) -> bool:
-        encoded = codec.encode(record, self._max_body)
-        keys = [key_of(record.origin)]
-        args: list[bytes | float] = [encoded, self._seconds_of(record), CLOCK_SKEW]
-        return bool(self._ask(lambda client: self._put_script.ask(client, keys, args)))
+        encoded, key = codec.encode(record, self._max_body), key_of(record.origin)
+        while True:
+            held = self._ask(lambda _: self.server.look(key, codec.LENGTH_OF_STANDING))
+            if _is_newer(held.value, record, held.now + CLOCK_SKEW):
+                return False
+            left = Standing.of(record).touched_at + self._seconds_of(record) - held.now
+            seconds = max(min(left, self._seconds_of(record)), _LEAST_SECONDS)
+            if self._swap(key, held.value, encoded, seconds):
+                return True
 
     def delete(self, origin: Origin) -> None:
         self._ask(lambda client: client.delete(key_of(origin)))
@@ -186,7 +197,8 @@ class RedisStore(RedisReader, Store):
             if not batch:
                 break
             dead = self._outdated(batch, before, after)
-            removed += sum(self._drop(*each) for each in islice(dead, limit and limit - removed))
+            few = islice(dead, limit and limit - removed)
+            removed += sum(self._swap(*each, b"") for each in few)
         return removed
 
     def _seconds_of(self, record: RobotsRecord) -> float:
@@ -240,8 +252,17 @@ class RedisStore(RedisReader, Store):
             if isinstance(data, bytes) and _is_outdated(data, before, after):
                 yield key, data
 
-    def _drop(self, key: bytes, beginning: bytes) -> int:
-        return self._ask(lambda client: int(self._drop_script.ask(client, [key], [beginning])))
+    def _swap(self, key: bytes, was: bytes, new: bytes, seconds: float = 0.0) -> bool:
+        return self._ask(lambda _: self.server.swap(key, was, new, seconds))
+
+
+def _is_newer(held: bytes, record: RobotsRecord, latest: float) -> bool:
+    """Whether what is *held* is newer than *record*, and not of a time after *latest*."""
+    try:
+        standing = codec.standing(held)
+    except codec.CodecError:
+        return False
+    return standing > Standing.of(record) and standing.touched_at <= latest
 
 
 def _is_outdated(data: bytes, before: float, after: float) -> bool:

@@ -28,6 +28,8 @@ from tests.redis_server import RedisServer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from scrapy_robots_plus.storage.redis_server import Seen
+
 
 class BookInFile(book_in_file.BookInFile):
     """Closes its file when nobody has it any more, as crawls do when they end."""
@@ -111,7 +113,7 @@ def test_a_host_is_left_alone_by_all(opened: Callable[..., Book]) -> None:
     assert 29.0 < ask(other, B, 1.0)[0] <= 30.0
 
 
-# The rules are the same in Lua
+# What is kept goes by the same rules
 
 _WHO = st.sampled_from(["a", "b", "c", ""])
 _DELAYS = st.sampled_from([0.1, 1.0, 2.5, 90.0])
@@ -132,8 +134,11 @@ class AtATime(BookOnServer):
 
     now = NOW
 
-    def _now(self) -> float:
-        return self.now
+    def __init__(self, url: str, group: str) -> None:
+        super().__init__(url, group, lambda: self.now)
+
+    def _look(self, key: str) -> Seen:
+        return super()._look(key)._replace(now=self.now)
 
 
 @pytest.fixture(scope="module")
@@ -267,6 +272,18 @@ def test_a_key_says_whose_it_is_and_expires(redis: RedisServer) -> None:
         book.change("b.example", "leave_alone", 0.0)
         assert client.keys("*b.example*") == []
     book.close()
+
+
+def test_who_asks_at_the_same_time_books_a_moment_of_its_own(redis: RedisServer) -> None:
+    """Whoever has read an entry that another has changed meanwhile reads it again."""
+    books = [BookOnServer(redis.url, "crowd") for _ in range(8)]
+    ask(books[0], A, 30.0)
+    with ThreadPoolExecutor(len(books)) as threads:
+        asked = [threads.submit(ask, each, f"{at}", 30.0) for at, each in enumerate(books * 5)]
+    waits = sorted(each.result()[0] for each in asked)
+    assert all(30 * number - 5 < wait <= 30 * number for number, wait in enumerate(waits, 1))
+    for each in books:
+        each.close()
 
 
 def test_a_server_that_was_restarted_is_asked_again(redis: RedisServer) -> None:

@@ -21,7 +21,7 @@ from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer, wait_until
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    pass
 
 
 class HandClock:
@@ -206,22 +206,41 @@ def test_options_that_cannot_be_used_are_an_error() -> None:
         Server("redis://127.0.0.1/0?db=secret").run(ping)
 
 
-def test_a_script_runs_on_a_server_that_forgot_it(server: RedisServer, tmp_path: Path) -> None:
-    path = tmp_path / "add.lua"
-    path.write_text("return redis.call('INCRBY', KEYS[1], ARGV[1])")
+def test_a_key_is_changed_unless_another_client_has_done_so(server: RedisServer) -> None:
     shared = Server(server.url)
-    add = shared.script(path)
-    assert add(["{a}:count"], [2]) == 2
+    assert shared.look("a").value == b""
+    assert shared.swap("a", b"", b"one two", 60)
+    assert not shared.swap("a", b"", b"three", 60)
+    assert not shared.swap("a", b"two", b"three", 60)
+    assert shared.look("a").value == b"one two"
+    assert shared.look("a", 3)[0] == b"one"
+    assert shared.swap("a", b"one", b"three", 60)
+    with server.client() as client:
+        assert 59_000 < client.pttl("a") <= 60_000
+        assert not shared.swap("a", b"one", b"")
+        assert shared.swap("a", b"three", b"")
+        assert not client.exists("a")
+        client.lpush("a", "x")
+        assert shared.look("a").value == b""
+        assert shared.swap("a", b"", b"new", 60)
+        assert client.get("a") == b"new"
+        seconds, microseconds = client.time()
+        assert shared.look("a").now == pytest.approx(seconds + microseconds / 1e6, abs=5)
+        assert shared.look("a").process.decode() == client.info("server")["run_id"]
+    shared.close()
+
+
+def test_a_script_runs_on_a_server_that_forgot_it(server: RedisServer) -> None:
+    shared = Server(server.url)
+    assert shared.swap("a", b"", b"1", 60)
     before = server.usage()
-    assert add(["{a}:count"], [3]) == 5
+    assert shared.swap("a", b"1", b"2", 60)
     assert (server.usage() - before).commands["EVALSHA"] == 1
     with server.client() as client:
         client.script_flush()
-    assert add(["{a}:count"], [4]) == 9
+    assert shared.swap("a", b"2", b"3", 60)
     server.fail_over_to_an_empty_one()
-    assert add(["{a}:count"], [5]) == 5
-    with pytest.raises(ServerError, match="not an integer"):
-        add(["{a}:count"], ["x"])
+    assert shared.swap("a", b"", b"4", 60)
     shared.close()
 
 
