@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
     from scrapy_robots_plus.origins.retrieval import Retrieved
+    from scrapy_robots_plus.pages.middleware import Page
     from scrapy_robots_plus.pages.page_preferences import Sent
-    from scrapy_robots_plus.pages.reading import Page
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.standing import Site
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.pages.reading import Page
+    from scrapy_robots_plus.pages.middleware import Page
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site

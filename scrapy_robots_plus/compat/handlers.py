@@ -29,11 +29,8 @@ logger = logging.getLogger(__name__)
 
 DownloadFunction = Callable[[Request], Coroutine[Any, Any, Response]]
 """``DownloadHandlers.download_request_async``."""
-Retries = Callable[[DownloadFunction, Request], Coroutine[Any, Any, Response]]
-"""Called with a download function and the request to hand over to it."""
-StandIn = Callable[[DownloadFunction, Request, bool], Coroutine[Any, Any, Response]]
-"""Called instead of a download function, which is its first argument; its last one is whether the
-handler can be stopped with StopDownload, as far as known."""
+StandIn = Callable[[DownloadFunction, Request], Coroutine[Any, Any, Response]]
+"""Called in place of a download function, which it gets with the request to hand over."""
 
 
 class _Handover:
@@ -45,17 +42,20 @@ class _Handover:
     def __init__(self, handlers: Any) -> None:
         self.handlers = handlers
         self.inner: DownloadFunction = handlers.download_request_async
-        self.outer: Retries | None = None
-        self._seen: set[int] = set()
+        self.outer: StandIn | None = None
+        self._seen: set[str] = set()
 
     def __call__(self, request: Request) -> Coroutine[Any, Any, Response]:
-        self._look_at(self.handlers._get_handler(urlparse_cached(request).scheme))  # noqa: SLF001
+        scheme = request.url.partition(":")[0]
+        if scheme not in self._seen:
+            self._look_at(scheme)
         return self.inner(request) if self.outer is None else self.outer(self.inner, request)
 
-    def _look_at(self, handler: object) -> None:
-        """Mends *handler* when it is seen for the first time: handlers are made when needed."""
-        if id(handler) not in self._seen:
-            self._seen.add(id(handler))
+    def _look_at(self, scheme: str) -> None:
+        """Mends a handler with the first request for it: handlers are made when needed."""
+        handler = self.handlers._get_handler(scheme.lower())  # noqa: SLF001
+        if handler is not None:  # of the schemes that there are, which nobody else can add to
+            self._seen.add(scheme)
             pool = getattr(handler, "_pool", None)
             if _is_of_http2(pool):
                 _report_failures(pool)
@@ -72,7 +72,7 @@ class _Handover:
         return download
 
 
-def retry_handovers(downloader: Downloader, retries: Retries) -> None:
+def retry_handovers(downloader: Downloader, retries: StandIn) -> None:
     """Calls *retries* in place of all that :func:`stand_before_handlers` has placed, or will place:
     it may hand over the same request several times.
 
@@ -95,13 +95,7 @@ def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> bool:
     handover = _Handover.of(engine_of(crawler).downloader)
     if handover is None:
         return False
-    download = handover.inner
-
-    def instead(request: Request) -> Coroutine[Any, Any, Response]:
-        handler = handover.handlers._get_handler(urlparse_cached(request).scheme)  # noqa: SLF001
-        return stand_in(download, request, _can_be_stopped(handler))
-
-    handover.inner = instead
+    handover.inner = partial(stand_in, handover.inner)
     return True
 
 
@@ -112,21 +106,21 @@ def watch_handovers(crawler: Crawler, listener: Callable[[Request], None]) -> bo
     ``request_reached_downloader``, is sent before the delay of the slot. Can go when there is one.
     """
 
-    def told(
-        download: DownloadFunction, request: Request, _: bool
-    ) -> Coroutine[Any, Any, Response]:
+    def told(download: DownloadFunction, request: Request) -> Coroutine[Any, Any, Response]:
         listener(request)
         return download(request)
 
     return stand_before_handlers(crawler, told)
 
 
-def _can_be_stopped(handler: object) -> bool:
-    """Whether *handler* sends ``bytes_received``, as Scrapy's own handlers do.
+def can_be_stopped(crawler: Crawler, request: Request) -> bool:
+    """Whether the handler of *request* sends ``bytes_received``, as Scrapy's own handlers do.
 
     A handler derived from them may download in another way, like that of scrapy-impersonate.
     Subclasses of ``BaseStreamingDownloadHandler`` (2.16 to 2.19) do send it.
     """
+    handlers: Any = engine_of(crawler).downloader.handlers
+    handler = handlers._get_handler(urlparse_cached(request).scheme)  # noqa: SLF001
     method = getattr(type(handler), "download_request", None)
     own = getattr(method, "__module__", "").startswith("scrapy.core.downloader.handlers.")
     return own or any(base.__name__ == _STREAMING for base in type(handler).__mro__)

@@ -13,17 +13,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.directives import PageStatement
 
 
-def denial_of(verdict: Verdict) -> str:
-    """What happened, in words, to a request with this *verdict*."""
-    if verdict.reason is Reason.AI_PREFERENCE:
-        return "Skipped for a preference of its site"
-    if verdict.reason is Reason.GIVEN_UP:
-        return "Given up"
-    if verdict.reason is Reason.WALLED:
-        return "Walled off"
-    return "Forbidden by robots.txt"
-
-
 class RobotsIgnored(IgnoreRequest):
     """A request was dropped for its robots.txt: a :exc:`~scrapy_robots_plus.RobotsDisallowed`, a
     :exc:`~scrapy_robots_plus.RobotsUnreachable` or a
@@ -33,8 +22,11 @@ class RobotsIgnored(IgnoreRequest):
     It is an :exc:`~scrapy.exceptions.IgnoreRequest`, as Scrapy's own middleware raises.
     """
 
+    SAYS = "Forbidden by robots.txt"
+    """What happened to the request, in words."""
+
     def __init__(self, url: str, verdict: Verdict) -> None:
-        super().__init__(f"{denial_of(verdict)}: {printable(url)} ({verdict.describe()})")
+        super().__init__(f"{self.SAYS}: {printable(url)} ({verdict.describe()})")
         self.url = url
         """What was denied, a :class:`str`."""
         self.verdict = verdict
@@ -54,14 +46,20 @@ class RobotsUnreachable(RobotsIgnored):
 class RobotsGivenUp(RobotsIgnored):
     """The host has answered nothing but 429, and is given up (``ROBOTS_GIVE_UP_AFTER``)."""
 
+    SAYS = "Given up"
+
 
 class RobotsWalled(RobotsIgnored):
     """The site refuses pages that its robots.txt allows, and ``ROBOTS_WALLS`` is ``stop``."""
+
+    SAYS = "Walled off"
 
 
 class RobotsUseDisallowed(RobotsIgnored):
     """The site objects to a use in ``ROBOTS_AI_USES``, in its robots.txt or in a header of the
     page, and ``ROBOTS_AI_POLICY`` is ``skip``."""
+
+    SAYS = "Skipped for a preference of its site"
 
 
 class RobotsDuplicate(IgnoreRequest):
@@ -100,13 +98,14 @@ class RobotsNoindex(DropItem):
         """What it says, a :class:`~scrapy_robots_plus.protocol.directives.PageStatement`."""
 
 
-def exception_for(url: str, verdict: Verdict) -> RobotsIgnored:
-    """The exception to raise when *verdict* denies *url*."""
-    if verdict.reason is Reason.AI_PREFERENCE:
-        return RobotsUseDisallowed(url, verdict)
-    if verdict.reason is Reason.GIVEN_UP:
-        return RobotsGivenUp(url, verdict)
-    if verdict.reason is Reason.WALLED:
-        return RobotsWalled(url, verdict)
+_OF_REASON: dict[Reason, type[RobotsIgnored]] = {
+    Reason.AI_PREFERENCE: RobotsUseDisallowed,
+    Reason.GIVEN_UP: RobotsGivenUp,
+    Reason.WALLED: RobotsWalled,
+}
+
+
+def denial_of(verdict: Verdict) -> type[RobotsIgnored]:
+    """The exception to raise when *verdict* denies a URL."""
     kind = RobotsUnreachable if verdict.reason.is_unread else RobotsDisallowed
-    return kind(url, verdict)
+    return _OF_REASON.get(verdict.reason, kind)

@@ -22,3 +22,9 @@ class Recent(OrderedDict[_K, _V]):
         self.move_to_end(key)
         if len(self) > self._most:
             self.popitem(last=False)
+
+    def is_news(self, key: _K, value: _V) -> bool:
+        """Whether *value* is not the one that was put last. It is now."""
+        is_news = self.get(key) != value
+        self.put(key, value)
+        return is_news

@@ -11,6 +11,7 @@ from scrapy import Request, signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
     TAP_META_KEY,
     slot_is_left_over,
@@ -19,6 +20,7 @@ from scrapy_robots_plus.crawl.requests import (
 from scrapy_robots_plus.origins.agents import Agents
 
 from .line import Doorway, HostLine
+from .pace import Backoff
 from .retry_after import HeldAtClosing, HeldAtGivingUp
 from .shared_pace import SharedPace, shared_pace
 from .slots import SlotTimes
@@ -67,6 +69,8 @@ class Door:
         """None until a host has a pace, so that a crawl without delays pays nothing."""
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
         """By host: of those that have a pace."""
+        self._kept: Recent[str, Backoff] = Recent(self._most)
+        """Of hosts without a line, those that have refused requests or named a limit."""
         self._trim_at = 0.0
         self._closing_since = inf
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -108,6 +112,20 @@ class Door:
         line = self.lines.get(host)
         return None if line is None else line.pace
 
+    def backoff_of(self, host: str) -> Backoff | None:
+        """What is known of the refusals of the host with this name; None if nothing is."""
+        line = self.lines.get(host)
+        return self._kept.get(host) if line is None else line.pace.backoff
+
+    def backoff(self, host: str) -> Backoff:
+        """Like :meth:`backoff_of`; made if there is none."""
+        backoff = self.backoff_of(host)
+        if backoff is None:
+            backoff = Backoff()
+        if host not in self.lines:
+            self._kept.put(host, backoff)
+        return backoff
+
     def subscribe(
         self, changed: Callable[[str], None], handed_over: Callable[[str, Request], None]
     ) -> None:
@@ -125,12 +143,7 @@ class Door:
 
     # What happens to a request
 
-    async def _download(
-        self,
-        download: DownloadFunction,
-        request: Request,
-        stops: bool,  # noqa: ARG002
-    ) -> Response:
+    async def _download(self, download: DownloadFunction, request: Request) -> Response:
         """Runs in place of *download*."""
         if TAP_META_KEY in request.meta or self._doorway is None:
             return await download(request)
@@ -222,6 +235,7 @@ class Door:
         line = self.lines.get(host)
         if line is None:
             line = self.lines[host] = HostLine(host, self._open())
+            line.pace.backoff = self._kept.pop(host, line.pace.backoff)
         return line
 
     def _open(self) -> Doorway:
@@ -253,7 +267,7 @@ class Door:
             line.look()
             if line.is_empty:
                 line.give_back()
-                self.lines.pop(line.host, None)
+                self._end(line)
             self._changed(line.host)
         self._forget_some(now)
 
@@ -267,7 +281,13 @@ class Door:
                 return
             if line.is_empty and not line.pace.is_needed(now):
                 line.forget()
-                del self.lines[line.host]
+                self._end(line)
+
+    def _end(self, line: HostLine) -> None:
+        self.lines.pop(line.host, None)
+        backoff = line.pace.backoff
+        if backoff.throttle is not None or backoff.quota is not None:
+            self._kept.put(line.host, backoff)
 
     # The end of waiting
 

@@ -25,8 +25,8 @@ from scrapy_robots_plus.settings.options import OnWall
 
 from .door import Door
 from .given_up import GivenUp
-from .quota import Quota
-from .retry_after import BUSY, is_handled, left_said, wait_asked_for
+from .quota import Left, Quota
+from .retry_after import BUSY, TELLING, is_handled, left_said, wait_asked_for
 from .throttle import Refusal, Throttle
 from .walls import Walls
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .pace import Pace
 
 logger = crawl_log(__name__)
 
@@ -61,56 +60,52 @@ class Refusals:
             crawl.standing_listeners.insert(0, self._wall_off)
         self._longest = settings.backoff_max
         """Seconds; 0 if no host is slowed down."""
-        self._throttles: Recent[str, Throttle] = Recent(settings.cache_size)
-        """Of hosts that have answered 429 or 503."""
         self._unrefused: Recent[str, int] = Recent(settings.cache_size)
-        """How many requests other hosts have answered, up to :attr:`.Throttle.FEW`."""
-        self._quotas: Recent[str, Quota] = Recent(settings.cache_size)
-        """Of hosts that have said what is left of a limit."""
+        """How many requests were answered, up to :attr:`.Throttle.FEW`, by hosts that have refused
+        none."""
         self._once = Once(2 * settings.cache_size)
         self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
         if TAP_META_KEY in request.meta:  # that of a robots.txt says nothing about pages
             return
-        origin = origin_of(request)
-        wait = min(wait_asked_for(request, response, self._clock.wall()), self._longest)
+        wait = min(wait_asked_for(response, self._clock.wall()), self._longest)
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
+        origin = origin_of(request)
         if origin is None:
             return
-        pace, is_used_up, is_refused = self._door.pace_of(origin.host), False, False
-        if self._longest:
-            is_used_up = self._hear_quota(request, response, origin.host, pace)
-        self._walls.answered(request, response, origin, is_used_up=is_used_up)
-        if self._longest:
-            sent_in = None if pace is None else pace.phase_of(request)
-            if response.status in BUSY:
-                is_refused = self._refused(request, response, origin, sent_in, wait)
-            else:
-                self._answered(request, response, origin, sent_in)
+        status, host = response.status, origin.host
+        pace, backoff = self._door.pace_of(host), self._door.backoff_of(host)
+        is_telling = not TELLING.isdisjoint(response.headers)
+        left = left_said(response, self._clock.wall()) if is_telling else None
+        is_used_up = is_refused = False
+        if self._longest and (left or (backoff is not None and backoff.quota is not None)):
+            is_used_up = self._hear_left(left, request, response, host)
+        if is_telling or status >= 400 or origin in self._walls.sites:
+            self._walls.answered(request, response, origin, is_used_up=is_used_up)
+        sent_in = None if pace is None else pace.phase_of(request)
+        if self._longest and status in BUSY:
+            is_refused = self._refused(request, response, origin, sent_in, wait)
+        elif self._longest:
+            self._answered(request, response, origin, sent_in)
         if wait and origin not in self._given_up:
-            pace = self._door.line(origin.host).pace
-            pace.backoff.leave_alone(wait, self._clock.monotonic())
+            backoff = self._door.line(origin.host).pace.backoff
+            backoff.leave_alone(wait, self._clock.monotonic())
         self._door.heard(request, origin.host, is_pause=bool(wait) or is_refused)
 
-    def _hear_quota(
-        self, request: Request, response: Response, host: str, pace: Pace | None
+    def _hear_left(
+        self, left: Left | None, request: Request, response: Response, host: str
     ) -> bool:
-        """Takes in what *response* says is left of a limit. Returns whether nothing is."""
-        left, quota = left_said(response, self._clock.wall()), self._quotas.get(host)
-        if left is None and quota is None:
-            return False
-        quota, now = quota or Quota(self._longest), self._clock.monotonic()
-        self._quotas.put(host, quota)
-        under_way = 0 if pace is None else pace.beside(request)
+        """So much is *left* of a limit, as *response* says. Returns whether nothing is."""
+        pace, backoff = self._door.pace_of(host), self._door.backoff(host)
+        quota = backoff.quota = backoff.quota or Quota(self._longest)
+        under_way, now = 0 if pace is None else pace.beside(request), self._clock.monotonic()
         is_used_up = quota.heard(left, now, under_way, is_refused=response.status in BUSY)
         if is_used_up:
             self._stats.inc_value(stats.USED_UP)
         if pace is not None or quota.is_on(now):
-            line = self._door.line(host)
-            line.pace.backoff.quota = quota
-            self._door.may_go_otherwise(line)
+            self._door.may_go_otherwise(self._door.line(host))
         return is_used_up
 
     def _wall_off(self, origin: Origin, site: Site, _: str) -> None:
@@ -126,7 +121,8 @@ class Refusals:
     ) -> None:
         """*request* was not refused. *sent_in*: the phase of the throttle in which it was sent."""
         host = origin.host
-        throttle = self._throttles.get(host)
+        backoff = self._door.backoff_of(host)
+        throttle = None if backoff is None else backoff.throttle
         if throttle is None:
             if (answered := self._unrefused.get(host, 0)) < Throttle.FEW:
                 self._unrefused.put(host, answered + 1)
@@ -170,19 +166,18 @@ class Refusals:
         self._stats.inc_value(stats.REFUSED)
         if refusal is Refusal.NEW:
             self._stats.inc_value(stats.BACKOFFS)
-            self._door.line(origin.host).pace.backoff.throttle = throttle
+            self._door.line(origin.host)
         self._tell(origin, throttle, response.status, was_on=was_on)
         if is_429 and 0 < self._settings.give_up_after <= throttle.in_a_row:
             self._give_up(origin, throttle.in_a_row)
         return True
 
     def _throttle(self, host: str) -> Throttle:
-        throttle = self._throttles.get(host)
-        if throttle is None:
+        backoff = self._door.backoff(host)
+        if backoff.throttle is None:
             answered = self._unrefused.pop(host, 0)
-            throttle = Throttle(self._longest, self._clock.jitter, answered)
-        self._throttles.put(host, throttle)
-        return throttle
+            backoff.throttle = Throttle(self._longest, self._clock.jitter, answered)
+        return backoff.throttle
 
     def _tell(self, origin: Origin, throttle: Throttle, status: int, *, was_on: bool) -> None:
         """Says in the log what has changed."""
@@ -213,5 +208,4 @@ class Refusals:
         )
         self._stats.inc_value(stats.GIVEN_UP)
         self._given_up.add(origin)
-        del self._throttles[origin.host]
         self._door.drop(origin)

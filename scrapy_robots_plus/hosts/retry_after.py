@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
-from scrapy_robots_plus.crawl.requests import HANDLED_META_KEY, HANDLES_ALL_META_KEY, TAP_META_KEY
+from scrapy_robots_plus.crawl.requests import HANDLED_META_KEY, HANDLES_ALL_META_KEY
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.http_caching import http_date, retry_after
+from scrapy_robots_plus.protocol.standing import CHALLENGE
 from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
 from .quota import QUOTA_HEADERS, Left, left_in
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 BUSY = frozenset({TOO_MANY_REQUESTS, 503})
 """What a host answers that gets too many requests."""
 _LISTS = ("ratelimit", "ratelimit-policy", "www-authenticate")
-_QUOTA = frozenset(name.title().encode() for name in QUOTA_HEADERS)
+TELLING = frozenset(name.title().encode() for name in (CHALLENGE, *QUOTA_HEADERS))
+"""Headers that may say more of a host than the status of a good answer does."""
 
 
 class HeldAtClosing(IgnoreRequest):
@@ -46,13 +48,13 @@ _YEAR = 366 * 86_400
 """Seconds. Who asks for more means something else: a moment in seconds, or never."""
 
 
-def wait_asked_for(request: Request, response: Response, now: float) -> float:
+def wait_asked_for(response: Response, now: float) -> float:
     """Seconds for which the host asks for no requests; 0 if it does not ask.
 
     *now*: seconds since the epoch. If the host names a date, it uses its own clock: its Date
     header, if there is one, counts instead of *now*.
     """
-    if response.status not in BUSY or TAP_META_KEY in request.meta:
+    if response.status not in BUSY:
         return 0.0
     sent_at = http_date(header(response, "Date"))
     headers = {"retry-after": header(response, "Retry-After")}
@@ -62,8 +64,6 @@ def wait_asked_for(request: Request, response: Response, now: float) -> float:
 
 def left_said(response: Response, now: float) -> Left | None:
     """What *response* says is left of a limit; None if it does not. *now*: as above."""
-    if _QUOTA.isdisjoint(response.headers):  # as almost every answer
-        return None
     sent_at = http_date(header(response, "Date"))
     headers = {name: header(response, name) for name in QUOTA_HEADERS}
     return left_in(headers, now if sent_at is None else sent_at)

@@ -14,7 +14,7 @@ from scrapy_robots_plus.origins.fetching.results import NETWORK_FAILURES
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.access import Failure
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
+from scrapy_robots_plus.protocol.standing import HEADERS, Site, Standing, standing_in
 
 from .retry_after import header, is_handled
 
@@ -41,7 +41,7 @@ class Walls:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
-        self._sites: Recent[Origin, Site] = Recent(crawl.settings.cache_size)
+        self.sites: Recent[Origin, Site] = Recent(crawl.settings.cache_size)
         """Those that have refused something."""
         self._once = Once()
 
@@ -52,9 +52,6 @@ class Walls:
         nothing is left of its limit.
         """
         status, headers = response.status, response.headers
-        is_good = status < 400 and not is_used_up
-        if is_good and origin not in self._sites and CHALLENGE not in headers:
-            return
         said = {name: header(response, name) for name in HEADERS if name in headers}
         says, why, is_clear = standing_in(status, said)
         if is_used_up and says is Standing.OPEN:
@@ -73,11 +70,11 @@ class Walls:
     def _hear(
         self, request: Request, origin: Origin, says: Standing, why: str, *, is_clear: bool
     ) -> None:
-        site = self._sites.get(origin)
+        site = self.sites.get(origin)
         if request.meta.get(DONT_OBEY_META_KEY) or (site is None and says is Standing.OPEN):
             return
         site = site or Site()
-        self._sites.put(origin, site)
+        self.sites.put(origin, site)
         if not site.heard(request.url, says, why, is_clear=is_clear):
             return
         standing, crawl = site.standing, self._crawl

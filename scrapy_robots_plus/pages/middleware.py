@@ -1,10 +1,11 @@
-"""Drops or marks what a callback makes of a page that says ``nofollow`` or ``noindex``."""
+"""Reads what a page says of itself, and drops or marks what its callback makes of it."""
 
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 from scrapy.utils.log import logformatter_adapter
@@ -12,30 +13,65 @@ from scrapy.utils.log import logformatter_adapter
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.exceptions import RobotsNoindex
+from scrapy_robots_plus.crawl.exceptions import RobotsNoindex, RobotsOverrideError
 from scrapy_robots_plus.crawl.requests import (
     DONT_OBEY_META_KEY,
     NOFOLLOW_META_KEY,
+    OVERRIDE_META_KEY,
     REDIRECT_META_KEY,
+    origin_to_ask,
 )
 from scrapy_robots_plus.crawl.signals import request_not_followed
+from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.options import PageAction
 
-from .reading import Page, PageReader
+from .stamp import put_page
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
 
-    from scrapy_robots_plus.protocol.directives import PageStatement
+    from scrapy_robots_plus.protocol.directives import PageDirectives, PageStatement
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Page:
+    """One response, read for one crawler."""
+
+    url: str
+    origin: Origin
+    agent: AgentNames
+    settings: RobotsSettings
+    directives: PageDirectives
+    read_at: float
+    """Seconds since 1970."""
+    requests: int = 0
+    """Those that were dropped or marked."""
+    items: int = 0
+    """Those that were dropped or marked."""
+
+    @property
+    def nofollow(self) -> PageStatement | None:
+        """Why its links are not to be followed; None if they may be, or nobody asks."""
+        asks = self.settings.on_nofollow is not PageAction.IGNORE
+        return self.directives.against_following() if asks else None
+
+    @property
+    def noindex(self) -> PageStatement | None:
+        """Why it is not to be used; None if it may be, or nobody asks."""
+        asks = self.settings.on_noindex is not PageAction.IGNORE
+        return self.directives.against_indexing(self.read_at) if asks else None
 
 
 class RobotsPagesMiddleware:
@@ -48,43 +84,89 @@ class RobotsPagesMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         self._crawl = crawl = Crawl.of(crawler)
         self._crawler = crawler
-        self._reader = PageReader(crawl)
+        self._reads_any = crawl.settings.reads_any_pages
         self._enforces = crawl.settings.enforces
         self._stats = crawl.stats
+        self._pages: WeakKeyDictionary[Response, Page | None] = WeakKeyDictionary()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
+    # Reading
+
     def process_spider_input(self, response: Response) -> None:
         """Reads the page before its callback, which finds in the stamp what it says."""
-        self._reader.page_of(response)
+        self._page_of(response)
+
+    def _page_of(self, response: Response) -> Page | None:
+        """The page, read once; None if what it says does not matter, or could not be read."""
+        request = response.request
+        if request is None or not (self._reads_any or OVERRIDE_META_KEY in request.meta):
+            return None
+        if response not in self._pages:
+            try:
+                self._pages[response] = self._read(response, request)
+            except Exception:
+                self._pages[response] = None  # a page may hold anything
+                self._stats.inc_value(stats.PAGE_ERRORS)
+                logger.exception(
+                    "The directives of %s could not be read: it counts as a page without any",
+                    printable(response),
+                    extra={"spider": self._crawler.spider},
+                )
+        return self._pages[response]
+
+    def _read(self, response: Response, request: Request) -> Page | None:
+        origin = origin_to_ask(request)
+        settings = None if origin is None else self._settings_of(request, origin)
+        if origin is None or settings is None or not settings.reads_pages:
+            return None
+        from .statements import directives_of  # few crawls need it
+
+        agent = self._crawl.get(Agents).of(request, settings)
+        directives = directives_of(response, agent)
+        for directive in directives.directives:
+            self._stats.inc_value(stats.filled(stats.PAGE_DIRECTIVES, directive))
+        put_page(request, directives.as_json())
+        now = self._crawl.clock.wall()
+        return Page(response.url, origin, agent, settings, directives, now)
+
+    def _settings_of(self, request: Request, origin: Origin) -> RobotsSettings:
+        try:
+            return self._crawl.request_settings.of(request, origin)
+        except RobotsOverrideError:  # reported when the request was sent
+            return self._crawl.request_settings.of_origin(origin)
+
+    # What its callback makes of it
 
     def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
         """Called up to Scrapy 2.18 for callbacks that are not asynchronous."""
-        with self._outputs(response) as passes:
-            yield from filter(passes, result)
+        page = self._page_of(response)
+        try:
+            for output in result:
+                if page is None or self._passes(output, page, response):
+                    yield output
+        finally:
+            self._is_done(page)
 
     async def process_spider_output_async(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
         """Called for all other callbacks."""
-        with self._outputs(response) as passes:
-            async for output in result:
-                if passes(output):
-                    yield output
-
-    @contextmanager
-    def _outputs(self, response: Response) -> Iterator[Callable[[Any], bool]]:
-        """What says of each output of the callback of *response* whether it goes on."""
-        page = self._reader.page_of(response)
+        page = self._page_of(response)
         try:
-            yield lambda output: page is None or self._passes(output, page, response)
+            async for output in result:
+                if page is None or self._passes(output, page, response):
+                    yield output
         finally:
-            if page is not None and (page.requests or page.items):
-                for listener in self._crawl.page_listeners:
-                    listener(page)
-                page.requests = page.items = 0
+            self._is_done(page)
+
+    def _is_done(self, page: Page | None) -> None:
+        if page is not None and (page.requests or page.items):
+            for listener in self._crawl.page_listeners:
+                listener(page)
+            page.requests = page.items = 0
 
     def _passes(self, output: Any, page: Page, response: Response) -> bool:
         if isinstance(output, Request):

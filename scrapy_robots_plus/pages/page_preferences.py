@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.http import Response
-    from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
@@ -67,10 +66,6 @@ class PagePreferences:
         self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
         self._once = Once(MOST_ORIGINS)
 
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        return cls(crawl)
-
     def _spider_opened(self) -> None:
         self._knows_departures = compat.watch_handovers(self._crawler, self._departs)
 
@@ -90,27 +85,29 @@ class PagePreferences:
         sent = self._sent.get(request)
         if sent is None:
             return None
+        policy, agent = sent
+        uses = policy.settings.uses
         of_page: tuple[Statement, ...] = ()
         licenses: list[str] = []
-        settings = sent.policy.settings
-        if settings.ai_uses or not _HEADERS.isdisjoint(response.headers):  # as in few crawls
+        if policy.settings.ai_uses or not _HEADERS.isdisjoint(response.headers):  # in few crawls
             from .statements import said_in
 
-            of_page, licenses = said_in(response, sent.agent, in_page=bool(settings.ai_uses))
-        if settings.uses and (of_page or request.url in self._said):
+            of_page, licenses = said_in(response, agent, in_page=bool(policy.settings.ai_uses))
+        if uses and (of_page or request.url in self._said):
             self._said.put(request.url, tuple(map(_short, of_page)))
-        preferences = sent.policy.preferences(request.url, sent.agent)
+        preferences = policy.preferences(request.url, agent)
         if of_page or licenses:
             preferences = combine((*preferences.statements, *of_page))
             add_preferences(request, preferences, [_joined(response, each) for each in licenses])
             for listener in self.listeners:
                 listener(request, sent, of_page)
-        if preferences:
-            self._count(sent.policy.origin, preferences)
-        statement = preferences.objection(settings.uses)
-        if statement is not None and settings.skipped_uses:
-            verdict = sent.policy.signed(objection_of(statement))
-            return sent, Refused(verdict, sent.policy, preferences)
+        if not preferences:
+            return None
+        self._count(policy.origin, preferences)
+        statement = preferences.objection(uses)
+        if statement is not None and policy.skipped_uses:
+            verdict = policy.signed(objection_of(statement))
+            return sent, Refused(verdict, policy, preferences)
         if statement is not None:
             self._stats.inc_value(keys.OBJECTIONS)
         return None

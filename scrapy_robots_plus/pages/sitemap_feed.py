@@ -11,25 +11,23 @@ from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.signals import sitemaps_found
 from scrapy_robots_plus.origins.decide import Source
 from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
 from scrapy_robots_plus.protocol.printable import printable
 
-from .sitemaps import AT_ONCE, News, Sitemaps
+from .sitemaps import AT_ONCE, Sitemaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
-    from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
 logger = logging.getLogger(__name__)
@@ -45,24 +43,19 @@ class SitemapFeed:
     A list goes out once for each origin, and again if it has changed.
     """
 
-    def __init__(
-        self, crawler: Crawler, settings: RobotsSettings, retrieval: Retrieval, sitemaps: Sitemaps
-    ) -> None:
-        self._crawler = crawler
-        self._settings = settings
-        self._sitemaps = sitemaps
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler = crawler = crawl.crawler
+        self._settings = crawl.settings
+        self._sitemaps = crawl.get(Sitemaps)
         self._callback: Callable[..., Any] | None = None
-        self._news: News[Origin] = News(settings.cache_size)
+        self._news: Recent[Origin, int] = Recent(crawl.settings.cache_size)
+        """By their hash, the lines that went out last."""
         self._waiting: deque[Policy] = deque()
         self._working: Deferred[None] | None = None
-        retrieval.subscribe(self._retrieved)
+        crawl.get(Retrieval).subscribe(self._retrieved)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
-
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        return cls(crawl.crawler, crawl.settings, crawl.get(Retrieval), crawl.get(Sitemaps))
 
     def _spider_opened(self) -> None:
         if not self._settings.sitemaps:
@@ -81,51 +74,41 @@ class SitemapFeed:
     def _retrieved(self, retrieved: Retrieved) -> None:
         """Not now: a signal handler or the scheduler would be called in the middle of a fetch."""
         policy = retrieved.policy
-        if policy.file is None or not self._is_wanted or not self._is_of_origin(retrieved):
+        is_wanted = self._callback or compat.is_listened_to(sitemaps_found, self._crawler)
+        if policy.file is None or not is_wanted:
             return
+        is_of_origin = policy.settings is self._settings.for_origin(policy.origin)
+        if retrieved.source is Source.OVERRIDE and not is_of_origin:
+            return  # the text for one request
         self._waiting.append(policy)
         if self._working is None:
             self._working = compat.run_in_background(self._work())
             self._working.addErrback(_ignore_cancellation)
 
-    @property
-    def _is_wanted(self) -> bool:
-        return self._callback is not None or compat.is_listened_to(sitemaps_found, self._crawler)
-
-    def _is_of_origin(self, retrieved: Retrieved) -> bool:
-        """Whether it is the file of all requests to its origin, not the text for one of them."""
-        policy = retrieved.policy
-        if retrieved.source is not Source.OVERRIDE:
-            return True
-        return policy.settings is self._settings.for_origin(policy.origin)
-
     async def _work(self) -> None:
         try:
             await compat.sleep(0)
             while self._waiting and not compat.is_closing(self._crawler):
-                await self._publish_if_possible(self._waiting.popleft())
+                policy = self._waiting.popleft()
+                try:
+                    await self._publish(policy)
+                except compat.CANCELLED:
+                    raise
+                except Exception:  # a scheduler elsewhere may fail for one origin alone
+                    logger.exception(
+                        "The sitemaps that %s names could not all be requested",
+                        printable(policy.record.url),
+                        extra={"spider": self._crawler.spider},
+                    )
                 await compat.sleep(0)
         finally:
             self._working = None
             self._waiting.clear()
             compat.wake_engine(self._crawler)  # it may have been idle
 
-    async def _publish_if_possible(self, policy: Policy) -> None:
-        """What fails for one origin, such as a scheduler elsewhere, does not stop the others."""
-        try:
-            await self._publish(policy)
-        except compat.CANCELLED:
-            raise
-        except Exception:
-            logger.exception(
-                "The sitemaps that %s names could not all be requested",
-                printable(policy.record.url),
-                extra={"spider": self._crawler.spider},
-            )
-
     async def _publish(self, policy: Policy) -> None:
         lines = self._sitemaps.lines(policy)
-        if not lines or not self._news.is_new(policy.origin, lines):
+        if not lines or not self._news.is_news(policy.origin, hash(lines)):
             return
         urls = await self._sitemaps.urls(policy, lines)
         if not urls.all or compat.is_closing(self._crawler):

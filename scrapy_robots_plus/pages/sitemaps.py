@@ -6,7 +6,7 @@ import logging
 import re
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from scrapy.http import Response, TextResponse
@@ -26,34 +26,15 @@ from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.settings.checks import SettingProblem, one_of
 from scrapy_robots_plus.settings.host_patterns import plain_host
 from scrapy_robots_plus.settings.options import SitemapScope
-from scrapy_robots_plus.settings.robots_settings import RobotsSettings, RobotsSettingsError
+from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scrapy import Request
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-
-_K = TypeVar("_K")
-
-
-class News(Generic[_K]):
-    """Remembers the last value of each key, for the *size* keys that were looked at last."""
-
-    def __init__(self, size: int) -> None:
-        self._last: Recent[_K, int] = Recent(size)
-
-    def is_new(self, key: _K, value: object) -> bool:
-        """Whether *value*, which must be hashable, differs from the last one of *key*."""
-        digest = hash(value)
-        is_new = self._last.get(key) != digest
-        self._last.put(key, digest)
-        return is_new
-
 
 _REMEMBERED = 4_096
 """Hosts whose site is remembered."""
@@ -195,22 +176,19 @@ class Sitemaps:
     MOST = 5_000
     """Sitemap lines of a robots.txt that are read; the others are counted."""
 
-    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
-        self._crawler = crawler
-        self._scope = _scope_of(crawler.spider)
-        self._stats = compat.stats_of(crawler)
-        self._counted: News[Origin] = News(settings.cache_size)
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler = crawl.crawler
+        self._scope = _scope_of(crawl.crawler.spider)
+        self._stats = crawl.stats
+        self._counted: Recent[Origin, int] = Recent(crawl.settings.cache_size)
+        """By their hash, the lines that were counted."""
         self._once = Once()
-
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        return cls(crawl.crawler, crawl.settings)
 
     async def urls(self, policy: Policy, lines: tuple[str, ...]) -> SitemapUrls:
         """What *lines*, those of *policy*, name; counted unless it is known."""
         base, origin = policy.record.url, policy.origin
         urls = await sitemap_urls(lines, base, origin, self._scope, self.MOST)
-        if lines and self._counted.is_new(origin, lines):
+        if lines and self._counted.is_news(origin, hash(lines)):
             self._count(urls, policy)
         return urls
 

@@ -13,10 +13,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
-from scrapy_robots_plus.crawl.exceptions import (
-    RobotsOverrideError,
-    exception_for,
-)
+from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError, denial_of
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.hosts.door import Door
@@ -284,7 +281,7 @@ class RobotsMiddleware:
             return
         if not self._late_errbacks.was_counted(request):
             self._outcomes.refused(asked, refused)
-        raise exception_for(request.url, refused.verdict) from because
+        raise denial_of(refused.verdict)(request.url, refused.verdict) from because
 
     def _append_last_process_request(self) -> None:
         compat.last_process_request(self._crawler, self._process_request_last)

@@ -115,7 +115,7 @@ class Outcomes:
 
     def _announce(self, request: Request, verdict: Verdict) -> None:
         spider, enforces = self._crawler.spider, self._crawl.settings.enforces
-        is_denied = denial_of(verdict)
+        is_denied = denial_of(verdict).SAYS
         self._stats.inc_value(stats.FORBIDDEN)
         self._stats.inc_value(stats.filled(stats.FORBIDDEN_BY_REASON, verdict.reason))
         if verdict.form is not None:

@@ -15,7 +15,6 @@ from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import Reason, RobotsGivenUp, RobotsMiddleware
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.hosts.throttle import Throttle
 from tests.broken_sites import Dead, EveryNth, served
 from tests.crawl_process import MODES, crawl_in_process
@@ -42,6 +41,13 @@ GIVEN_UP = "robotstxt/backoff/given_up"
 
 def pages(host: Host, count: int) -> list[str]:
     return [host.url(f"/page?{number}") for number in range(count)]
+
+
+def throttle_of(crawler: Any, host: Host) -> Throttle:
+    door = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Door)
+    throttle = door.backoff_of(host.address).throttle
+    assert isinstance(throttle, Throttle)
+    return throttle
 
 
 @QUEUES
@@ -102,8 +108,7 @@ async def test_pages_that_are_always_503_cost_no_other_page(sites: Sites, where:
     crawler = await crawl(*pages(host, 60), **RETRY)
     assert len(crawler.spider.got) == 55
     assert len(host.fetched) <= 55 + 5 * (3 + Throttle.FORGIVEN)
-    refusals = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Refusals)
-    assert refusals._throttles[host.address].waited <= 10
+    assert throttle_of(crawler, host).waited <= 10
 
 
 @pytest_twisted.ensureDeferred
@@ -111,8 +116,7 @@ async def test_what_was_answered_before_the_first_refusal_counts(sites: Sites) -
     host = sites.host()
     host.pages["/page"] = served(Dead({20}))
     crawler = await crawl(*pages(host, 21), CONCURRENT_REQUESTS=1)
-    refusals = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Refusals)
-    throttle = refusals._throttles[host.address]
+    throttle = throttle_of(crawler, host)
     assert [*throttle._fast] == [*[False] * Throttle.FEW, True]
 
 
@@ -124,8 +128,7 @@ async def test_refusals_that_have_nothing_to_do_with_the_pace_do_not_slow_a_host
     host.pages["/page"] = served(EveryNth(5))
     crawler = await crawl(*pages(host, 200), **RETRY)
     assert len(crawler.spider.got) == 200
-    refusals = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Refusals)
-    assert refusals._throttles[host.address].waited <= 10
+    assert throttle_of(crawler, host).waited <= 10
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from scrapy_robots_plus import (
 )
 from scrapy_robots_plus.audit.replay import UNREPLAYED
 from scrapy_robots_plus.commands.diff import _WORDS
-from scrapy_robots_plus.crawl.exceptions import exception_for
+from scrapy_robots_plus.crawl.exceptions import denial_of
 from scrapy_robots_plus.protocol import Reason, Verdict
 
 PACKAGE = Path(__file__).parents[2] / "scrapy_robots_plus"
@@ -48,7 +48,8 @@ def test_of_every_reason_it_is_known_what_it_does() -> None:
 
 @pytest.mark.parametrize("reason", DENY)
 def test_the_exception_of_a_denial(reason: Reason) -> None:
-    error = exception_for(URL, Verdict(False, reason))
+    verdict = Verdict(False, reason)
+    error = denial_of(verdict)(URL, verdict)
     assert type(error) is DENY[reason]
     assert error.url == URL
     words = reason.words.format("robots.txt")

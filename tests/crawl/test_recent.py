@@ -24,3 +24,10 @@ def test_as_many_are_kept_as_said() -> None:
     for number in range(10):
         recent.put(number, None)
         assert len(recent) == min(number + 1, 3)
+
+
+def test_news_are_what_differs_from_the_last_time() -> None:
+    recent: Recent[str, int] = Recent(2)
+    said = [("a", 1), ("a", 1), ("b", 1), ("a", 2), ("a", 1), ("b", 1), ("c", 1), ("b", 1)]
+    assert [recent.is_news(*each) for each in said] == [1, 0, 1, 1, 1, 0, 1, 0]
+    assert recent.is_news("a", 1)  # forgotten: b and c were looked at since

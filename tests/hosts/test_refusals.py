@@ -9,6 +9,7 @@ import pytest
 from scrapy import Request
 
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.hosts.retry_after import HeldAtGivingUp
 from tests.crawl.held_crawl import ORIGIN, URL, Crawl
 from tests.crawl.held_crawl import crawls_end as crawls_end
@@ -52,6 +53,16 @@ def test_a_host_that_refuses_is_left_alone_and_then_asked_slowly() -> None:
     assert crawl.gap() == 0.5
     assert crawl.due_in("b.example") == 0.0
     assert crawl.stats.get_stats() == {stats.REFUSED: 7, stats.BACKOFFS: 1}
+
+
+def test_an_answer_to_a_request_for_robots_txt_says_nothing_of_pages() -> None:
+    crawl = slowed()
+    request = Request(f"{URL}robots.txt", meta={TAP_META_KEY: object()})
+    for _ in range(7):
+        crawl.answer_to(request, Retry_After="30")
+    assert crawl.pace_of() is None
+    crawl.answer_to(Request(URL), Retry_After="30")
+    assert crawl.due_in(HOST) == pytest.approx(30)
 
 
 def test_a_host_that_refuses_one_of_many_is_not_asked_slowly() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from scrapy import Request
 from scrapy.http import Response
 
-from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.hosts.pace import GONE, Backoff
 from scrapy_robots_plus.hosts.retry_after import wait_asked_for
 from scrapy_robots_plus.hosts.throttle import Throttle
@@ -41,13 +39,7 @@ from scrapy_robots_plus.hosts.throttle import Throttle
 )
 def test_how_long_a_host_wants_to_be_left_alone(status: int, value: str, wait: float) -> None:
     response = Response("http://a.example/", status=status, headers={"Retry-After": value})
-    assert wait_asked_for(Request("http://a.example/"), response, now=10) == wait
-
-
-def test_of_a_robots_txt_it_is_not_asked_here() -> None:
-    request = Request("http://a.example/robots.txt", meta={TAP_META_KEY: object()})
-    response = Response(request.url, status=429, headers={"Retry-After": "30"})
-    assert wait_asked_for(request, response, now=0) == 0
+    assert wait_asked_for(response, now=10) == wait
 
 
 def test_after_the_wait_the_pace_doubles_with_each_answer_until_it_is_as_before() -> None:

@@ -346,13 +346,25 @@ class BodyTaps:
                 self._signals.connect(handler, signal)
         if not self._is_between:
             self._is_between = True
-            compat.stand_before_handlers(self._crawler, _download)
+            compat.stand_before_handlers(self._crawler, self._download)
 
     def close(self) -> None:
         self._open -= 1
         if not self._open:
             for handler, signal in self._handlers:
                 self._signals.disconnect(handler, signal)
+
+    def _download(
+        self, download: compat.DownloadFunction, request: Request
+    ) -> Coroutine[Any, Any, Response]:
+        """Runs in place of *download*."""
+        tap = _tap_of(request)
+        if tap is None:
+            return download(request)
+        if compat.can_be_stopped(self._crawler, request):  # in the middle of a body
+            request.meta[MAXSIZE_META_KEY] = 0
+        request.meta[TIMEOUT_META_KEY] = tap.download.seconds_left
+        return tap.download.run(download(request))
 
     def _headers_received(self, request: Request, headers: Headers, **_: Any) -> None:
         if tap := _tap_of(request):
@@ -376,19 +388,6 @@ class BodyTaps:
             # The handler had a limit of its own. This one is for HttpCompressionMiddleware, which
             # runs next and would inflate a bomb up to DOWNLOAD_MAXSIZE.
             request.meta[MAXSIZE_META_KEY] = tap.limit
-
-
-def _download(
-    download: compat.DownloadFunction, request: Request, stops: bool
-) -> Coroutine[Any, Any, Response]:
-    """Runs in place of *download*; *stops*: the handler can be stopped in the middle of a body."""
-    tap = _tap_of(request)
-    if tap is None:
-        return download(request)
-    if stops:
-        request.meta[MAXSIZE_META_KEY] = 0
-    request.meta[TIMEOUT_META_KEY] = tap.download.seconds_left
-    return tap.download.run(download(request))
 
 
 def _tap_of(request: Request) -> Tap | None:

@@ -11,7 +11,6 @@ from scrapy_robots_plus import Origin
 from scrapy_robots_plus.pages.sitemaps import (
     LONGEST,
     LeftOut,
-    News,
     SitemapUrls,
     are_of_one_site,
     site_of,
@@ -134,13 +133,6 @@ async def test_duplicates_relatives_and_too_many_are_counted() -> None:
         "scope": 1,
         "too_many": 2,
     }
-
-
-def test_news_are_what_differs_from_the_last_time() -> None:
-    news: News[str] = News(2)
-    said = [("a", 1), ("a", 1), ("b", 1), ("a", 2), ("a", 1), ("b", 1), ("c", 1), ("b", 1)]
-    assert [news.is_new(*each) for each in said] == [1, 0, 1, 1, 1, 0, 1, 0]
-    assert news.is_new("a", 1)  # forgotten: b and c were looked at since
 
 
 def test_no_line_takes_long() -> None:
