@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from datetime import datetime, timedelta, timezone
-from functools import partial
+from datetime import datetime, timezone
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -38,8 +37,8 @@ from scrapy_robots_plus.storage.exchange import (
 )
 from scrapy_robots_plus.whole_file import whole_file
 
-from .output import Output, Style, WrongUsageError
-from .subcommand import JSON, Exit, Subcommand, argument, numbered_lines, opened
+from .output import Line, Output, Style, WrongUsageError, fact
+from .subcommand import JSON, Exit, Subcommand, alternatives, argument, numbered_lines, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,9 +51,6 @@ _T = TypeVar("_T")
 PATIENCE = 30.0
 """Seconds to go on asking for a store that other processes keep locked."""
 
-PROGRESS_EVERY = 1_000
-"""Records from one look at the progress to the next."""
-
 _PAUSE = 0.05
 """Seconds between two attempts."""
 
@@ -62,14 +58,13 @@ _NO_MAXIMUM = 1_000_000_000
 """Records. An action never drops a record to make room; the next crawl does."""
 
 
-STORE = (
-    argument(
-        "--store",
-        metavar="URI",
-        help="the store, such as sqlite:robots.db (default: ROBOTS_STORE, else that of JOBDIR)",
-    ),
-    argument("--jobdir", metavar="FOLDER", help="the store of the job in FOLDER"),
+STORE, _store = alternatives()
+_store.add_argument(
+    "--store",
+    metavar="URI",
+    help="the store, such as sqlite:robots.db (default: ROBOTS_STORE, else that of JOBDIR)",
 )
+_store.add_argument("--jobdir", metavar="FOLDER", help="the store of the job in FOLDER")
 
 
 class _OfStore(Subcommand):
@@ -115,32 +110,24 @@ def origin_in(text: str) -> Origin:
     return origin
 
 
-def patiently(work: Callable[[], _T]) -> _T:
+def patiently(work: Callable[..., _T], *given: object) -> _T:
     """What *work* returns, tried again while crawls keep the store locked. Raises StoreError."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
-            return work()
+            return work(*given)
         except StoreError as error:  # noqa: PERF203 - what the loop is for
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
             time.sleep(_PAUSE)
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
-
 def moment(time: float) -> str:
     """A time, in seconds since the epoch, in UTC: ``2026-11-20 18:59:01``."""
     try:
-        return f"{_EPOCH + timedelta(seconds=time):%Y-%m-%d %H:%M:%S}"
-    except OverflowError:  # written by a clock that is very wrong
+        return f"{datetime.fromtimestamp(time, timezone.utc):%Y-%m-%d %H:%M:%S}"
+    except (OverflowError, ValueError, OSError):  # written by a clock that is very wrong
         return f"{time:g}"
-
-
-def age_of(record: RobotsRecord, now: float) -> float:
-    """Seconds since it was fetched or confirmed; negative if its clock was ahead."""
-    return now - record.fetched_at
 
 
 def freshness_of(record: RobotsRecord, now: float, limits: Limits) -> float:
@@ -168,9 +155,9 @@ class List(_OfStore):
 
     # In the order of the origins, as it comes: nothing is collected.
 
-    arguments = (STORE, JSON)
+    arguments = STORE, JSON
 
-    def run(self) -> int:
+    def run(self) -> None:
         now, limits = time.time(), self.project.robots.limits
         with self.opened_to_read() as store:
             if not self.as_json:
@@ -179,33 +166,23 @@ class List(_OfStore):
                 if each.record is None:
                     self.output.error(f"{each.origin}: {each.fault}")
                     self.note(Exit.FOUND)
-                elif self.as_json:
-                    self.output.json(_fields(each.record, now, limits))
                 else:
-                    columns = _COLUMNS.format(*_values(each.record, now, limits))
-                    self.output.line((columns, _STYLES[each.record.access.value]), each.origin)
-        return self.status
+                    self._add(each.record, now - each.record.fetched_at, now, limits)
 
-
-def _values(record: RobotsRecord, now: float, limits: Limits) -> tuple[str, ...]:
-    return (
-        answer_in(record),
-        record.access.value,
-        moment(record.fetched_at) if record.readable else "never",
-        span(age_of(record, now)) if record.readable else "-",
-        span(freshness_of(record, now, limits)),
-        f"{len(record.body):,}",
-        f"{record.failures:,}",
-    )
-
-
-def _fields(record: RobotsRecord, now: float, limits: Limits) -> dict[str, object]:
-    return {
-        **fields_of(record),
-        "age": age_of(record, now),
-        "fresh_for": freshness_of(record, now, limits),
-        "size": len(record.body),
-    }
+    def _add(self, record: RobotsRecord, age: float, now: float, limits: Limits) -> None:
+        fresh_for, size = freshness_of(record, now, limits), len(record.body)
+        access, was_read = record.access.value, record.readable
+        columns = _COLUMNS.format(
+            answer_in(record),
+            access,
+            moment(record.fetched_at) if was_read else "never",
+            span(age) if was_read else "-",
+            span(fresh_for),
+            f"{size:,}",
+            f"{record.failures:,}",
+        )
+        fields = {**fields_of(record), "age": age, "fresh_for": fresh_for, "size": size}
+        self.show(fields, [((columns, _STYLES[access]), str(record.origin))])
 
 
 class Show(_OfStore):
@@ -225,31 +202,15 @@ class Show(_OfStore):
         JSON,
     )
 
-    def run(self) -> int:
+    def run(self) -> None:
         with self.opened_to_read() as store:
             records = list(_found(self.given.origin, store))
         if not records:
             self.output.error(f"the store has no record of {self.given.origin}")
-            return Exit.UNDECIDED
+            self.note(Exit.UNDECIDED)
         for number, record in enumerate(records):
-            if self.as_json:
-                self.output.json(line_of(record))
-                continue
-            if number:
-                self.output.line()
-            self._print(record)
-        return Exit.OK
-
-    def _print(self, record: RobotsRecord) -> None:
-        self.output.line((record.origin, Style.BOLD))
-        for name, value in _facts(record, time.time(), self.project.robots.limits):
-            self.output.line((f"{name:10} ", Style.FAINT), value)
-        if record.body:
-            self.output.line()
-            text = record.body.decode("utf-8", "backslashreplace").rstrip("\r\n")
-            # Only these end a line of a robots.txt (RFC 9309 2.2); splitlines() knows more.
-            for line in re.split("\r\n|\r|\n", text):
-                self.output.line(line)
+            lines = _in_words(record, time.time(), self.project.robots.limits)
+            self.show(line_of(record), [()] * bool(number) + list(lines))
 
 
 def _found(text: str, store: StoreReader) -> Iterator[RobotsRecord]:
@@ -260,11 +221,22 @@ def _found(text: str, store: StoreReader) -> Iterator[RobotsRecord]:
     return filter(None, map(store.get, origins))
 
 
+def _in_words(record: RobotsRecord, now: float, limits: Limits) -> Iterator[Line]:
+    yield ((record.origin, Style.BOLD),)
+    for name, value in _facts(record, now, limits):
+        yield fact(name, value, 10)
+    if record.body:
+        yield ()
+        text = record.body.decode("utf-8", "backslashreplace").rstrip("\r\n")
+        # Only these end a line of a robots.txt (RFC 9309 2.2); splitlines() knows more.
+        yield from ((line,) for line in re.split("\r\n|\r|\n", text))
+
+
 def _facts(record: RobotsRecord, now: float, limits: Limits) -> Iterator[tuple[str, str]]:
     yield "status", f"{answer_in(record)} ({record.access.value})"
     yield "from", record.url
     if record.readable:
-        yield "fetched", f"{moment(record.fetched_at)} UTC, {span(age_of(record, now))} ago"
+        yield "fetched", f"{moment(record.fetched_at)} UTC, {span(now - record.fetched_at)} ago"
     fresh_for = freshness_of(record, now, limits)
     yield "fresh for", span(fresh_for) if fresh_for else "no longer: the next request asks again"
     if record.failures:
@@ -288,26 +260,27 @@ class Verify(_OfStore):
 
     arguments = (STORE,)
 
-    def run(self) -> int:
-        records = faults = 0
+    def run(self) -> None:
+        self._records = faults = 0
+        for fault in self._faults():
+            faults += 1
+            self.output.line((fault, Style.BAD))
+            self.note(Exit.FOUND)
+        records = counted(self._records, "record")
+        self.output.line(f"{records} checked, {counted(faults, 'fault')}")
+
+    def _faults(self) -> Iterator[object]:
         try:
             with self.opened_to_read() as store:
                 self.output.progress("checking the file")
-                for fault in store.faults():
-                    faults += 1
-                    self.output.line((fault, Style.BAD))
+                yield from store.faults()
                 for each in store.scan():
-                    records += 1
+                    self._records += 1
+                    self.output.count(self._records, "records")
                     if each.record is None:
-                        faults += 1
-                        self.output.line((f"{each.origin}: {each.fault}", Style.BAD))
-                    if records % PROGRESS_EVERY == 0:
-                        self.output.progress(f"{records:,} records")
+                        yield f"{each.origin}: {each.fault}"
         except StoreDamagedError as error:
-            faults += 1
-            self.output.line((error, Style.BAD))
-        self.output.line(f"{counted(records, 'record')} checked, {counted(faults, 'fault')}")
-        return Exit.FOUND if faults else Exit.OK
+            yield error
 
 
 _AGE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(s|min|h|d|w)")
@@ -336,6 +309,19 @@ _BATCH = 1_000
 """Records that are deleted between two looks at the progress."""
 
 
+_WHICH, _which = alternatives()
+_which.add_argument(
+    "--before",
+    metavar="TIME",
+    help="what was neither fetched nor tried since: 2026-11-20, 2026-11-20T18:00 (UTC), or an age "
+    "such as 30d, 12h, 90min, 10s",
+)
+_which.add_argument(
+    "--origin", action="append", metavar="ORIGIN", help="this one (any number of times)"
+)
+_which.add_argument("--all", action="store_true", help="everything; needs --yes")
+
+
 class Purge(_OfStore):
     """Delete records from a store: by default those that no crawl can use any more.
 
@@ -346,24 +332,9 @@ class Purge(_OfStore):
 
     # Some hundred records at a time: a crawl that uses the store goes on.
 
-    arguments = (
-        (
-            argument(
-                "--before",
-                metavar="TIME",
-                help="what was neither fetched nor tried since: 2026-11-20, 2026-11-20T18:00 "
-                "(UTC), or an age such as 30d, 12h, 90min, 10s",
-            ),
-            argument(
-                "--origin", action="append", metavar="ORIGIN", help="this one (any number of times)"
-            ),
-            argument("--all", action="store_true", help="everything; needs --yes"),
-        ),
-        argument("--yes", action="store_true", help="to confirm --all"),
-        STORE,
-    )
+    arguments = _WHICH, argument("--yes", action="store_true", help="to confirm --all"), STORE
 
-    def run(self) -> int:
+    def run(self) -> None:
         if self.given.all != self.given.yes:
             raise WrongUsageError("--all and --yes are used together")
         origins = [origin_in(each) for each in self.given.origin or ()]
@@ -374,12 +345,11 @@ class Purge(_OfStore):
         with self.opened_to_change() as store:
             held = len(store)
             for origin in origins:
-                deleted += patiently(partial(_delete, store, origin))
-            while not origins and (found := patiently(partial(store.purge, before, after, _BATCH))):
+                deleted += patiently(_delete, store, origin)
+            while not origins and (found := patiently(store.purge, before, after, _BATCH)):
                 deleted += found
                 self.output.progress(f"{deleted:,} records deleted")
             self.output.line(f"{deleted:,} of {counted(held, 'record')} deleted")
-        return Exit.OK
 
     def _span(self) -> tuple[float, float]:
         """Records from outside of it are deleted."""
@@ -417,14 +387,13 @@ class Export(_OfStore):
         STORE,
     )
 
-    def run(self) -> int:
+    def run(self) -> None:
         with self.opened_to_read() as store:
             if self.given.file is None:
                 self._export(store, self.output)
             else:
                 with whole_file(Path(self.given.file), "ascii") as stream:
                     self._export(store, Output(stream))
-        return self.status
 
     def _export(self, store: StoreReader, target: Output) -> None:
         for count, each in enumerate(store.scan()):
@@ -433,8 +402,7 @@ class Export(_OfStore):
                 self.note(Exit.FOUND)
             else:
                 target.json(line_of(each.record))
-            if count % PROGRESS_EVERY == 0:
-                self.output.progress(f"{count:,} records")
+            self.output.count(count, "records")
 
 
 _NAMED = 20
@@ -456,11 +424,16 @@ class Import(_OfStore):
         STORE,
     )
 
-    def run(self) -> int:
-        longest = self.project.robots.fetch_max_bytes
+    def run(self) -> None:
+        self._counts: Counter[str] = Counter()
+        longest, counts = self.project.robots.fetch_max_bytes, self._counts
         with opened(self.given.file) as stream, self.opened_to_change() as store:
-            lines = numbered_lines(stream, most_characters(longest))
-            counts = self._import(lines, store, longest)
+            for number, line in numbered_lines(stream, most_characters(longest)):
+                try:
+                    self._import(line, store, longest)
+                except LineError as error:
+                    self._leave_out(f"line {number:,}: {error}")
+                self.output.count(number, "lines")
             held = len(store)
         self.output.line(
             f"{counted(counts['stored'], 'record')} imported, {counts['older']:,} newer in the "
@@ -472,31 +445,22 @@ class Import(_OfStore):
                 f"The store has {held:,} records; a crawl with ROBOTS_STORE_MAX = {most:,} drops "
                 "those above, the least recently fetched first."
             )
-        return Exit.FOUND if counts["wrong"] else Exit.OK
 
-    def _import(
-        self, lines: Iterator[tuple[int, bytes]], store: Store, longest: int
-    ) -> Counter[str]:
-        counts: Counter[str] = Counter()
-        latest = time.time() + CLOCK_SKEW
-        for number, line in lines:
-            try:
-                record = record_in(line, longest)
-                if Standing.of(record).touched_at > latest:
-                    text = "its time is in the future: no correct record could replace it"
-                    raise LineError(text)
-            except LineError as error:
-                counts["wrong"] += 1
-                if counts["wrong"] <= _NAMED:
-                    self.output.error(f"line {number:,}: {error}")
-                elif counts["wrong"] == _NAMED + 1:
-                    self.output.error("more lines are wrong; they are counted")
-                continue
-            stored = patiently(partial(store.put, record))
-            counts["stored" if stored else "older"] += 1
-            if number % PROGRESS_EVERY == 0:
-                self.output.progress(f"{number:,} lines")
-        return counts
+    def _import(self, line: bytes, store: Store, longest: int) -> None:
+        """Raises LineError if *line* is not a record to take."""
+        record = record_in(line, longest)
+        if Standing.of(record).touched_at > time.time() + CLOCK_SKEW:
+            raise LineError("its time is in the future: no correct record could replace it")
+        stored = patiently(store.put, record)
+        self._counts["stored" if stored else "older"] += 1
+
+    def _leave_out(self, why: str) -> None:
+        self._counts["wrong"] += 1
+        self.note(Exit.FOUND)
+        if self._counts["wrong"] <= _NAMED:
+            self.output.error(why)
+        elif self._counts["wrong"] == _NAMED + 1:
+            self.output.error("more lines are wrong; they are counted")
 
 
 MEMBERS = (List, Show, Export, Import, Purge, Verify)

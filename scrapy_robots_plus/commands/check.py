@@ -9,13 +9,25 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, read_file
-from .urls import EXITS, STYLES, TURN, URLS, Urls, asked_ahead, fields_of, origin_of, word_for
+from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand
+from .urls import (
+    EXITS,
+    STYLES,
+    TURN,
+    URLS,
+    arriving,
+    asked_ahead,
+    fields_of,
+    origin_of,
+    urls_in,
+    word_for,
+)
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.storage.base import RobotsRecord
+
+    from .project import Source
 
 
 class Check(Subcommand):
@@ -27,45 +39,37 @@ class Check(Subcommand):
 
     # Verdicts in the order of the URLs, in constant memory.
 
-    arguments = (*URLS, AGENT, DIALECT, FILE, JSON)
+    arguments = URLS, AGENT, DIALECT, FILE, JSON
 
-    def run(self) -> int:
+    def run(self) -> None:
         self._counts: Counter[str] = Counter()
-        urls = Urls(self.given)
-        if self.given.file is not None:
-            self._judge_by_file(urls, self.given.file)
-            return self.status
+        self._urls = urls_in(self.given)
+        if self.given.file is None:
+            self.project.ask(self._ask)
+            return
+        source = self.file(self.given.file)
+        self._note(source.record)
+        for url in self._urls:
+            self._add(url, self._by(source, url))
 
-        async def work(crawl: Crawl) -> int:
-            policies = crawl.get(Policies)
-            crawl.get(Retrieval).subscribe(lambda found: self._note(found.record))
-            async for url in asked_ahead(urls.arriving(), policies):
-                try:
-                    self._add(url, await policies.verdict(url, self.project.named_agent))
-                except ValueError as error:
-                    self._add(url, error)
-            return self.status
-
-        return self.project.ask(work)
-
-    def _judge_by_file(self, urls: Urls, name: str) -> None:
-        """Adds an answer for each of *urls*, by the rules in the file *name*."""
-        body = read_file(name)
-        policy: Policy | None = None
-        for url in urls:
+    async def _ask(self, crawl: Crawl) -> None:
+        policies = crawl.get(Policies)
+        crawl.get(Retrieval).subscribe(lambda found: self._note(found.record))
+        async for url in asked_ahead(arriving(self._urls), policies):
             try:
-                requested, origin = origin_of(url)
+                self._add(url, await policies.verdict(url, self.project.named_agent))
             except ValueError as error:
                 self._add(url, error)
-                continue
-            if origin is None:
-                self._add(url, Verdict(allowed=True, reason=Reason.NOT_HTTP))
-                continue
-            if policy is None:
-                record = self.project.record_of(body, name, origin)
-                policy = self.project.policy_of(record)
-                self._note(record)
-            self._add(url, policy.verdict(requested, self.project.agent))
+
+    def _by(self, source: Source, url: str) -> Verdict | ValueError:
+        """The verdict of one file, whatever the site."""
+        try:
+            requested, origin = origin_of(url)
+        except ValueError as error:
+            return error
+        if origin is None:
+            return Verdict(allowed=True, reason=Reason.NOT_HTTP)
+        return source.policy.verdict(requested, self.project.agent)
 
     def _add(self, url: str, answer: Verdict | ValueError) -> None:
         """Prints a verdict, or why *url* is not a URL."""

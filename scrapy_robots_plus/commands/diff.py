@@ -4,110 +4,39 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import Dialect, Reason, RequestRate, RobotsTxt, Verdict, VisitTime
 from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
 from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms, difference
-from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import target_of
 from scrapy_robots_plus.storage import open_reader, shown
 
-from .output import Style, UnreadableError, WrongUsageError
-from .project import Project, obtain
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, read_file
+from .output import Line, Style, UnreadableError, WrongUsageError, fact, named, picked
+from .project import Source, obtain
+from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
 from .urls import site_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.protocol.origin import Origin
 
 
 STORED = "store:"
 """Begins the name of a stored copy."""
 
+_MOST = 20
+"""Changes that are shown in each direction."""
+
 _NO_FILE = {
     Access.UNAVAILABLE: Reason.UNAVAILABLE,
     Access.UNREACHABLE: Reason.UNREACHABLE,
 }
-
-
-class Copy(NamedTuple):
-    """A robots.txt at some time, or why there was none."""
-
-    name: str
-    """As the user named it."""
-    record: RobotsRecord
-    policy: Policy
-    is_file: bool = False
-    """Whether it is on this disk."""
-
-    @property
-    def in_words(self) -> str:
-        """Its status and what it means, such as ``404, all allowed``; empty for a file on disk."""
-        return "" if self.is_file else self.policy.in_words
-
-    @property
-    def access(self) -> Access:
-        """What may be crawled according to it and to the status policy."""
-        return self.policy.access
-
-    def read(self, dialect: Dialect) -> RobotsTxt | Reason:
-        """Its rules, or why there are none."""
-        if self.access is not Access.RULES:
-            return _NO_FILE[self.access]
-        return RobotsTxt.parse(self.record.body, dialect, charset_of(self.record.headers))
-
-
-Copies = tuple[Copy, Copy]
-Line = tuple[object, ...]
-"""For Output.line()."""
-
-
-def site_in(name: str) -> Origin | None:
-    """The site whose robots.txt *name* is the URL of; None if it is not a URL.
-
-    Raises WrongUsageError for a URL of something else.
-    """
-    if not name.lower().startswith(("http://", "https://")):
-        return None
-    url, origin = site_of(name)
-    if target_of(url) not in ("/", "/robots.txt"):
-        raise WrongUsageError(f"{name}: expected a site, such as https://site.example")
-    return origin
-
-
-def file_copy(name: str, project: Project) -> Copy:
-    """That of the file *name*, or standard input. Raises UnreadableError."""
-    record = project.record_of(read_file(name), name, Origin("http", "site.example", 80))
-    return Copy(name, record, project.policy_of(record), is_file=True)
-
-
-def stored_copy(name: str, project: Project) -> Copy:
-    """What the store of the project has of the site in *name*; the store stays as it is.
-
-    Raises UnreadableError if it has nothing, StoreError if there is none or it cannot be read.
-    """
-    origin = site_in(name.removeprefix(STORED))
-    if origin is None:
-        raise WrongUsageError(f"{name}: expected a site, such as {STORED}https://site.example")
-    uri = project.robots.store
-    if uri is None or uri == "memory":
-        raise WrongUsageError(f"{name}: ROBOTS_STORE names no store that outlives a crawl")
-    with open_reader(uri, project.robots.fetch_max_bytes) as store:
-        record = store.get(origin)
-    if record is None:
-        raise UnreadableError(f"{name}: the store {shown(uri)} has no copy of it")
-    today = access_of(record.outcome, project.robots.status_policy)
-    record = replace(record, access=today)
-    return Copy(name, record, project.policy_of(record))
 
 
 class Diff(Subcommand):
@@ -131,52 +60,160 @@ class Diff(Subcommand):
         JSON,
     )
 
-    def run(self) -> int:
-        given, project = self.given, self.project
-        names = given.before, given.after
+    def run(self) -> None:
+        names, dialect = (self.given.before, self.given.after), self.project.robots.dialect
         if names == ("-", "-"):
             raise WrongUsageError("only one of A and B can be standard input")
-        dialect_of_a = dialect_of_b = project.robots.dialect
-        if given.dialect_b is not None:
-            try:
-                dialect_of_b = dialect_named(given.dialect_b)
-            except ValueError as error:
-                raise WrongUsageError(f"--dialect-b: {error}") from error
-        copies = self._copies(names)
-        before, after = copies[0].read(dialect_of_a), copies[1].read(dialect_of_b)
-        found = difference(before, after, project.agent)
-        lines = in_words(found, copies, project.agent, most=None if given.all else 20)
-        self.show(fields_of(found, copies, project.agent), lines)
-        if not all(is_definite(copy.record.outcome) for copy in copies):
-            return Exit.UNDECIDED
-        if differs(found, copies):
-            return Exit.FOUND
-        return Exit.OK if found.complete else Exit.UNDECIDED
+        try:
+            dialects = dialect, dialect_named(self.given.dialect_b or dialect)
+        except ValueError as error:
+            raise WrongUsageError(f"--dialect-b: {error}") from error
+        sources = self._sources(names)
+        before, after = map(_read, sources, dialects)
+        self._show(names, sources, difference(before, after, self.project.agent))
 
-    def _copies(self, names: tuple[str, str]) -> Copies:
+    def _sources(self, names: tuple[str, ...]) -> list[Source]:
         """Both copies. Sites are asked last, and both in one crawl."""
-        project = self.project
-        sites = {name: site for name in names if (site := site_in(name)) is not None}
-        copies = {
-            name: stored_copy(name, project)
-            if name.startswith(STORED)
-            else file_copy(name, project)
+        sites = {name: site for name in names if (site := _site_in(name)) is not None}
+        sources = {
+            name: self._stored(name) if name.startswith(STORED) else self.file(name)
             for name in names
             if name not in sites
         }
 
-        async def work(crawl: Crawl) -> int:
+        async def ask(crawl: Crawl) -> None:
             for name, site in sites.items():
-                record = (await obtain(site, crawl)).record
-                copies[name] = Copy(name, record, project.policy_of(record))
-            return Exit.OK
+                _, record, _ = await obtain(site, crawl)
+                sources[name] = Source(self.project.policy_of(record), record)
 
         if sites:
             # What the site has now, whatever a store has of it; and the store stays as it is.
-            project.settings.set("ROBOTS_STORE", "memory", "cmdline")
-            project.ask(work)
-        before, after = names
-        return copies[before], copies[after]
+            self.project.settings.set("ROBOTS_STORE", "memory", "cmdline")
+            self.project.ask(ask)
+        return [sources[name] for name in names]
+
+    def _stored(self, name: str) -> Source:
+        """What the store of the project has of the site in *name*; the store stays as it is.
+
+        Raises UnreadableError if it has nothing, StoreError if there is none or it cannot be read.
+        """
+        origin, robots = _site_in(name.removeprefix(STORED)), self.project.robots
+        if origin is None:
+            raise WrongUsageError(f"{name}: expected a site, such as {STORED}https://site.example")
+        if robots.store in (None, "memory"):
+            raise WrongUsageError(f"{name}: ROBOTS_STORE names no store that outlives a crawl")
+        with open_reader(robots.store, robots.fetch_max_bytes) as store:
+            record = store.get(origin)
+        if record is None:
+            raise UnreadableError(f"{name}: the store {shown(robots.store)} has no copy of it")
+        record = replace(record, access=access_of(record.outcome, robots.status_policy))
+        return Source(self.project.policy_of(record), record)
+
+    def _show(self, names: tuple[str, ...], sources: list[Source], found: Difference) -> None:
+        agent, access = self.project.agent, [source.policy.access for source in sources]
+        differs = bool(found) or access[0] is not access[1]  # also that there is a file now
+        if not all(is_definite(source.record.outcome) for source in sources):
+            self.note(Exit.UNDECIDED)
+        elif differs:
+            self.note(Exit.FOUND)
+        elif not found.complete:
+            self.note(Exit.UNDECIDED)
+        copies = [
+            {
+                "name": name,
+                "in_words": None if source.is_file else source.policy.in_words,
+                "access": source.policy.access,
+                "user_agents": terms.names,
+                "crawl_delay": terms.crawl_delay,
+                "request_rate": _term(terms.request_rate) or None,
+                "visit_time": _term(terms.visit_time) or None,
+            }
+            for name, source, terms in zip(names, sources, (found.before, found.after), strict=True)
+        ]
+        fields = {
+            "agent": agent,
+            "differs": differs,
+            **picked(found, "complete", "states"),
+            "before": copies[0],
+            "after": copies[1],
+            "paths": list(map(_path_fields, found.paths)),
+            **picked(found, "sitemaps_removed", "sitemaps_added"),
+        }
+        # An unreadable file says nothing: what it says besides rules has not changed to nothing.
+        terms = [] if Access.UNREACHABLE in access else self._terms(found)
+        self.show(fields, self._lines(fields, found, list(terms)))
+
+    def _lines(
+        self, fields: dict[str, Any], found: Difference, terms: list[Line]
+    ) -> Iterator[Line]:
+        for title in ("before", "after"):
+            name, words = fields[title]["name"], fields[title]["in_words"]
+            yield fact(title, f"{name} ({words})" if words else name, 7)
+        yield fact("agent", named(fields["agent"]), 7)
+        for title, style, changes in (
+            ("became denied", Style.BAD, found.became_denied),
+            ("became allowed", Style.GOOD, found.became_allowed),
+        ):
+            if changes:
+                yield ()
+                yield (title, style), (f" ({len(changes):,})", Style.FAINT)
+            for change in islice(changes, self._most):
+                yield "  ", (" ".join(printable(path, _SHOWN) for path in change.examples), style)
+                yield "      ", f"{_because(change.before)} -> {_because(change.after)}"
+            yield from self._left_out(changes)
+        if terms:
+            yield ()
+            yield from terms
+        if not fields["differs"]:
+            yield ()
+            words = "no difference" if found.complete else "no difference was found"
+            yield ((words, Style.BOLD),)
+        if not found.complete:
+            yield ()
+            words = f"so many wildcards that the comparison ended after {found.states:,} states"
+            yield ((f"not complete: {words}; more may have changed", Style.UNSURE),)
+
+    def _terms(self, found: Difference) -> Iterator[Line]:
+        """What changed besides rules."""
+        titles = "group", "crawl-delay", "request-rate", "visit-time"
+        pairs = zip(_terms_of(found.before), _terms_of(found.after), strict=True)
+        for title, (before, after) in zip(titles, pairs, strict=True):
+            if before != after:
+                words = f"{_term(before) or 'none'} -> {_term(after) or 'none'}"
+                yield fact(title, words, 12)
+        for mark, urls in (("-", found.sitemaps_removed), ("+", found.sitemaps_added)):
+            for url in islice(urls, self._most):
+                yield fact("sitemap", f"{mark} {url}", 12)
+            yield from self._left_out(urls)
+
+    @property
+    def _most(self) -> int | None:
+        return None if self.given.all else _MOST
+
+    def _left_out(self, changes: tuple[object, ...]) -> Iterator[Line]:
+        if not self.given.all and len(changes) > _MOST:
+            yield ((f"  and {len(changes) - _MOST:,} more, which --all shows", Style.FAINT),)
+
+
+def _site_in(name: str) -> Origin | None:
+    """The site whose robots.txt *name* is the URL of; None if it is not a URL.
+
+    Raises WrongUsageError for a URL of something else.
+    """
+    if not name.lower().startswith(("http://", "https://")):
+        return None
+    url, origin = site_of(name)
+    if target_of(url) not in ("/", "/robots.txt"):
+        raise WrongUsageError(f"{name}: expected a site, such as https://site.example")
+    return origin
+
+
+def _read(source: Source, dialect: Dialect) -> RobotsTxt | Reason:
+    """The rules of a copy, or why there are none."""
+    policy, record, _ = source
+    if policy.access is not Access.RULES:
+        return _NO_FILE[policy.access]
+    return RobotsTxt.parse(record.body, dialect, charset_of(record.headers))
 
 
 _WORDS = {
@@ -189,58 +226,6 @@ _WORDS = {
 _SHOWN = 200
 """Characters of a rule or a path that are shown; JSON has them whole."""
 
-_TERMS = ("crawl_delay", "request_rate", "visit_time")
-
-
-def differs(found: Difference, copies: Copies) -> bool:
-    """Whether anything changed: also that there is a file where none was."""
-    return bool(found) or copies[0].access is not copies[1].access
-
-
-def in_words(
-    found: Difference, copies: Copies, agent: AgentNames, most: int | None
-) -> Iterator[Line]:
-    """The lines to print, at most *most* changes of paths in each direction."""
-    for title, copy in zip(("before", "after"), copies, strict=True):
-        yield _titled(title, f"{copy.name}{copy.in_words and f' ({copy.in_words})'}")
-    yield _titled("agent", agent if isinstance(agent, str) else ", ".join(agent))
-    for title, style, changes in (
-        ("became denied", Style.BAD, found.became_denied),
-        ("became allowed", Style.GOOD, found.became_allowed),
-    ):
-        if changes:
-            yield ()
-            yield (title, style), (f" ({len(changes):,})", Style.FAINT)
-            yield from _paths(changes, style, most)
-    # An unreadable file says nothing: what it says besides rules has not changed to nothing.
-    are_known = all(copy.access is not Access.UNREACHABLE for copy in copies)
-    others = list(_others(found, most)) if are_known else []
-    if others:
-        yield ()
-        yield from others
-    if not differs(found, copies):
-        yield ()
-        yield (("no difference" if found.complete else "no difference was found", Style.BOLD),)
-    if not found.complete:
-        yield ()
-        yield ((_incomplete(found), Style.UNSURE),)
-
-
-def _titled(title: str, text: str) -> Line:
-    return (f"{title:8}", Style.FAINT), text
-
-
-def _paths(changes: tuple[PathChange, ...], style: Style, most: int | None) -> Iterator[Line]:
-    for change in islice(changes, most):
-        yield "  ", (" ".join(printable(path, _SHOWN) for path in change.examples), style)
-        yield "      ", f"{_because(change.before)} -> {_because(change.after)}"
-    yield from _left_out(len(changes), most)
-
-
-def _left_out(count: int, most: int | None) -> Iterator[Line]:
-    if most is not None and count > most:
-        yield ((f"  and {count - most:,} more, which --all shows", Style.FAINT),)
-
 
 def _because(verdict: Verdict) -> str:
     if verdict.rule is None:
@@ -248,85 +233,26 @@ def _because(verdict: Verdict) -> str:
     return f"{printable(verdict.rule, _SHOWN)} (line {verdict.line})"
 
 
-def _others(found: Difference, most: int | None) -> Iterator[Line]:
-    before, after = found.before, found.after
-    if before.names != after.names:
-        yield _changed("group", ", ".join(before.names), ", ".join(after.names))
-    for name in _TERMS:
-        old, new = getattr(before, name), getattr(after, name)
-        if old != new:
-            yield _changed(name.replace("_", "-"), _term(old), _term(new))
-    for mark, urls in (("-", found.sitemaps_removed), ("+", found.sitemaps_added)):
-        for url in islice(urls, most):
-            yield _other("sitemap"), f"{mark} {url}"
-        yield from _left_out(len(urls), most)
+def _terms_of(terms: Terms) -> tuple[object, ...]:
+    return terms.names, terms.crawl_delay, terms.request_rate, terms.visit_time
 
 
-def _other(title: str) -> tuple[str, Style]:
-    return f"{title:13}", Style.FAINT
-
-
-def _changed(title: str, before: str, after: str) -> Line:
-    return _other(title), f"{before or 'none'} -> {after or 'none'}"
-
-
-def _term(value: float | RequestRate | VisitTime | None) -> str:
+def _term(value: object) -> str:
     """Empty if the file asks for nothing."""
     if value is None:
         return ""
+    if isinstance(value, tuple):
+        return ", ".join(value)
     if isinstance(value, RequestRate):
         hours = f", {value.window}" if value.window else ""
         return f"{value.requests:,} in {value.seconds:,} s{hours}"
     return str(value) if isinstance(value, VisitTime) else f"{value:g} s"
 
 
-def _incomplete(found: Difference) -> str:
-    return (
-        f"not complete: so many wildcards that the comparison ended after {found.states:,} states; "
-        "more may have changed"
-    )
-
-
-def fields_of(found: Difference, copies: Copies, agent: AgentNames) -> dict[str, Any]:
-    """All that changed, for ``--json``."""
-    return {
-        "agent": agent,
-        "differs": differs(found, copies),
-        "complete": found.complete,
-        "states": found.states,
-        "before": _copy_fields(copies[0], found.before),
-        "after": _copy_fields(copies[1], found.after),
-        "paths": list(map(_path, found.paths)),
-        "sitemaps_removed": found.sitemaps_removed,
-        "sitemaps_added": found.sitemaps_added,
-    }
-
-
-def _copy_fields(copy: Copy, terms: Terms) -> dict[str, Any]:
-    return {
-        "name": copy.name,
-        "in_words": copy.in_words or None,
-        "access": copy.access,
-        "user_agents": terms.names,
-        "crawl_delay": terms.crawl_delay,
-        "request_rate": _term(terms.request_rate) or None,
-        "visit_time": _term(terms.visit_time) or None,
-    }
-
-
-def _path(change: PathChange) -> dict[str, Any]:
+def _path_fields(change: PathChange) -> dict[str, Any]:
     return {
         "became": "allowed" if change.allowed else "denied",
         "examples": change.examples,
-        "before": _verdict(change.before),
-        "after": _verdict(change.after),
-    }
-
-
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "reason": verdict.reason,
-        "rule": verdict.rule,
-        "line": verdict.line,
-        "group": verdict.group,
+        "before": picked(change.before, "reason", "rule", "line", "group"),
+        "after": picked(change.after, "reason", "rule", "line", "group"),
     }

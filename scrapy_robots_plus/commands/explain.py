@@ -11,9 +11,9 @@ from scrapy_robots_plus.protocol.clean_param import CleanParams
 from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
 
-from .output import Style
+from .output import fact, named, picked
 from .project import obtain
-from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, argument, read_file
+from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, argument
 from .urls import EXITS, STYLES, fields_of, site_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage.base import RobotsRecord
+
+    from .project import Source
 
 SITEMAPS_SHOWN = 10
 
@@ -43,57 +45,53 @@ class Explain(Subcommand):
         JSON,
     )
 
-    def run(self) -> int:
+    def run(self) -> None:
         url, origin = site_of(self.given.url)
 
-        def explained(
-            agent: AgentNames, policy: Policy, record: RobotsRecord, *, is_file: bool
-        ) -> int:
-            found = explanation(url, agent, policy, record, is_file=is_file)
-            lines = (((f"{title:11} ", style), text) for title, style, text in _in_words(found))
-            self.show(found, lines)
-            return EXITS[found["result"]]
+        def explain(source: Source, agent: AgentNames) -> None:
+            found = explanation(url, agent, source)
+            word = found["result"]
+            answer = (f"{word:11} ", STYLES[word]), found["url"]
+            self.show(found, [answer, *(fact(*each, 11) for each in _in_words(found))])
+            self.note(EXITS[word])
 
-        project, file = self.project, self.given.file
-        if file is not None:
-            record = project.record_of(read_file(file), file, origin)
-            return explained(project.agent, project.policy_of(record), record, is_file=True)
+        async def ask(crawl: Crawl) -> None:
+            source = await obtain(origin, crawl)
+            own = crawl.get(Agents).default_under(source.policy.settings)
+            explain(source, self.project.named_agent or own)
 
-        async def work(crawl: Crawl) -> int:
-            policy, record = await obtain(origin, crawl)
-            agent = project.named_agent or crawl.get(Agents).default_under(policy.settings)
-            return explained(agent, policy, record, is_file=not policy.settings.needs_file)
-
-        return project.ask(work)
+        if self.given.file is None:
+            self.project.ask(ask)
+        else:
+            explain(self.file(self.given.file), self.project.agent)
 
 
-def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, Style, str]]:
-    """For each line its title, and texts or texts with their style."""
-    word, agent = found["result"], found["agent"]
-    yield word, STYLES[word], found["url"]
-    yield "because", Style.FAINT, found["why"]
+def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is known besides the answer, each with its title."""
+    yield "because", found["why"]
     for beaten in found.get("beaten", ()):
-        yield "beats", Style.FAINT, f"{beaten['rule']}, line {beaten['line']}"
-    yield "agent", Style.FAINT, agent if isinstance(agent, str) else ", ".join(agent)
+        yield "beats", f"{beaten['rule']}, line {beaten['line']}"
+    yield "agent", named(found["agent"])
     if "groups" in found:
-        yield "group", Style.FAINT, _group(found["groups"], found["looked_for"])
+        yield "group", _group(found["groups"], found["looked_for"])
     for name, other in found.get("other_dialects", {}).items():
-        yield "but", Style.FAINT, _otherwise(name, other)
-    for title, text in (*_file(found["robots_txt"]), *_pace(found["pace"])):
-        yield title, Style.FAINT, text
-    for statement in found["uses"]["statements"]:
-        yield "use", Style.FAINT, _use(statement)
-    for license_url in found["licenses"]:
-        yield "licence", Style.FAINT, license_url
+        yield "but", _otherwise(name, other)
+    yield from _file(found["robots_txt"])
+    yield from _pace(found["pace"])
+    for each in found["uses"]["statements"]:
+        where = f"line {each['line']}" if each["line"] else each["source"]
+        yield "use", f"{each['category']}: {each['preference']} ({each['text']}, {where})"
+    for url in found["licenses"]:
+        yield "licence", url
     if found.get("cleaned") not in (None, found["url"]):
-        yield "equal to", Style.FAINT, f"{found['cleaned']} (Clean-param)"
+        yield "equal to", f"{found['cleaned']} (Clean-param)"
     if found["preferred_host"]:
-        yield "host", Style.FAINT, f"{found['preferred_host']}, which the site prefers"
+        yield "host", f"{found['preferred_host']}, which the site prefers"
     sitemaps = found["sitemaps"]
     for url in sitemaps[:SITEMAPS_SHOWN]:
-        yield "sitemap", Style.FAINT, url
+        yield "sitemap", url
     if len(sitemaps) > SITEMAPS_SHOWN:
-        yield "", Style.FAINT, f"and {len(sitemaps) - SITEMAPS_SHOWN:,} more"
+        yield "", f"and {len(sitemaps) - SITEMAPS_SHOWN:,} more"
 
 
 def _group(groups: list[tuple[str, ...]], names: tuple[str, ...]) -> str:
@@ -118,26 +116,15 @@ def _file(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
         size += " (longer than ROBOTS_FETCH_MAX_BYTES; the rest is ignored)"
     detail = f" ({state['detail']})" if state["detail"] else ""
     yield "robots.txt", f"{state['in_words']}{detail}{size}: {url}{came_from}"
-    if "age" in state:
-        yield "freshness", _freshness(state)
-
-
-def _use(statement: dict[str, Any]) -> str:
-    line = statement["line"]
-    said = f"{statement['text']}, {f'line {line}' if line else statement['source']}"
-    return f"{statement['category']}: {statement['preference']} ({said})"
-
-
-def _freshness(state: dict[str, Any]) -> str:
-    read = f"fetched or confirmed {duration(state['age'])} ago"
+    if "age" not in state:
+        return
+    left = duration(max(0.0, state["fresh_for"]))
     if state["failures"]:
-        return f"{state['failures']:,} failed in a row, next attempt in {_left(state)}"
-    source = state["lifetime_from"] or "no header says, so by ROBOTS_DIALECT and ROBOTS_TTL"
-    return f"{read}, fresh for another {_left(state)} ({source})"
-
-
-def _left(state: dict[str, Any]) -> str:
-    return duration(max(0.0, state["fresh_for"]))
+        yield "freshness", f"{state['failures']:,} failed in a row, next attempt in {left}"
+    else:
+        source = state["lifetime_from"] or "no header says, so by ROBOTS_DIALECT and ROBOTS_TTL"
+        read = f"fetched or confirmed {duration(state['age'])} ago"
+        yield "freshness", f"{read}, fresh for another {left} ({source})"
 
 
 def _pace(pace: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -151,17 +138,16 @@ def _pace(pace: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "visit time", pace["visit_time"]
 
 
-def explanation(
-    url: str, agent: AgentNames, policy: Policy, record: RobotsRecord, *, is_file: bool
-) -> dict[str, Any]:
-    """All that decides about *url*, for ``--json``; *record* has the text of the file."""
+def explanation(url: str, agent: AgentNames, source: Source) -> dict[str, Any]:
+    """All that decides about *url*, for ``--json``."""
+    policy, record, _ = source
     verdict = policy.verdict(url, agent)
     found = {
         "url": url,
         "agent": agent,
         **fields_of(verdict),
         "why": verdict.describe(),
-        "robots_txt": _state(policy, record, is_file=is_file),
+        "robots_txt": _state(source),
         "pace": _pace_of(policy, agent),
         "uses": policy.preferences(url, agent).as_dict(),
         "licenses": list(policy.licenses(agent)),
@@ -179,13 +165,12 @@ def explanation(
     return found
 
 
-def _state(policy: Policy, record: RobotsRecord, *, is_file: bool) -> dict[str, Any]:
+def _state(source: Source) -> dict[str, Any]:
+    policy, record, is_file = source
     state: dict[str, Any] = {
         "robots_url": record.url,
         "asked_url": record.url if is_file else record.origin.robots_url,
-        "status": policy.status,
-        "access": policy.access,
-        "in_words": policy.in_words,
+        **picked(policy, "status", "access", "in_words"),
         "detail": policy.detail or None,
         "sha256": record.sha256 or None,
         "size": len(record.body) if record.body else None,
@@ -195,17 +180,14 @@ def _state(policy: Policy, record: RobotsRecord, *, is_file: bool) -> dict[str, 
         state |= {
             "age": round(policy.age, 1),
             "fresh_for": round(policy.fresh_for, 1),
-            "lifetime": record.lifetime,
+            **picked(record, "lifetime", "failures"),
             "lifetime_from": source_of_lifetime(record.headers),
-            "failures": record.failures,
         }
     return state
 
 
 def _pace_of(policy: Policy, agent: AgentNames) -> dict[str, Any]:
-    pace = policy.paces.of(agent)
-    delay = pace.delay
-    hours = pace.hourly
+    delay, hours, _ = policy.paces.of(agent)
     visits = policy.file.visit_time(agent) if policy.file else None
     return {
         "delay_asked": None if delay is None else delay.asked,
@@ -217,7 +199,7 @@ def _pace_of(policy: Policy, agent: AgentNames) -> dict[str, Any]:
 
 
 def _of_rule(verdict: Verdict) -> dict[str, Any]:
-    return {"allowed": verdict.allowed, "rule": verdict.rule, "line": verdict.line}
+    return picked(verdict, "allowed", "rule", "line")
 
 
 def _others(

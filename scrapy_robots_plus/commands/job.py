@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from scrapy_robots_plus.job import (
@@ -26,12 +26,13 @@ from scrapy_robots_plus.job.renaming import NAMED_BY
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
 
-from .output import Style, UnreadableError, WrongUsageError
+from .output import Line, Style, UnreadableError, WrongUsageError, picked
 from .scrapys_files import SEEN, fingerprints_in, parts_in
 from .subcommand import JSON, Exit, Subcommand, argument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from argparse import ArgumentParser
+    from collections.abc import Iterator, Sequence
 
     from scrapy_robots_plus.job import AsideRequest, Overview
 
@@ -41,6 +42,8 @@ FOLDER = argument("folder", metavar="JOBDIR", help="the folder of the job")
 
 class _OfJob(Subcommand):
     """What all of them need."""
+
+    arguments: ClassVar[Sequence[ArgumentParser]] = (FOLDER,)
 
     @property
     def folder(self) -> Path:
@@ -63,10 +66,10 @@ class _OfJob(Subcommand):
         return path
 
     @contextmanager
-    def opened(self) -> Iterator[JobFile]:
-        """The job, as the next run would resume it. Raises UnreadableError."""
+    def opened(self, path: Path | None = None) -> Iterator[JobFile]:
+        """The job, as the next run would resume it, or a new one. Raises UnreadableError."""
         try:
-            with JobFile(self.path) as file:
+            with JobFile(path or self.path) as file:
                 for trouble in file.troubles:
                     self.output.error(trouble)
                 yield file
@@ -113,38 +116,36 @@ class Show(_OfJob):
         JSON,
     )
 
-    def run(self) -> int:
+    def run(self) -> None:
         path, host = self.path, self.given.host
         try:
             found = overview(path, max(0, self.given.hosts))
             held = _requests(path, host) if self.given.urls or host else None
         except JobFileError as error:
             raise UnreadableError(f"{error} ({size(path.stat().st_size)})") from error
-        if self.as_json:
-            requests = {} if held is None else {"requests": held}
-            self.output.json({**_fields(path, found), **requests})
-        else:
-            self._print(path, found, held or [])
-        return Exit.FOUND if found.set_aside else Exit.OK
-
-    def _print(self, path: Path, found: Overview, held: list[dict[str, object]]) -> None:
-        self.output.line((str(path), Style.BOLD))
-        for name, value in _facts(path, found):
-            self.output.line((f"  {name:<14}", Style.NAME), value)
-        lists = {
-            "Most requests": [f"{number:>9,} {name}" for name, number in found.largest],
-            "Set aside": list(map(described, found.set_aside)),
-            "Requests": [f"{each['state']:<10} {each['url']}" for each in held],
-        }
-        for title, lines in lists.items():
-            if lines:
-                self.output.line()
-                self.output.line((title, Style.BOLD))
-            for line in lines:
-                self.output.line(f"  {line}")
+        fields = _fields(path, found) | ({} if held is None else {"requests": held})
+        self.show(fields, _in_words(path, found, held or []))
+        if found.set_aside:
+            self.note(Exit.FOUND)
 
 
-def _requests(path: Path, host: str | None) -> list[dict[str, object]]:
+def _in_words(path: Path, found: Overview, held: list[dict[str, Any]]) -> Iterator[Line]:
+    yield ((str(path), Style.BOLD),)
+    for name, value in _facts(path, found):
+        yield (f"  {name:<14}", Style.NAME), value
+    lists = {
+        "Most requests": [f"{number:>9,} {name}" for name, number in found.largest],
+        "Set aside": list(map(described, found.set_aside)),
+        "Requests": [f"{each['state']:<10} {each['url']}" for each in held],
+    }
+    for title, lines in lists.items():
+        if lines:
+            yield ()
+            yield ((title, Style.BOLD),)
+        yield from ((f"  {line}",) for line in lines)
+
+
+def _requests(path: Path, host: str | None) -> list[dict[str, Any]]:
     """All, or those to *host*."""
     requests = ((url_in(each.data), each) for each in held_requests(path))
     return [
@@ -175,22 +176,17 @@ def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
     yield "size", f"{size(path.stat().st_size)}, {size(found.free)} of it free"
 
 
-def _fields(path: Path, found: Overview) -> dict[str, object]:
+def _fields(path: Path, found: Overview) -> dict[str, Any]:
     return {
         "file": str(path),
-        "was_closed": found.was_closed,
-        "waiting": found.waiting,
+        **picked(found, "was_closed", "waiting", "under_way", "last", "losses", "free"),
         "hosts": found.lanes,
-        "under_way": found.under_way,
-        "last": found.last,
         "set_aside": [
             {"url": url_in(each.data), "host": each.lane, "kills": each.hard_ends}
             for each in found.set_aside
         ],
-        "losses": found.losses,
         "seen": found.fingerprints,
         "size": path.stat().st_size,
-        "free": found.free,
         "largest": dict(found.largest),
     }
 
@@ -203,15 +199,12 @@ class Retry(_OfJob):
 
     # They wait at their old places, as if they had never been under way at a kill.
 
-    arguments = (FOLDER,)
-
-    def run(self) -> int:
+    def run(self) -> None:
         with self.opened() as file:
             given_back = file.retry()
         for request in given_back:
             self.output.line(described(request))
         self.output.line(f"{counted(len(given_back), 'request')} will be sent again")
-        return Exit.OK
 
 
 class Accept(_OfJob):
@@ -222,15 +215,12 @@ class Accept(_OfJob):
 
     # The requests stay lost; the damaged files stay where they are.
 
-    arguments = (FOLDER,)
-
-    def run(self) -> int:
+    def run(self) -> None:
         with self.opened() as file:
             losses = file.accept_losses()
         for loss in losses:
             self.output.line(loss)
         self.output.line(f"{counted(len(losses), 'message')} will not come again")
-        return Exit.OK
 
 
 class Shrink(_OfJob):
@@ -242,16 +232,13 @@ class Shrink(_OfJob):
 
     # Crawls use free space again, so this is for jobs that will not grow as large again.
 
-    arguments = (FOLDER,)
-
-    def run(self) -> int:
+    def run(self) -> None:
         path = self.path
         before = path.stat().st_size
         self.output.progress("copying the file")
         with self.opened() as file:
             file.shrink()
         self.output.line(f"{size(before)} before, {size(path.stat().st_size)} now")
-        return Exit.OK
 
 
 KEPT_IN = "before-conversion"
@@ -270,17 +257,12 @@ class Convert(_OfJob):
 
     # The new file takes its name when it is complete, and only then the old ones move.
 
-    arguments = (FOLDER,)
-
-    def run(self) -> int:
+    def run(self) -> None:
         folder = self.folder
         _check(folder)
         path = folder / FILE_NAME
         part_of(path).unlink(missing_ok=True)
-        try:
-            counts = self._convert(folder, part_of(path))
-        except JobFileError as error:
-            raise UnreadableError(str(error)) from error
+        counts = self._convert(folder, part_of(path))
         replace(path)
         _move(folder)
         self.output.line(
@@ -290,8 +272,7 @@ class Convert(_OfJob):
         )
         if counts["lost"]:
             self.output.error(f"{counted(counts['lost'], 'request')} or more cannot be read")
-            return Exit.FOUND
-        return Exit.OK
+            self.note(Exit.FOUND)
 
     def _convert(self, folder: Path, path: Path) -> Counter[str]:
         counts: Counter[str] = Counter()
@@ -306,7 +287,7 @@ class Convert(_OfJob):
                 seen = f"{counts['seen']:,} fingerprints"
                 self.output.progress(f"{counts['requests']:,} requests, {seen}")
 
-        with JobFile(path) as file:
+        with self.opened(path) as file:
             separates_hosts = False
             for part in parts_in(folder):
                 separates_hosts |= bool(part.lane)

@@ -9,7 +9,7 @@ from scrapy_robots_plus.audit.chain import Damage, State
 from scrapy_robots_plus.audit.reading import LogReader, Read
 from scrapy_robots_plus.protocol.printable import counted
 
-from .output import Style, UnreadableError, reading
+from .output import Line, Style, UnreadableError, reading
 from .subcommand import Exit, Subcommand, argument
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """How many damages or differences are shown."""
-
-TURN = 1_000
-"""Lines after which the progress is shown."""
 
 EXITS = {
     State.WHOLE: Exit.OK,
@@ -63,8 +60,7 @@ class LogCommand(Subcommand):
         self.reader = reader = LogReader(logs, self._add)
         with reading(names):
             for read in reader:
-                if reader.lines % TURN == 0:
-                    self.output.progress(f"{reader.lines:,} lines")
+                self.output.count(reader.lines, "lines")
                 yield read
         self.output.end_progress()
         if reader.lines and not reader.is_readable:
@@ -81,21 +77,21 @@ class LogCommand(Subcommand):
         """The worst of all that was found."""
         return max(self.reader.state, self._other_state, key=lambda each: each.severity)
 
-    def print_damages(self) -> None:
+    def damages_in_words(self) -> Iterator[Line]:
         """The first few, and how many more."""
         for damage in self.damages:
             where, _, what = str(damage).partition(": ")
-            self.output.line((where, _STYLES.get(damage.state, Style.UNSURE)), f": {what}")
+            yield (where, _STYLES.get(damage.state, Style.UNSURE)), f": {what}"
         if self.damaged > len(self.damages):
-            self.output.line(f"and {self.damaged - len(self.damages):,} more")
+            yield (f"and {self.damaged - len(self.damages):,} more",)
 
-    def print_state(self) -> None:
-        """In a word, with how much was read."""
+    def state_in_words(self) -> Line:
+        """With how much was read."""
         files = counted(len(self.given.logs), "file") if len(self.given.logs) > 1 else ""
         logs = f", {self.reader.logs:,} logs" if self.reader.logs > 1 else ""
-        word = (self.state.value, _STYLES.get(self.state, Style.UNSURE))
         lines = counted(self.reader.lines, "line")
-        self.output.line(word, f": {lines}{files and f' in {files}'}{logs}")
+        word = (self.state.value, _STYLES.get(self.state, Style.UNSURE))
+        return word, f": {lines}{files and f' in {files}'}{logs}"
 
     def state_fields(self) -> dict[str, Any]:
         """The state for ``--json``."""

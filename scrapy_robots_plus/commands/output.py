@@ -17,6 +17,8 @@ from scrapy_robots_plus.protocol.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
 
 FORMAT = 1
 """The version of what ``--json`` prints. Goes up if a key goes or gets another meaning."""
@@ -44,6 +46,11 @@ def reading(name: object) -> Iterator[None]:
         raise UnreadableError(f"{name} cannot be read: {error.strerror}") from error
 
 
+def picked(of: object, *names: str) -> dict[str, Any]:
+    """Attributes of an object, by their names: what of it is printed with ``--json``."""
+    return {name: getattr(of, name) for name in names}
+
+
 class Style(Enum):
     """How a text looks on a terminal; the values are parameters of the SGR sequence (ECMA-48)."""
 
@@ -54,6 +61,20 @@ class Style(Enum):
     BAD = "31"
     UNSURE = "33"
     NAME = "36"
+
+
+Line = tuple[object, ...]
+"""The parts of a line: tuples of a text and its style, or texts, which are made safe."""
+
+
+def fact(name: str, value: object, width: int = 0) -> Line:
+    """A line with what is known, and its name before it."""
+    return (f"{name:{width}} ", Style.FAINT), value
+
+
+def named(agent: AgentNames) -> str:
+    """All names of a crawler."""
+    return agent if isinstance(agent, str) else ", ".join(agent)
 
 
 class _Discarding(io.StringIO):
@@ -89,7 +110,7 @@ class Output:
         return f"\x1b[{style.value}m{shown}\x1b[0m"
 
     def line(self, *parts: object) -> None:
-        """A line of parts: tuples of a text and its style, or texts, which are made safe."""
+        """A line of the parts of a :data:`Line`."""
         shown = "".join(
             self.styled(*part) if isinstance(part, tuple) else printable(part) for part in parts
         )
@@ -120,6 +141,11 @@ class Output:
             self._errors.write(f"\r\x1b[K{printable(text)}")
             self._errors.flush()
             self._progress = text
+
+    def count(self, number: int, things: str) -> None:
+        """Says at each thousand how many *things* are done."""
+        if number % 1_000 == 0:
+            self.progress(f"{number:,} {things}")
 
     def end_progress(self) -> None:
         """Removes the line of progress."""

@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .subcommand import JSON, Exit, Subcommand, argument
-from .urls import URLS, Urls, asked_ahead
+from .urls import URLS, arriving, asked_ahead, urls_in
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -36,12 +36,12 @@ class Permissions(Subcommand):
 
     arguments = (
         argument("--use", required=True, choices=USES, help="what the pages are to be used for"),
-        *URLS,
+        URLS,
         argument("--no-pages", action="store_true", help="ask robots.txt and tdmrep.json alone"),
         JSON,
     )
 
-    def run(self) -> int:
+    def run(self) -> None:
         level = self.given.use.partition("=")[2]
         declared = {
             "ROBOTS_AI_USES": [] if level else [self.given.use],
@@ -50,15 +50,14 @@ class Permissions(Subcommand):
         }
         self.project.settings.setdict(declared, "cmdline")
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._has_problems = False
-        return self.project.ask(self._ask)
+        self.project.ask(self._ask)
 
-    async def _ask(self, crawl: Crawl) -> int:
+    async def _ask(self, crawl: Crawl) -> None:
         use, pages = self.given.use, not self.given.no_pages
         self._head("URL", use, "said by", "words")
         at_once = crawl.crawler.settings.getint("CONCURRENT_REQUESTS")
         running: deque[Any] = deque()
-        async for url in asked_ahead(Urls(self.given).arriving(), crawl.get(Policies)):
+        async for url in asked_ahead(arriving(urls_in(self.given)), crawl.get(Policies)):
             running.append(compat.run_in_background(_row(url, use, crawl, pages=pages)))
             if len(running) >= at_once:
                 self._add(*await compat.wait_for(running.popleft()))
@@ -69,17 +68,17 @@ class Permissions(Subcommand):
         self._head(use, "said by", "URLs")
         for said, count in sorted(self._counts.items()):
             self._line(*said, f"{count:,}")
-        found = {preference for preference, _ in self._counts}
-        if self._has_problems or "undecided" in found:
-            return Exit.UNDECIDED
-        return Exit.FOUND if found & {"disallow", "denied"} else Exit.OK
 
     def _add(self, fields: dict[str, Any], source: str, words: str) -> None:
-        self._counts[fields["preference"], source] += 1
-        self._has_problems |= "problem" in fields
+        preference = fields["preference"]
+        self._counts[preference, source] += 1
+        if "problem" in fields or preference == "undecided":
+            self.note(Exit.UNDECIDED)
+        elif preference in ("disallow", "denied"):
+            self.note(Exit.FOUND)
         if self.as_json:
             self.output.json(fields)
-        self._line(fields["url"], fields["preference"], source, words)
+        self._line(fields["url"], preference, source, words)
 
     def _head(self, *cells: str) -> None:
         self._line(*cells)

@@ -19,19 +19,28 @@ from scrapy_robots_plus.settings.scrapys_own import has_our_priority_queue
 from .output import Style, WrongUsageError
 from .sitemaps import Sitemaps
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
-from .urls import STYLES, TURN, URLS, Urls, asked_ahead, origin_of, word_for
+from .urls import STYLES, TURN, URLS, arriving, asked_ahead, origin_of, urls_in, word_for
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
+
+    from scrapy.settings import BaseSettings
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.paces import Pace
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+    Fields = dict[str, Any]
 
 _LONGEST = 86_400
 """Seconds that one response may take: a day."""
+
+_COUNTS = tuple(f"{word}_urls" for word in STYLES)
+"""What is counted of each host, and of all."""
+
+RESPONSES = "CONCURRENT_REQUESTS"
+"""What takes longest, if it is not a host: so many responses at a time."""
 
 
 @dataclass(slots=True)
@@ -39,132 +48,41 @@ class Host:
     """One downloader slot: usually a host, with all its ports and both schemes."""
 
     name: str
-    places: int = 0
+    places: int
     """How many of its requests may be under way at once; 0 for any number."""
-    own_delay: float = 0.0
+    own_delay: float
     """Seconds between requests that the project wants: ``DOWNLOAD_DELAY``, ``DOWNLOAD_SLOTS``."""
     counts: Counter[str] = field(default_factory=Counter)
-    """How many URLs are ``allowed``, ``denied`` and ``undecided``."""
-    origins: dict[Origin, Pace] = field(default_factory=dict)
-    """What the file of each asks for."""
-    visit_times: dict[Origin, str] = field(default_factory=dict)
-    """The Visit-time of each that has one, obeyed or not."""
+    paces: dict[str, Pace] = field(default_factory=dict)
+    """What the file of each origin asks for."""
+    visit_time: str | None = None
+    """That of the first file that has one, obeyed or not."""
 
-    @property
-    def asked(self) -> float | None:
-        """The longest delay that a file asks for, in seconds."""
-        delays = [pace.delay for pace in self.origins.values() if pace.delay]
-        return max((delay.asked for delay in delays if not delay.own), default=None)
-
-    @property
-    def timetable(self) -> Timetable:
-        """When its requests are sent: all origins of a slot keep the longest of their delays."""
-        paces = self.origins.values()
-        kept = [pace.delay.kept for pace in paces if pace.delay and not pace.delay.skip]
+    def fields(self, start: float, response_time: float) -> Fields:
+        """What is planned for it, if the crawl starts at *start* (since the epoch). All origins of
+        a slot keep the longest of their delays."""
+        paces, allowed = self.paces.values(), self.counts["allowed_urls"]
+        delays = [pace.delay for pace in paces if pace.delay]
         hours = filter(None, (pace.hourly for pace in paces))
         hourly = tuple((window, delay.kept) for window, delay in hours)
         visits = next((pace.visits for pace in paces if pace.visits), None)
-        return Timetable(max((self.own_delay, *kept)), hourly, visits)
-
-
-def _sum(hosts: Iterable[Host]) -> Counter[str]:
-    whole: Counter[str] = Counter()
-    for host in hosts:
-        whole.update(host.counts)
-    return whole
-
-
-RESPONSES = "CONCURRENT_REQUESTS"
-"""What takes longest, if it is not a host: so many responses at a time."""
-
-
-class Figures:
-    """What a plan counts: for each downloader slot, whatever the number of URLs."""
-
-    def __init__(self, crawl: Crawl, agent: AgentNames, response_time: float) -> None:
-        """*response_time*: seconds that one response takes."""
-        settings = crawl.crawler.settings
-        self.response_time = response_time
-        self.concurrency = settings.getint("CONCURRENT_REQUESTS")
-        """0 for any number."""
-        self.other_queue = not has_our_priority_queue(settings)
-        """Whether requests wait for their delay elsewhere than in the queue of this package, and so
-        keep those of other hosts from being sent."""
-        self.autothrottle = settings.getbool("AUTOTHROTTLE_ENABLED")
-        """Whether AutoThrottle adds to delays, which nobody can foresee."""
-        self._start = time.time()
-        self._agent = agent
-        self._downloader = compat.engine_of(crawl.crawler).downloader
-        self._hosts: dict[str, Host] = {}
-        self._of_origin: dict[Origin, Host] = {}
-        self.not_http = 0
-        """URLs to which robots.txt does not apply."""
-        self.invalid = 0
-        """Lines that are not URLs."""
-        self.sitemaps_unread = 0
-
-    def __len__(self) -> int:
-        return len(self._hosts)
-
-    def add(self, url: str, policy: Policy) -> None:
-        """Counts one URL, judged by its origin's *policy*."""
-        host = self._of_origin.get(policy.origin) or self._add_origin(policy)
-        refusal = policy.refusal(url, self._agent)
-        host.counts["allowed" if refusal is None else word_for(refusal)] += 1
-
-    def _add_origin(self, policy: Policy) -> Host:
-        """The slot that its requests go to, and what the project and its file want of that."""
-        origin = policy.origin
-        key = compat.slot_key(self._downloader, Request(str(origin)))
-        if key not in self._hosts:
-            places, delay, _ = compat.new_slot(self._downloader, key)
-            self._hosts[key] = Host(key, places, delay)
-        host = self._of_origin[origin] = self._hosts[key]
-        host.origins[origin] = policy.paces.of(self._agent)
-        visits = policy.file.visit_time(self._agent) if policy.file else None
-        if visits is not None:
-            host.visit_times[origin] = str(visits)
-        return host
-
-    def longest_first(self) -> list[Host]:
-        """All hosts; of those that take as long, the one with more URLs comes first."""
-        return sorted(
-            self._hosts.values(),
-            key=lambda host: (
-                -self.seconds(host),
-                -host.counts["allowed"],
-                -host.counts["denied"],
-                host.name,
-            ),
-        )
-
-    def seconds(self, host: Host) -> float:
-        """Seconds from the start of the crawl until the last response of *host* is there."""
-        allowed, response = host.counts["allowed"], self.response_time
-        if not allowed:
-            return 0.0
-        alone = host.timetable.seconds_for(allowed, self._start) + response
-        return max(alone, allowed * response / (host.places or allowed))
-
-    def total(self) -> tuple[float, Host | str | None]:
-        """How many seconds all hosts together take, side by side, and what takes that long: a host,
-        :data:`RESPONSES`, or None if nothing does."""
-        longest: tuple[float, Host | str | None] = 0.0, None
-        for host in self._hosts.values():
-            longest = max(longest, (self.seconds(host), host), key=_seconds)
-        if self.concurrency:
-            allowed = _sum(self._hosts.values())["allowed"]
-            seconds = allowed * self.response_time / self.concurrency
-            longest = max(longest, (seconds, RESPONSES), key=_seconds)
-        return longest
-
-
-def _seconds(total: tuple[float, object]) -> float:
-    return total[0]
-
-
-_COLUMNS = "{:>14} {:>10} {:>10} {:>10} {:>8}  "
-_HEADINGS = ("TAKES", "ALLOWED", "DENIED", "UNDECIDED", "DELAY")
+        kept = max((self.own_delay, *(delay.kept for delay in delays if not delay.skip)))
+        seconds = 0.0
+        if allowed:
+            alone = Timetable(kept, hourly, visits).seconds_for(allowed, start) + response_time
+            seconds = max(alone, allowed * response_time / (self.places or allowed))
+        return {
+            "type": "host",
+            "host": self.name,
+            "origins": list(self.paces),
+            **{count: self.counts[count] for count in _COUNTS},
+            "delay_asked": max((each.asked for each in delays if not each.own), default=None),
+            "delay": kept,
+            "hourly": [{"hours": str(hours), "delay": delay} for hours, delay in hourly],
+            "visit_time": self.visit_time,
+            "visit_time_obeyed": visits is not None,
+            "seconds": seconds,
+        }
 
 
 class Plan(Subcommand):
@@ -180,7 +98,7 @@ class Plan(Subcommand):
     # Counts by host, however many URLs there are.
 
     arguments = (
-        *URLS,
+        URLS,
         argument(
             "--sitemap",
             metavar="URL|FILE",
@@ -206,7 +124,7 @@ class Plan(Subcommand):
         JSON,
     )
 
-    def run(self) -> int:
+    def run(self) -> None:
         given = self.given
         ways = (bool(given.urls), given.input is not None, given.sitemap is not None)
         if sum(ways) != 1:
@@ -215,159 +133,170 @@ class Plan(Subcommand):
             raise WrongUsageError(f"--response-time: expected seconds between 0 and {_LONGEST:,}")
         if given.top < 0:
             raise WrongUsageError("--top cannot be negative")
+        self._hosts: dict[str, Host] = {}
+        self._left_out = dict.fromkeys(("not_http", "invalid", "sitemaps_unread"), 0)
+        self.project.ask(self._ask)
 
-        async def work(crawl: Crawl) -> int:
-            figures = Figures(crawl, self.project.agent, given.response_time)
-            if given.sitemap is None:
-                count = await self._count(Urls(given).arriving(), figures, crawl)
-            else:
-                sitemaps = Sitemaps(given.sitemap, crawl, self.output)
-                count = await self._count(sitemaps.urls(), figures, crawl)
-                figures.sitemaps_unread = sitemaps.unread
-            self.output.end_progress()
-            if not (count or figures.sitemaps_unread):
-                name = "standard input" if given.input == "-" else given.sitemap or given.input
-                self.output.error(f"{name} leads to no URL")
-            hosts = figures.longest_first()
-            if self.as_json:
-                for host in hosts:
-                    self.output.json(_host_fields(figures, host))
-                self.output.json(_total_fields(figures, hosts))
-            else:
-                self._print_table(figures, hosts)
-            return _status(figures, hosts)
+    async def _ask(self, crawl: Crawl) -> None:
+        start, given, settings = time.time(), self.given, crawl.crawler.settings
+        if given.sitemap is None:
+            await self._count(arriving(urls_in(given)), crawl)
+        else:
+            sitemaps = Sitemaps(given.sitemap, crawl, self.output)
+            await self._count(sitemaps.urls(), crawl)
+            self._left_out["sitemaps_unread"] = sitemaps.unread
+        self.output.end_progress()
+        if not (self._hosts or any(self._left_out.values())):
+            name = "standard input" if given.input == "-" else given.sitemap or given.input
+            self.output.error(f"{name} leads to no URL")
+        hosts = [host.fields(start, given.response_time) for host in self._hosts.values()]
+        hosts.sort(key=_order)
+        total = self._total(hosts, settings.getint("CONCURRENT_REQUESTS"))
+        if not (total["allowed_urls"] or total["denied_urls"]):
+            self.note(Exit.UNDECIDED)
+        elif total["invalid"] or total["sitemaps_unread"] or total["undecided_urls"]:
+            self.note(Exit.FOUND)
+        if self.as_json:
+            for fields in (*hosts, total):
+                self.output.json(fields)
+        else:
+            self._print(hosts, total, settings)
 
-        return self.project.ask(work)
-
-    async def _count(self, urls: AsyncIterator[str], figures: Figures, crawl: Crawl) -> int:
-        """Adds *urls* to *figures*; how many they are."""
-        count, policies = 0, crawl.get(Policies)
+    async def _count(self, urls: AsyncIterator[str], crawl: Crawl) -> None:
+        """Counts *urls*, judged by the policies of their origins."""
+        policies, agent, count = crawl.get(Policies), self.project.agent, 0
+        of_origin: dict[Origin, Host] = {}
         async for url in asked_ahead(urls, policies):
             count += 1
             if count % TURN == 0:
-                self.output.progress(f"{count:,} URLs, {len(figures):,} hosts")
+                self.output.progress(f"{count:,} URLs, {len(self._hosts):,} hosts")
             try:
                 requested, origin = origin_of(url)
             except ValueError:
-                figures.invalid += 1
+                self._left_out["invalid"] += 1
                 continue
             if origin is None:
-                figures.not_http += 1
+                self._left_out["not_http"] += 1
                 continue
             policy = await policies.obtain(origin)
             if policy is None:  # the user stopped it
                 raise CancelledError
-            figures.add(requested, policy)
-        return count
+            refusal = policy.refusal(requested, agent)
+            word = "allowed" if refusal is None else word_for(refusal)
+            host = of_origin.get(origin) or self._host_of(policy, crawl)
+            host.counts[f"{word}_urls"] += 1
+            of_origin[origin] = host
 
-    def _print_table(self, figures: Figures, hosts: Sequence[Host]) -> None:
+    def _host_of(self, policy: Policy, crawl: Crawl) -> Host:
+        """The slot of its requests, with what the project and the file of *policy* want of it."""
+        downloader, origin = compat.engine_of(crawl.crawler).downloader, str(policy.origin)
+        key, agent = compat.slot_key(downloader, Request(origin)), self.project.agent
+        if key not in self._hosts:
+            places, delay, _ = compat.new_slot(downloader, key)
+            self._hosts[key] = Host(key, places, delay)
+        host = self._hosts[key]
+        host.paces[origin] = policy.paces.of(agent)
+        visits = policy.file.visit_time(agent) if policy.file else None
+        if visits is not None and host.visit_time is None:
+            host.visit_time = str(visits)
+        return host
+
+    def _total(self, hosts: Sequence[Fields], concurrency: int) -> Fields:
+        """All *hosts* together, side by side; *concurrency*: 0 for any number."""
+        counts = _sum(hosts)
+        seconds, because = (hosts[0]["seconds"], hosts[0]["host"]) if hosts else (0.0, None)
+        if concurrency:
+            responses = counts["allowed_urls"] * self.given.response_time / concurrency
+            seconds, because = max((seconds, because), (responses, RESPONSES), key=_first)
+        return {
+            "type": "total",
+            "hosts": len(hosts),
+            **counts,
+            **self._left_out,
+            "seconds": seconds,
+            "because": because if seconds else None,
+        }
+
+    def _print(self, hosts: Sequence[Fields], total: Fields, settings: BaseSettings) -> None:
         """The first hosts, and what holds for the whole."""
         shown = hosts[: self.given.top] if self.given.top else hosts
         if shown:
-            self.output.line((_COLUMNS.format(*_HEADINGS) + "HOST", Style.BOLD))
+            headings = ("TAKES", "ALLOWED", "DENIED", "UNDECIDED", "DELAY")
+            self.output.line((_COLUMNS.format(*headings) + "HOST", Style.BOLD))
         for host in shown:
-            columns = _columns(figures.seconds(host), host.counts, f"{host.timetable.delay:g} s")
-            style = Style.PLAIN if host.counts["allowed"] else Style.FAINT
-            notes = "; ".join(_notes(host))
+            style = Style.PLAIN if host["allowed_urls"] else Style.FAINT
             self.output.line(
-                (columns, Style.UNSURE if host.counts["undecided"] else style),
-                host.name,
-                f"  ({notes})" if notes else "",
+                (
+                    _columns(host["seconds"], host, f"{host['delay']:g} s"),
+                    Style.UNSURE if host["undecided_urls"] else style,
+                ),
+                host["host"],
+                f"  ({notes})" if (notes := "; ".join(_notes(host))) else "",
             )
         if rest := hosts[len(shown) :]:
-            columns = _columns(figures.seconds(rest[0]), _sum(rest), "")
-            self.output.line(columns, f"{len(rest):,} more")
-        for line in ("", *_summary(figures, hosts)):
+            self.output.line(_columns(rest[0]["seconds"], _sum(rest), ""), f"{len(rest):,} more")
+        self.output.line()
+        for line in self._summary(hosts, total, settings):
             self.output.line(line)
 
+    def _summary(
+        self, hosts: Sequence[Fields], total: Fields, settings: BaseSettings
+    ) -> Iterator[str]:
+        yield (
+            f"{counted(len(hosts), 'host')}: {counted(total['allowed_urls'], 'URL')} allowed, "
+            f"{total['denied_urls']:,} denied, {total['undecided_urls']:,} undecided"
+        )
+        unread = sum(1 for host in hosts if host["undecided_urls"])
+        for words, number, noun in (
+            ("Undecided, because robots.txt cannot be read", unread, "host"),
+            ("Left out, because not http or https", total["not_http"], "URL"),
+            ("Left out, because not a URL", total["invalid"], "line"),
+            ("Left out", total["sitemaps_unread"], "sitemap"),
+        ):
+            if number:
+                yield f"{words}: {counted(number, noun)}"
+        least = f"At least {duration(total['seconds'])}: "
+        if total["because"] is None:
+            yield "Politeness takes no time."
+        elif total["because"] == RESPONSES:
+            at_a_time = f"{settings.getint(RESPONSES):,} at a time ({RESPONSES})"
+            yield f"{least}responses of {self.given.response_time:g} s, {at_a_time}"
+        else:
+            host = hosts[0]
+            paced = f", {host['delay']:g} s apart" if host["delay"] else ""
+            yield f"{least}{counted(host['allowed_urls'], 'request')} to {host['host']}{paced}"
+        if not has_our_priority_queue(settings) and len(hosts) > 1:
+            yield "More with this SCHEDULER_PRIORITY_QUEUE, in which hosts wait for each other."
+        if settings.getbool("AUTOTHROTTLE_ENABLED"):
+            yield "More with AUTOTHROTTLE_ENABLED, which adds to the delays."
 
-def _status(figures: Figures, hosts: Sequence[Host]) -> Exit:
-    whole = _sum(hosts)
-    if not (whole["allowed"] or whole["denied"]):
-        return Exit.UNDECIDED
-    incomplete = figures.invalid or figures.sitemaps_unread or whole["undecided"]
-    return Exit.FOUND if incomplete else Exit.OK
+
+def _order(host: Fields) -> tuple[float, int, int, str]:
+    """The longest first; of those that take as long, the one with more URLs."""
+    return -host["seconds"], -host["allowed_urls"], -host["denied_urls"], host["host"]
 
 
-def _columns(seconds: float, counts: Counter[str], delay: str) -> str:
-    shown = (f"{counts[word]:,}" for word in STYLES)
+def _first(total: tuple[float, object]) -> float:
+    return total[0]
+
+
+def _sum(hosts: Sequence[Fields]) -> dict[str, int]:
+    return {count: sum(host[count] for host in hosts) for count in _COUNTS}
+
+
+_COLUMNS = "{:>14} {:>10} {:>10} {:>10} {:>8}  "
+
+
+def _columns(seconds: float, counts: Fields, delay: str) -> str:
+    shown = (f"{counts[count]:,}" for count in _COUNTS)
     return _COLUMNS.format(duration(seconds) if seconds else "-", *shown, delay)
 
 
-def _notes(host: Host) -> Iterator[str]:
-    asked, timetable = host.asked, host.timetable
-    if asked is not None and asked != timetable.delay:
-        yield f"asks for {asked:g} s"
-    for window, delay in timetable.hourly:
-        yield f"{delay:g} s during {window}"
-    for visit_time in dict.fromkeys(host.visit_times.values()):
-        ignored = "" if timetable.visits else ", ignored (ROBOTS_VISIT_TIME)"
-        yield f"Visit-time {visit_time}{ignored}"
-
-
-def _summary(figures: Figures, hosts: Sequence[Host]) -> Iterator[str]:
-    whole = _sum(hosts)
-    yield (
-        f"{counted(len(hosts), 'host')}: {counted(whole['allowed'], 'URL')} allowed, "
-        f"{whole['denied']:,} denied, {whole['undecided']:,} undecided"
-    )
-    unread = sum(1 for host in hosts if host.counts["undecided"])
-    if unread:
-        yield f"Undecided, because robots.txt cannot be read: {counted(unread, 'host')}"
-    if figures.not_http:
-        yield f"Left out, because not http or https: {counted(figures.not_http, 'URL')}"
-    if figures.invalid:
-        yield f"Left out, because not a URL: {counted(figures.invalid, 'line')}"
-    if figures.sitemaps_unread:
-        yield f"Left out: {counted(figures.sitemaps_unread, 'sitemap')}"
-    yield _total_in_words(figures)
-    if figures.other_queue and len(hosts) > 1:
-        yield "More with this SCHEDULER_PRIORITY_QUEUE, in which hosts wait for each other."
-    if figures.autothrottle:
-        yield "More with AUTOTHROTTLE_ENABLED, which adds to the delays."
-
-
-def _total_in_words(figures: Figures) -> str:
-    seconds, because = figures.total()
-    if because is None:
-        return "Politeness takes no time."
-    least = f"At least {duration(seconds)}: "
-    if isinstance(because, Host):
-        paced = f", {because.timetable.delay:g} s apart" if because.timetable.delay else ""
-        return f"{least}{counted(because.counts['allowed'], 'request')} to {because.name}{paced}"
-    at_a_time = f"{figures.concurrency:,} at a time ({because})"
-    return f"{least}responses of {figures.response_time:g} s, {at_a_time}"
-
-
-def _urls_fields(counts: Counter[str]) -> dict[str, int]:
-    return {f"{word}_urls": counts[word] for word in STYLES}
-
-
-def _host_fields(figures: Figures, host: Host) -> dict[str, Any]:
-    timetable = host.timetable
-    return {
-        "type": "host",
-        "host": host.name,
-        "origins": [str(origin) for origin in host.origins],
-        **_urls_fields(host.counts),
-        "delay_asked": host.asked,
-        "delay": timetable.delay,
-        "hourly": [{"hours": str(hours), "delay": delay} for hours, delay in timetable.hourly],
-        "visit_time": next(iter(host.visit_times.values()), None),
-        "visit_time_obeyed": timetable.visits is not None,
-        "seconds": figures.seconds(host),
-    }
-
-
-def _total_fields(figures: Figures, hosts: Sequence[Host]) -> dict[str, Any]:
-    whole, (seconds, because) = _sum(hosts), figures.total()
-    return {
-        "type": "total",
-        "hosts": len(hosts),
-        **_urls_fields(whole),
-        "not_http": figures.not_http,
-        "invalid": figures.invalid,
-        "sitemaps_unread": figures.sitemaps_unread,
-        "seconds": seconds,
-        "because": because.name if isinstance(because, Host) else because,
-    }
+def _notes(host: Fields) -> Iterator[str]:
+    if host["delay_asked"] not in (None, host["delay"]):
+        yield f"asks for {host['delay_asked']:g} s"
+    for each in host["hourly"]:
+        yield f"{each['delay']:g} s during {each['hours']}"
+    if host["visit_time"]:
+        ignored = "" if host["visit_time_obeyed"] else ", ignored (ROBOTS_VISIT_TIME)"
+        yield f"Visit-time {host['visit_time']}{ignored}"

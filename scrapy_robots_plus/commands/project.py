@@ -27,6 +27,7 @@ from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.octets import whole_lines
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage.base import RobotsRecord
@@ -39,10 +40,9 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings, Settings
 
-    from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
-    Work = Callable[[Crawl], Awaitable[int]]
+    Work = Callable[[Crawl], Awaitable[None]]
 
 _FOR_A_QUESTION: dict[str, Any] = {
     # What is asked is what robots.txt says, whether or not the crawls of the project obey it.
@@ -97,11 +97,11 @@ class Project:
         Addon().update_settings(crawler.settings)
         return crawler
 
-    def ask(self, work: Work) -> int:
+    def ask(self, work: Work) -> None:
         """Runs *work* in a crawl that sends nothing but what *work* asks for.
 
-        *work* gets the parts of that crawl and returns the exit status. Raises KeyboardInterrupt
-        if the user stops it, whatever *work* raises, and UnreadableError if the crawl cannot start.
+        *work* gets the parts of that crawl. Raises KeyboardInterrupt if the user stops it, whatever
+        *work* raises, and UnreadableError if the crawl cannot start.
         """
         self.robots  # noqa: B018 - wrong settings are reported here, without a log
         process = compat.crawler_process(self.settings)
@@ -113,9 +113,13 @@ class Project:
             raise UnreadableError("the crawl could not start; its log says why")
         if spider.failure is not None:
             raise spider.failure
-        if spider.status is None:
+        if not spider.has_ended:
             raise KeyboardInterrupt
-        return spider.status
+
+    def source_of(self, body: bytes, name: str) -> Source:
+        """The robots.txt with this *body*, in the file *name*, for any site."""
+        record = self.record_of(body, name, Origin("http", "site.example", 80))
+        return Source(self.policy_of(record), record, is_file=True)
 
     def record_of(self, body: bytes, url: str, origin: Origin) -> RobotsRecord:
         """The record of an *origin* whose robots.txt, at *url*, has this *body*."""
@@ -149,16 +153,15 @@ class AskingSpider(Spider):
     def __init__(self, work: Work, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._work = work
-        self.has_started = False
-        self.status: int | None = None
-        """The exit status; None if the work did not end."""
+        self.has_started = self.has_ended = False
         self.failure: Exception | None = None
         """What the work raised."""
 
     async def start(self) -> AsyncIterator[Any]:
         self.has_started = True
         try:
-            self.status = await self._work(Crawl.of(self.crawler))
+            await self._work(Crawl.of(self.crawler))
+            self.has_ended = True
         except Exception as error:  # noqa: BLE001 - raised again by Project.ask
             if not isinstance(error, compat.CANCELLED):  # the user stopped it
                 self.failure = error
@@ -167,15 +170,17 @@ class AskingSpider(Spider):
             yield request
 
 
-class Obtained(NamedTuple):
+class Source(NamedTuple):
     """A policy, and the record that it was made of: policies do without the text."""
 
     policy: Policy
     record: RobotsRecord
+    is_file: bool = False
+    """Whether it is no answer of a site, but a file on this disk, or the text of an override."""
 
 
-async def obtain(origin: Origin, crawl: Crawl) -> Obtained:
-    """The policy of *origin*, fetched if needed. Raises UnreadableError if the user stops it.
+async def obtain(origin: Origin, crawl: Crawl) -> Source:
+    """The robots.txt of *origin*, fetched if needed. Raises UnreadableError if the user stops it.
 
     The text is that which was fetched, whether or not the store takes it.
     """
@@ -190,10 +195,10 @@ async def obtain(origin: Origin, crawl: Crawl) -> Obtained:
     if policy is None:
         raise UnreadableError(f"stopped before {origin.robots_url} was read")
     if not policy.settings.needs_file:
-        return Obtained(policy, policy.record)
+        return Source(policy, policy.record, is_file=True)
     if not texts:
         texts.append(await crawl.get(Policies).stored(origin) or policy.record)
-    return Obtained(policy, texts[-1])
+    return Source(policy, texts[-1])
 
 
 def _add_addon(settings: BaseSettings) -> None:

@@ -26,11 +26,12 @@ from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.printable import counted
 
 from .logs import EXITS, LOGS, SHOWN, LogCommand
-from .output import Style, WrongUsageError
+from .output import Line, Style, WrongUsageError
 from .subcommand import JSON, Exit, agent_name, argument
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterator
 
     from scrapy_robots_plus.audit.replay import Group
 
@@ -70,8 +71,11 @@ class Replay(LogCommand):
         JSON,
     )
 
-    def run(self) -> int:
-        return self._verify() if self.given.verify else self._replay()
+    def run(self) -> None:
+        if self.given.verify:
+            self._verify()
+        else:
+            self._replay()
 
     def _texts_of(self, crawl: CrawlEntry) -> Bodies | None:
         """The folder of the robots.txt files that *crawl* has kept; None if it kept none."""
@@ -82,7 +86,7 @@ class Replay(LogCommand):
 
     # Checks the chain and the texts, and says what the last line is
 
-    def _verify(self) -> int:
+    def _verify(self) -> None:
         texts: Recent[str, Bodies | None] = Recent(MOST_OPEN_CRAWLS)
         checked: Recent[tuple[Path, str], bool] = Recent(_TEXTS)
         for read in self.read():
@@ -98,18 +102,14 @@ class Replay(LogCommand):
                         folder.get(digest)
                     except BodyError as error:
                         self.damage(read, f"its robots.txt: {error}")
-        if self.as_json:
-            self.output.json(self.state_fields())
-        else:
-            last = self.reader.last
-            self.print_damages()
-            self.print_state()
-            self.output.line(f"the last is number {last.number}, its hash is {last.hash}")
-        return EXITS[self.state]
+        last = self.reader.last
+        words = f"the last is number {last.number}, its hash is {last.hash}"
+        self.show(self.state_fields(), [*self.damages_in_words(), self.state_in_words(), (words,)])
+        self.status = EXITS[self.state]
 
     # Decides again about each request
 
-    def _replay(self) -> int:
+    def _replay(self) -> None:
         self._changes = _changes(self.given)
         self._crawls: Recent[str, CrawlReplay] = Recent(MOST_OPEN_CRAWLS)
         """Those without an end so far; killed crawls have none."""
@@ -125,15 +125,15 @@ class Replay(LogCommand):
                     self._decide(read, verdict)
                 case EndEntry(crawl=name):
                     self._crawls.pop(name, None)
+        found = self._differences
         if self.as_json:
-            self._print_json()
-        else:
-            self._print()
-        if self.state in (State.CUT, State.DAMAGED):
-            return EXITS[self.state]
-        if self._undecided:
-            return Exit.UNDECIDED
-        return Exit.FOUND if self._differences.total else EXITS[self.state]
+            for group in found.groups():
+                self.output.json(_fields(group))
+        self.show(self._total_fields(), self._in_words())
+        self.status = EXITS[self.state]
+        if self.state not in (State.CUT, State.DAMAGED):
+            differs = Exit.FOUND if found.total else self.status
+            self.status = Exit.UNDECIDED if self._undecided else differs
 
     def _begin(self, read: Read, entry: CrawlEntry) -> None:
         try:
@@ -174,48 +174,37 @@ class Replay(LogCommand):
 
     # What is printed
 
-    def _print(self) -> None:
-        found, output = self._differences, self.output
-        self.print_damages()
-        for why, count in self._undecided.most_common(SHOWN):
-            output.line(("undecided", Style.UNSURE), f"  {count:,} x {why}")
-        groups = list(found.groups())
-        for group in groups[:SHOWN]:
-            self._print_group(group)
-        left_out = found.total - sum(group.count for group in groups[:SHOWN])
-        if left_out:
-            output.line(f"and {left_out:,} more")
-        differ = "would differ" if self._changes else "differ"
-        output.line(
-            f"{counted(found.verdicts, 'verdict')}, {found.total:,} {differ}{_parts(found)}"
-        )
-        if self.state is not State.WHOLE:
-            self.print_state()
-
-    def _print_group(self, group: Group) -> None:
-        style = Style.GOOD if group.after.allowed else Style.BAD
-        self.output.line(
-            f"{group.count:,} x {group.origin}: {group.before} -> ", (str(group.after), style)
-        )
-        for each in group.examples:
-            where = place(each.line, each.log)
-            self.output.line((f"    {where}: {each.url}", Style.FAINT))
-
-    def _print_json(self) -> None:
-        for group in self._differences.groups():
-            self.output.json(_fields(group))
+    def _in_words(self) -> Iterator[Line]:
         found = self._differences
-        self.output.json(
-            {
-                "verdicts": found.verdicts,
-                "differ": found.total,
-                "now_denied": found.denied,
-                "now_allowed": found.allowed,
-                "other_reason": found.others,
-                "undecided_because": dict(self._undecided),
-                **self.state_fields(),
-            }
-        )
+        yield from self.damages_in_words()
+        for why, count in self._undecided.most_common(SHOWN):
+            yield ("undecided", Style.UNSURE), f"  {count:,} x {why}"
+        groups = list(found.groups())[:SHOWN]
+        for group in groups:
+            style = Style.GOOD if group.after.allowed else Style.BAD
+            before = f"{group.count:,} x {group.origin}: {group.before} -> "
+            yield before, (str(group.after), style)
+            for each in group.examples:
+                yield ((f"    {place(each.line, each.log)}: {each.url}", Style.FAINT),)
+        left_out = found.total - sum(group.count for group in groups)
+        if left_out:
+            yield (f"and {left_out:,} more",)
+        differ = "would differ" if self._changes else "differ"
+        yield (f"{counted(found.verdicts, 'verdict')}, {found.total:,} {differ}{_parts(found)}",)
+        if self.state is not State.WHOLE:
+            yield self.state_in_words()
+
+    def _total_fields(self) -> dict[str, Any]:
+        found = self._differences
+        return {
+            "verdicts": found.verdicts,
+            "differ": found.total,
+            "now_denied": found.denied,
+            "now_allowed": found.allowed,
+            "other_reason": found.others,
+            "undecided_because": dict(self._undecided),
+            **self.state_fields(),
+        }
 
 
 def _changes(arguments: Namespace) -> Changes:

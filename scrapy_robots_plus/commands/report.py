@@ -22,7 +22,7 @@ from scrapy_robots_plus.whole_file import whole_file
 
 from .logs import EXITS, LOGS, LogCommand
 from .output import UnreadableError, WrongUsageError
-from .subcommand import argument
+from .subcommand import alternatives, argument
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -31,6 +31,18 @@ _STANDARD_OUTPUT = "-"
 _MAKER = "scrapy-robots-plus"
 _BEGINNING = 2_000
 """Octets of a page in which its maker is named."""
+
+
+_FORMATS, _formats = alternatives()
+_formats.add_argument(
+    "--json",
+    dest="as_objects",
+    action="store_true",
+    help="print the same as JSON, one object per line, and write no page",
+)
+_formats.add_argument(
+    "--csv", action="store_true", help="print the table of sites as CSV, and write no page"
+)
 
 
 class Report(LogCommand):
@@ -71,24 +83,12 @@ class Report(LogCommand):
             "--since", metavar="TIME", help="only from then on: 2026-11-20, or 2026-11-20T18:58:00Z"
         ),
         argument("--until", metavar="TIME", help="only up to then; a date includes its day"),
-        (
-            argument(
-                "--json",
-                dest="as_objects",
-                action="store_true",
-                help="print the same as JSON, one object per line, and write no page",
-            ),
-            argument(
-                "--csv",
-                action="store_true",
-                help="print the table of sites as CSV, and write no page",
-            ),
-        ),
+        _FORMATS,
     )
 
     unshown = State.UNFINISHED  # the page says of each crawl how it ended
 
-    def run(self) -> int:
+    def run(self) -> None:
         given, target = self.given, Path(self.given.output)
         selection, is_page = _selection(given), not (given.as_objects or given.csv)
         if is_page and given.output != _STANDARD_OUTPUT:
@@ -111,7 +111,7 @@ class Report(LogCommand):
             _write(target, page(summary, about))
             totals = summary.totals
             self.output.line(f"{target}: {totals.denied:,} denied, {totals.allowed_in_words}")
-        return EXITS[self.state]
+        self.note(EXITS[self.state])
 
     def _about(self, selection: Selection) -> Log:
         reader = self.reader

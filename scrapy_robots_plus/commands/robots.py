@@ -16,26 +16,24 @@ from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
 from .output import Output, UnreadableError, WrongUsageError
-from .subcommand import Exit, Members
+from .subcommand import Exit, Members, Subcommand
 
 if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 
 def subcommands() -> Members:
-    """All of them, in the order of the help. Imported here: Scrapy loads this module at the start
-    of each of its commands."""
-    from . import cache, job
-    from .check import Check
-    from .diff import Diff
-    from .explain import Explain
-    from .permissions import Permissions
-    from .plan import Plan
-    from .replay import Replay
-    from .report import Report
-    from .show import Show
+    """All of them, in the order of the help: of each module the class of its name, or the module
+    if it is a group. Imported here: Scrapy loads this module at the start of each of its commands.
+    """
+    from . import cache, check, diff, explain, job, permissions, plan, replay, report, show
 
-    return Check, Explain, Show, Diff, Plan, Permissions, cache, job, Replay, Report
+    modules = check, explain, show, diff, plan, permissions, cache, job, replay, report
+    return [getattr(each, _name_of(each).title(), each) for each in modules]
+
+
+def _name_of(member: type[Subcommand] | ModuleType) -> str:
+    return member.__name__.rpartition(".")[2].lower()
 
 
 class RobotsCommand(ScrapyCommand):
@@ -64,19 +62,19 @@ class RobotsCommand(ScrapyCommand):
             title="Subcommands", metavar="SUBCOMMAND", required=True, prog=program
         )
         for member in members:
-            name = member.__name__.rpartition(".")[2].lower()
+            name = _name_of(member)
             description = " ".join((member.__doc__ or "").split())
             own = added.add_parser(
                 name,
                 help=description.partition(". ")[0].removesuffix("."),
                 description=description,
                 formatter_class=argparse.HelpFormatter,
+                parents=getattr(member, "arguments", ()),
             )
             if isinstance(member, ModuleType):
                 self._add(member.MEMBERS, own, f"{program} {name}")
                 continue
             own.set_defaults(subcommand=member, parser=own, program=f"{program} {name}")
-            member.add_arguments(own)
             own.usage = own.format_usage().partition(": ")[2]  # without Scrapy's options
             super().add_options(own)
 
@@ -93,8 +91,10 @@ class RobotsCommand(ScrapyCommand):
         output = Output()
         try:
             project = Project(cast("Settings", self.settings), opts)
-            self.exitcode = opts.subcommand(opts, project, output).run()
+            subcommand = opts.subcommand(opts, project, output)
+            subcommand.run()
             output.flush()
+            self.exitcode = subcommand.status
         except BrokenPipeError:
             _close_pipes()
         except KeyboardInterrupt:

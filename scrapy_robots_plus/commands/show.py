@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.origins.parsers import charset_of
@@ -12,34 +13,20 @@ from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code, Finding, LintedFile, Meaning, Role, lint
 from scrapy_robots_plus.protocol.printable import counted, printable
 
-from .output import Style, UnreadableError, WrongUsageError
-from .project import Project, obtain
+from .output import Line, Style, UnreadableError, WrongUsageError, fact, named, picked
+from .project import Source, obtain
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, read_file
 from .urls import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.storage.base import RobotsRecord
-
 
 _LINE = 4096
 """A copy that ends less than this before the limit, in the middle of a line, may be cut off."""
-
-
-class Shown(NamedTuple):
-    """One file, as far as it could be read."""
-
-    heading: dict[str, object]
-    """Where it comes from, its status, size and headers."""
-    linted: LintedFile | None
-    """None if there is no file."""
-    is_unread: bool = False
-    """Whether there may be one that cannot be read."""
 
 
 class Show(Subcommand):
@@ -63,27 +50,26 @@ class Show(Subcommand):
         JSON,
     )
 
-    def run(self) -> int:
+    def run(self) -> None:
         sources = [*map(_source, self.given.sources), *self.given.file]
         if not sources:
             raise WrongUsageError("expected sites or files")
         origins = [source for source in sources if not isinstance(source, str)]
 
-        async def work(crawl: Crawl) -> int:
+        async def ask(crawl: Crawl) -> None:
             for origin in dict.fromkeys(origins):
                 compat.run_in_background(crawl.get(Policies).obtain(origin))
             for source in sources:
                 if isinstance(source, str):
                     self._add_file(source)
                 else:
-                    self._add(await _fetched(source, crawl, self.project))
-            return self.status
+                    self._add_site(source, await obtain(source, crawl))
 
         if origins:
-            return self.project.ask(work)
+            self.project.ask(ask)
+            return
         for name in (*self.given.sources, *self.given.file):
             self._add_file(name)
-        return self.status
 
     def _add_file(self, name: str) -> None:
         """Prints a file on this disk; one that cannot be read is told on standard error."""
@@ -94,49 +80,45 @@ class Show(Subcommand):
             self.output.error(f"scrapy robots show: {error}{hint}")
             self.note(Exit.UNDECIDED)
         else:
-            robots = self.project.robots
-            linted = lint(body, robots.dialect, max_bytes=robots.fetch_max_bytes)
-            self._add(Shown({"robots_url": name, "size": len(body)}, linted))
+            self._add({"robots_url": name, "size": len(body)}, self._linted(body))
 
-    def _add(self, shown: Shown) -> None:
-        """Prints a file."""
-        agent = self.project.agent
-        lines = listing(shown.heading, shown.linted, agent)
-        self.show(fields_of(shown.heading, shown.linted, agent), lines)
-        if shown.is_unread:
-            self.note(Exit.UNDECIDED)
-        elif shown.linted is not None and shown.linted.findings:
+    def _add_site(self, origin: Origin, source: Source) -> None:
+        """Prints what a site has."""
+        policy, record, _ = source
+        heading = {
+            "robots_url": record.url,
+            "asked_url": origin.robots_url,
+            **picked(policy, "status", "in_words"),
+            **({"detail": policy.detail} if policy.detail else {}),
+            "size": len(record.body),
+            "headers": dict(record.headers),
+        }
+        if policy.access is not Access.RULES:
+            self.note(Exit.UNDECIDED if policy.access is Access.UNREACHABLE else Exit.OK)
+            self._add(heading, None)
+            return
+        linted = self._linted(record.body, charset_of(record.headers))
+        limit = self.project.robots.fetch_max_bytes
+        if limit - _LINE < len(record.body) and not record.body.endswith((b"\n", b"\r")):
+            text = "The copy ends at ROBOTS_FETCH_MAX_BYTES. What may come after it was not read."
+            linted = linted.with_finding(Finding(None, Code.FILE_TOO_LONG, text))
+        self._add(heading, linted)
+
+    def _linted(self, body: bytes, charset: str | None = None) -> LintedFile:
+        robots = self.project.robots
+        return lint(body, robots.dialect, charset, robots.fetch_max_bytes)
+
+    def _add(self, heading: dict[str, Any], linted: LintedFile | None) -> None:
+        """Prints a file. *heading*: where it comes from, its status, size and headers."""
+        fields = fields_of(heading, linted, self.project.agent)
+        self.show(fields, listing(fields, linted))
+        if fields["findings"]:
             self.note(Exit.FOUND)
 
 
 def _source(argument: str) -> Origin | str:
     """The origin of a URL, or the name of a file."""
     return site_of(argument)[1] if "://" in argument else argument
-
-
-async def _fetched(origin: Origin, crawl: Crawl, project: Project) -> Shown:
-    policy, record = await obtain(origin, crawl)
-    heading = _heading(origin, policy, record)
-    if policy.access is not Access.RULES:
-        return Shown(heading, None, is_unread=policy.access is Access.UNREACHABLE)
-    limit = project.robots.fetch_max_bytes
-    linted = lint(record.body, project.robots.dialect, charset_of(record.headers), limit)
-    if limit - _LINE < len(record.body) and not record.body.endswith((b"\n", b"\r")):
-        text = "The copy ends at ROBOTS_FETCH_MAX_BYTES. What may come after it was not read."
-        linted = linted.with_finding(Finding(None, Code.FILE_TOO_LONG, text))
-    return Shown(heading, linted)
-
-
-def _heading(origin: Origin, policy: Policy, record: RobotsRecord) -> dict[str, object]:
-    heading: dict[str, object] = {
-        "robots_url": record.url,
-        "asked_url": origin.robots_url,
-        "status": policy.status,
-        "in_words": policy.in_words,
-    }
-    if policy.detail:
-        heading["detail"] = policy.detail
-    return {**heading, "size": len(record.body), "headers": dict(record.headers)}
 
 
 _WIDEST = 44
@@ -155,47 +137,33 @@ _STYLES = {
     Role.TEXT: Style.FAINT,
 }
 
-Parts = tuple[object, ...]
-"""Of a line of output: texts, or tuples of a text and its style."""
 
-
-def listing(
-    heading: dict[str, Any], linted: LintedFile | None, agent: AgentNames
-) -> Iterator[Parts]:
+def listing(fields: dict[str, Any], linted: LintedFile | None) -> Iterator[Line]:
     """The lines to print: heading, lines with what they mean and findings below, a summary."""
-    yield from _heading_lines(heading)
+    status = f"  ({fields['in_words']})" if "in_words" in fields else ""
+    yield (fields["robots_url"], Style.BOLD), status
+    if fields.get("asked_url", fields["robots_url"]) != fields["robots_url"]:
+        yield fact("redirected from:", fields["asked_url"])
+    if "detail" in fields:
+        yield fact("because:", fields["detail"])
+    yield fact("size:", f"{fields['size']:,} bytes")
+    for name, value in fields.get("headers", {}).items():
+        yield fact(f"{name}:", value)
     if linted is None:
         return
-    groups = linted.groups_of(agent)
-    shown = agent if isinstance(agent, str) else ", ".join(agent)
-    yield _fact("agent", f"{shown}: {_groups(groups)}")
-    of_file, by_line = _by_line(linted)
-    for finding in of_file:
-        yield _finding(finding, 0)
+    groups = fields["group_numbers"]
+    yield fact("agent:", f"{named(fields['agent'])}: {_groups(groups)}")
+    by_line: defaultdict[int | None, list[Finding]] = defaultdict(list)
+    for finding in linted.findings:
+        by_line[finding.line].append(finding)
     digits = len(str(len(linted.lines)))
     width = min(_WIDEST, max((len(_cut(each.text)) for each in linted.lines), default=0))
+    yield from _findings(by_line[None], 0)
     for line in linted.lines:
         yield _line(line, digits, width, is_marked=line.group in groups)
-        for finding in by_line.get(line.number, ()):
-            yield _finding(finding, digits)
+        yield from _findings(by_line.get(line.number, ()), digits)
     count = len(linted.findings)
     yield ((counted(count, "finding"), Style.UNSURE if count else Style.GOOD),)
-
-
-def _heading_lines(heading: dict[str, Any]) -> Iterator[Parts]:
-    status = f"  ({heading['in_words']})" if "in_words" in heading else ""
-    yield (heading["robots_url"], Style.BOLD), status
-    if heading.get("asked_url", heading["robots_url"]) != heading["robots_url"]:
-        yield _fact("redirected from", heading["asked_url"])
-    if "detail" in heading:
-        yield _fact("because", heading["detail"])
-    yield _fact("size", f"{heading['size']:,} bytes")
-    for name, value in heading.get("headers", {}).items():
-        yield _fact(name, value)
-
-
-def _fact(name: str, value: object) -> Parts:
-    return (f"{name}: ", Style.FAINT), value
 
 
 def _groups(groups: tuple[int, ...]) -> str:
@@ -205,18 +173,7 @@ def _groups(groups: tuple[int, ...]) -> str:
     return f"{plural} {', '.join(map(str, groups))}, marked with >"
 
 
-def _by_line(linted: LintedFile) -> tuple[list[Finding], dict[int, list[Finding]]]:
-    of_file: list[Finding] = []
-    by_line: dict[int, list[Finding]] = {}
-    for finding in linted.findings:
-        if finding.line is None:
-            of_file.append(finding)
-        else:
-            by_line.setdefault(finding.line, []).append(finding)
-    return of_file, by_line
-
-
-def _line(line: Meaning, digits: int, width: int, *, is_marked: bool) -> Parts:
+def _line(line: Meaning, digits: int, width: int, *, is_marked: bool) -> Line:
     mark = ">" if is_marked else " "
     text = _cut(line.text)
     style = Style.FAINT if line.ignored else _STYLES.get(line.role, Style.PLAIN)
@@ -235,14 +192,15 @@ def _means(line: Meaning) -> str:
     return f"group {line.group}: {words}" if line.group and words else words
 
 
-def _finding(finding: Finding, digits: int) -> Parts:
-    return " " * (digits + 4), (f"^ {finding.code}: ", Style.UNSURE), _cut(finding.text)
+def _findings(findings: Iterable[Finding], digits: int) -> Iterator[Line]:
+    for each in findings:
+        yield " " * (digits + 4), (f"^ {each.code}: ", Style.UNSURE), _cut(each.text)
 
 
 def fields_of(
     heading: dict[str, Any], linted: LintedFile | None, agent: AgentNames
 ) -> dict[str, Any]:
-    """The same for ``--json``."""
+    """All of it for ``--json``."""
     if linted is None:
         return {**heading, "lines": [], "findings": []}
     return {

@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
-from .output import Output, UnreadableError, reading
+from .output import Line, Output, UnreadableError, reading
 
 if TYPE_CHECKING:
+    from argparse import _MutuallyExclusiveGroup
     from collections.abc import Iterable, Iterator, Mapping
 
-    from .project import Project
+    from .project import Project, Source
 
 
 class Exit(IntEnum):
@@ -42,16 +43,17 @@ class Exit(IntEnum):
     """Nobody reads the output any more."""
 
 
-class Argument(NamedTuple):
-    """An argument of a subcommand, as :meth:`argparse.ArgumentParser.add_argument` takes it."""
+def argument(*flags: str, **options: Any) -> ArgumentParser:
+    """Declares an argument, as :meth:`argparse.ArgumentParser.add_argument` takes it."""
+    declared = ArgumentParser(add_help=False)
+    declared.add_argument(*flags, **options)
+    return declared
 
-    flags: tuple[str, ...]
-    options: Mapping[str, Any]
 
-
-def argument(*flags: str, **options: Any) -> Argument:
-    """Declares an argument of a subcommand."""
-    return Argument(flags, options)
+def alternatives() -> tuple[ArgumentParser, _MutuallyExclusiveGroup]:
+    """Declares arguments of which one may be given: those that are added to the group."""
+    declared = ArgumentParser(add_help=False)
+    return declared, declared.add_mutually_exclusive_group()
 
 
 class Subcommand(ABC):
@@ -61,8 +63,8 @@ class Subcommand(ABC):
     the list of all the first sentence of that.
     """
 
-    arguments: ClassVar[tuple[Argument | tuple[Argument, ...], ...]]
-    """Its own ones; of those in one tuple, at most one may be given."""
+    arguments: ClassVar[Sequence[ArgumentParser]]
+    """Parsers of its arguments, the ``parents`` of its own (:mod:`argparse`)."""
 
     def __init__(self, given: Namespace, project: Project, output: Output) -> None:
         """*given*: the arguments that the user has given."""
@@ -72,34 +74,27 @@ class Subcommand(ABC):
         self.as_json = bool(getattr(given, "json", False))
         """``--json``."""
         self.status = Exit.OK
-        """The worst that was found so far."""
+        """The exit status: the worst that was found so far."""
 
-    def show(self, fields: Mapping[str, Any], lines: Iterable[tuple[object, ...]]) -> None:
-        """Prints *fields* with ``--json``, else the *lines*, each as Output.line() takes it."""
+    def show(self, fields: Mapping[str, Any], lines: Iterable[Line]) -> None:
+        """Prints *fields* with ``--json``, else the *lines*."""
         if self.as_json:
             self.output.json(fields)
             return
         for line in lines:
             self.output.line(*line)
 
+    def file(self, name: str) -> Source:
+        """The robots.txt in a file, or on standard input (``-``). Raises UnreadableError."""
+        return self.project.source_of(read_file(name), name)
+
     def note(self, status: Exit) -> None:
         """Something was found that makes this the exit status, unless there is a greater one."""
         self.status = max(self.status, status)
 
-    @classmethod
-    def add_arguments(cls, parser: ArgumentParser) -> None:
-        """Adds its own arguments; the options of all Scrapy commands are there already."""
-        for each in cls.arguments:
-            if isinstance(each, Argument):
-                parser.add_argument(*each.flags, **each.options)
-                continue
-            group = parser.add_mutually_exclusive_group()
-            for one in each:
-                group.add_argument(*one.flags, **one.options)
-
     @abstractmethod
-    def run(self) -> int:
-        """Does it; returns the exit status (:class:`Exit`).
+    def run(self) -> None:
+        """Does it, and notes what makes the exit status.
 
         May raise WrongUsageError, UnreadableError, StoreError or RobotsSettingsError, which end the
         command with status 2.

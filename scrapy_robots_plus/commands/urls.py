@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import deque
 from queue import Empty, Queue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.origin import Origin
 
-from .output import Style, WrongUsageError, reading
+from .output import Style, WrongUsageError, picked, reading
 from .subcommand import Exit, argument, numbered_lines, opened
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy_robots_plus.origins.policies import Policies
     from scrapy_robots_plus.protocol.verdict import Verdict
@@ -34,36 +34,26 @@ _SHOWN = 100
 """Characters that stand for a line that is too long."""
 
 
-URLS = (
-    argument("urls", nargs="*", metavar="URL", help="an absolute http or https URL"),
-    argument(
-        "--input", metavar="FILE", help="read URLs from FILE, one per line; - for standard input"
-    ),
+URLS = argument("urls", nargs="*", metavar="URL", help="an absolute http or https URL")
+"""For :func:`urls_in`."""
+URLS.add_argument(
+    "--input", metavar="FILE", help="read URLs from FILE, one per line; - for standard input"
 )
-"""For :class:`Urls`."""
 
 
-class Urls:
-    """The URLs of one command. Blank lines and lines that begin with ``#`` are left out.
+def urls_in(arguments: Namespace) -> Iterable[str]:
+    """The URLs of a command. Blank lines and lines that begin with ``#`` are left out.
 
-    Raises WrongUsageError if there are both arguments and a file, or neither.
+    Raises WrongUsageError if there are both arguments and a file, or neither; UnreadableError when
+    the file is read.
     """
+    if bool(arguments.urls) == (arguments.input is not None):
+        raise WrongUsageError("expected URLs or --input FILE")
+    return arguments.urls or _urls_of(arguments.input)
 
-    def __init__(self, arguments: Namespace) -> None:
-        self._given: list[str] = arguments.urls
-        self._input: str | None = arguments.input
-        if bool(self._given) == (self._input is not None):
-            raise WrongUsageError("expected URLs or --input FILE")
 
-    def __iter__(self) -> Iterator[str]:
-        """All of them, for commands that wait for nothing else. Raises UnreadableError."""
-        if self._input is None:
-            yield from self._given
-            return
-        with reading(self._input), opened(self._input) as stream:
-            yield from self._lines(stream)
-
-    def _lines(self, stream: BinaryIO) -> Iterator[str]:
+def _urls_of(name: str) -> Iterator[str]:
+    with reading(name), opened(name) as stream:
         for number, line in numbered_lines(stream, _LONGEST):
             decoded = line.decode("utf-8", "backslashreplace")
             text = decoded.removeprefix("\ufeff").strip()
@@ -74,33 +64,31 @@ class Urls:
                 is_utf8 = decoded.encode() == line
                 yield text if is_utf8 else f"line {number} is not in UTF-8: {text}"
 
-    async def arriving(self) -> AsyncIterator[str]:
-        """All of them, while the loop goes on beside a slow producer. Raises UnreadableError."""
-        if self._input is None:
-            for url in self._given:
-                yield url
-            return
-        lines: Queue[str | Exception | None] = Queue(_AHEAD)
-        Thread(target=self._read_into, args=(lines,), daemon=True).start()
-        while True:
-            try:
-                line = lines.get_nowait()
-            except Empty:
-                await compat.sleep(_POLL)
-                continue
-            if line is None:
-                return
-            if isinstance(line, Exception):
-                raise line
-            yield line
 
-    def _read_into(self, lines: Queue[str | Exception | None]) -> None:
+async def arriving(urls: Iterable[str]) -> AsyncIterator[str]:
+    """*urls*, while the loop goes on beside a slow producer. Raises UnreadableError."""
+    lines: Queue[str | Exception | None] = Queue(_AHEAD)
+    Thread(target=_put_all, args=(urls, lines), daemon=True).start()
+    while True:
         try:
-            for line in self:
-                lines.put(line)
-            lines.put(None)
-        except Exception as error:  # noqa: BLE001 - raised where the lines are used
-            lines.put(error)
+            line = lines.get_nowait()
+        except Empty:
+            await compat.sleep(_POLL)
+            continue
+        if line is None:
+            return
+        if isinstance(line, Exception):
+            raise line
+        yield line
+
+
+def _put_all(urls: Iterable[str], lines: Queue[str | Exception | None]) -> None:
+    try:
+        for line in urls:
+            lines.put(line)
+        lines.put(None)
+    except Exception as error:  # noqa: BLE001 - raised where the lines are used
+        lines.put(error)
 
 
 WINDOW = 5_000
@@ -175,14 +163,7 @@ def fields_of(verdict: Verdict) -> dict[str, Any]:
     """The verdict for ``--json``."""
     return {
         "result": word_for(verdict),
-        "allowed": verdict.allowed,
-        "reason": verdict.reason,
-        "rule": verdict.rule,
-        "line": verdict.line,
-        "group": verdict.group,
-        "robots_url": verdict.robots_url,
+        **picked(verdict, "allowed", "reason", "rule", "line", "group", "robots_url"),
         "status": verdict.outcome,
-        "delay": verdict.delay,
-        "form": verdict.form,
-        "override": verdict.override,
+        **picked(verdict, "delay", "form", "override"),
     }
