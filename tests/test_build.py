@@ -70,7 +70,8 @@ def metadata(wheel: zipfile.ZipFile) -> tuple[str, str]:
 
 def test_the_wheel_holds_the_whole_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     names = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    files = [path for kind in ("py", "lua", "css", "html") for path in PACKAGE.rglob(f"*.{kind}")]
+    kinds = ("py", "lua", "css", "html", "sql")
+    files = [path for kind in kinds for path in PACKAGE.rglob(f"*.{kind}")]
     sources = {path.relative_to(ROOT).as_posix() for path in files}
     assert names == sources | {"scrapy_robots_plus/py.typed"}
 

@@ -1,24 +1,34 @@
-"""What an audit log says in sum, in memory that does not grow with the log."""
+"""What an audit log says in sum: lines that say the same are one row, and SQL groups the rows.
+
+They are in a temporary file of SQLite, which is in memory as long as it is small. So everything is
+exact, memory does not grow with the log, and the file only with what is different in it.
+"""
 
 from __future__ import annotations
 
-from collections import deque
+import json
+import sqlite3
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.preferences import Source
-from scrapy_robots_plus.protocol.verdict import Reason
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.host_patterns import HostPatterns
 
 from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry
 from .reading import MOST_OPEN_CRAWLS
-from .rows import Crawl, Host, Row, Timeline, Top, bounded, cut, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    Fields = tuple[tuple[str, str], ...]
 
 
 @dataclass
@@ -72,216 +82,249 @@ class Selection:
         return origin is not None and self.hosts.of(origin) is not None
 
 
-_OF_PAGES = frozenset(each.value for each in Source if each.is_of_page)
-_HOSTS = _RULES = 1_000
-_FAILURES = 500
-_FEW = 100
-"""Of what hardly varies: overrides, reasons, statuses."""
-_FEW_USES = 50
+ALL = -1
+"""In place of the number of rows that are wanted."""
+
+TOLERANCE = 0.01
+"""Seconds by which a gap may be shorter than the delay, and not count as too short: what computers
+need to send a request once it is due."""
+
+_TABLES_AND_VIEWS = Path(__file__).with_name("summary.sql")
+_ROWS = 2_000
+"""Rows of a table that are counted in memory; then they are written."""
+_MOST_SENT = 20_000
+"""Sites of crawls whose last request is remembered, to measure the gap to the next one."""
+_KEPT = 500
+"""Characters that are kept of a text."""
 _FIELDS = 20
 """Of an override that are kept."""
-
-Fields = tuple[tuple[str, str], ...]
-
-
-class Rule(NamedTuple):
-    """A rule of a robots.txt."""
-
-    robots_url: str
-    line: int | None
-    """Counted from 1; None if the parser does not say it."""
-    text: str
-    """As served, such as ``Disallow: /private/``."""
+_MOST = 2**53
+"""More than a log can have counted."""
+_WEEK = 7 * 86_400
+_WIDTHS = (1, 5, 15, 60, 300, 900, 3_600, 4 * 3_600, 86_400, *(_WEEK * 2**n for n in range(20)))
+"""Of bars, in seconds."""
 
 
-class Change(NamedTuple):
-    """A robots.txt that changed during a crawl."""
+class Timeline(NamedTuple):
+    """How often what happened, in bars of equal width."""
 
-    time: float
-    """Seconds since the epoch."""
-    origin: str
-    before: str
-    """SHA-256 of its text; empty if there were no rules."""
-    after: str
-    """SHA-256 of its text; empty if there are no rules."""
-    suspicion: str
-    """Why it looks like a mistake of the site; empty if it does not."""
-
-
-@dataclass(slots=True, eq=False)
-class Totals(Row):
-    """Of the whole log, and exact."""
-
-    denied_by_rule: int = 0
-    """Denials whose rule is in the log."""
-    not_enforced: int = 0
-    """Denials in observe mode: nothing was blocked."""
-    crawls: int = 0
-    """Crawls that began."""
-    audit_crawls: int = 0
-    """Those of them in observe mode."""
-    full_crawls: int = 0
-    """Those of which all allowed requests are logged."""
-    sampling_crawls: int = 0
-    """Those of which some are not."""
-    ended: int = 0
-    """Crawls that ended."""
-    allowed_not_logged: int = 0
-    """Allowed requests that the crawls that ended counted, and that are not in the log."""
-    lost: int = 0
-    """Lines that could not be written."""
-    files: int = 0
-    """Entries about robots.txt files."""
-    failures: int = 0
-    """Those of failures."""
-    changes: int = 0
-    """Those of changes."""
-
-    @property
-    def logs_all(self) -> bool:
-        """Whether all allowed requests are in the log, as far as it says."""
-        return not (self.sampling_crawls or self.allowed_not_logged)
-
-    @property
-    def all_allowed(self) -> int:
-        """Allowed requests, in the log or not, as far as they were counted."""
-        return self.allowed + self.allowed_not_logged
-
-    @property
-    def counts_all(self) -> bool:
-        """Whether those are all: a crawl that does not log them counts them when it ends."""
-        return self.sampling_crawls == 0 or self.ended >= self.crawls
-
-    @property
-    def allowed_in_words(self) -> str:
-        """``148 allowed``, ``770 allowed (3 of them in the log)``."""
-        if self.logs_all:
-            return f"{self.allowed:,} allowed"
-        if not (self.counts_all or self.all_allowed):
-            return "what was allowed is not in the log"
-        least = "" if self.counts_all else "at least "
-        return f"{least}{self.all_allowed:,} allowed ({self.allowed:,} of them in the log)"
+    start: int
+    """Of the first bar, in seconds since the epoch."""
+    width: int
+    """Of each bar, in seconds."""
+    bars: list[Counter[str]]
+    """From the first to the last in which something happened, empty ones too."""
 
 
 class Summary:
-    """What the entries of a log say in sum.
+    """Takes entries, and says what they say in sum: ``summary.sql`` names the rows.
 
-    Totals are exact. So is what is said of each host, rule and so on, as long as there are no more
-    of them than are followed; beyond that those seen most are.
+    All of it is exact. Memory does not grow with the log: the tables are in a temporary file,
+    which grows with what differs. Raises :exc:`sqlite3.Error` if there is no room for that.
     """
 
     def __init__(self, *, is_part: bool = False) -> None:
         """*is_part*: what crawls counted at their ends is left out, as it is about more."""
-        self.is_part = is_part
-        self.totals = Totals()
-        self.timeline = Timeline()
-        self.reasons: Top[str, Row] = Top(_FEW, Row)
-        self.hosts: Top[str, Host] = Top(_HOSTS, Host)
-        self.rules: Top[Rule, Row] = Top(_RULES, Row)
-        """Those that denied something."""
-        self.overrides: Top[Fields, Row] = Top(_FEW, Row)
-        """By what they set, their reason included."""
-        self.crawls: Top[str, Crawl] = Top(_FEW, Crawl)
-        self.statuses: Top[tuple[str, str], Row] = Top(_FEW, Row)
-        """By what a robots.txt answered, and what that means."""
-        self.failures: Top[tuple[str, str], Row] = Top(_FAILURES, Row)
-        """By origin and status."""
-        self.changes: deque[Change] = deque(maxlen=_FEW)
-        """The latest."""
-        self.purposes: Top[tuple[str, str], Row] = Top(_FEW_USES, Row)
-        """What crawls are for: by uses (``train-ai, search``) and ``ROBOTS_AI_POLICY``."""
-        self.objections: Top[tuple[str, str], Row] = Top(_FEW_USES, Row)
-        """Why requests and pages were skipped: by use, and where the site says so."""
-        self.preferred: dict[str, int] = {}
-        """How many responses had a site with a preference: ``train-ai/disallow``."""
+        self._is_part = is_part
+        self._file = sqlite3.connect("", isolation_level=None)  # in memory while it is small
+        self._file.row_factory = _named
+        self._file.execute("PRAGMA journal_mode = OFF")
+        self._file.executescript(f"BEGIN; {_TABLES_AND_VIEWS.read_text(encoding='ascii')}")
+        of_page = ((each.value, True) for each in Source if each.is_of_page)
+        self._file.executemany("INSERT INTO of_page VALUES (?, ?)", of_page)
+        self._tables: defaultdict[str, dict[Any, list[Any]]] = defaultdict(dict)
+        """Not written yet: count, first, last and example by what tells lines apart."""
+        self._logs_all: Recent[str, bool] = Recent(MOST_OPEN_CRAWLS)
+        """By crawl that has begun."""
+        self._sent: Recent[tuple[str, str], float] = Recent(_MOST_SENT)
+        """By crawl and origin: when its last request was sent, in seconds since the epoch."""
+
+    def rows(self, view: str, most: int = ALL, **where: object) -> Iterator[Any]:
+        """The first rows of a view of ``summary.sql``, as objects with its names; if *where* gives
+        a value, those with it.
+        """
+        condition = "".join(f"WHERE {name} = ?" for name in where)
+        query = f"SELECT * FROM {view} {condition} LIMIT ?"  # noqa: S608 - our own names
+        return self._select(query, *where.values(), most)
+
+    def columns(self, view: str) -> list[str]:
+        """The names of its columns."""
+        return [name for name, *_ in self._select(f"SELECT * FROM {view}").description]  # noqa: S608
+
+    def _select(self, query: str, *given: object) -> sqlite3.Cursor:
+        for table in self._tables:
+            self._write(table)
+        return self._file.execute(query, given)
+
+    @cached_property
+    def totals(self) -> Any:
+        """The row of the view ``totals``, after the last entry was added."""
+        return next(self.rows("totals"))
+
+    def timeline(self, most: int = 120) -> Timeline:
+        """``allowed``, ``denied``, ``failure`` and ``change``, in at most *most* bars, as narrow as
+        they can be.
+        """
+        ends = next(self._select("SELECT min(second) AS first, max(second) AS last FROM moments"))
+        if ends.first is None:
+            return Timeline(0, _WIDTHS[0], [])
+        width = next(each for each in _WIDTHS if ends.last // each - ends.first // each < most)
+        start = ends.first // width * width
+        bars = [Counter[str]() for _ in range(start, ends.last + 1, width)]
+        query = "SELECT (second - ?) / ? AS bar, what, count FROM moments"
+        for each in self._select(query, start, width):
+            bars[each.bar][each.what] += each.count
+        return Timeline(start, width, bars)
 
     def add(self, entry: Entry) -> None:
         """Adds what one line says."""
-        self.totals.count += 1
-        self.totals.add(entry)
-        crawl = self.crawls.seen(cut(entry.crawl))
-        crawl.add(entry)
         match entry:
             case VerdictEntry():
-                self._add_verdict(entry, crawl)
+                self._add_verdict(entry)
             case FileEntry():
                 self._add_file(entry)
             case StandingEntry():
-                self.hosts.seen(cut(entry.origin)).standing = cut(entry.standing)
-            case CrawlEntry() if entry.continues is None or crawl.allowed_share is None:
-                self._begin(entry, crawl)  # else it goes on in another file
-            case EndEntry():
-                self._end(entry, crawl)
+                self._count("others", (entry.crawl, entry.origin, entry.standing), entry.time)
+            case _:
+                self._count("others", (entry.crawl, None, None), entry.time)
+                if isinstance(entry, CrawlEntry):
+                    self._add_begin(entry)
+                elif isinstance(entry, EndEntry):
+                    self._add_end(entry)
 
-    def _begin(self, entry: CrawlEntry, crawl: Crawl) -> None:
-        crawl.begin(entry)
-        self.totals.crawls += 1
-        self.totals.audit_crawls += entry.mode != "obey"
-        self.totals.full_crawls += crawl.logs_all
-        self.totals.sampling_crawls += not crawl.logs_all
-        for override in (entry.overrides or {}).values():
-            if isinstance(override, dict):  # else another program has written it
-                self.overrides.seen(_fields_of(override))
+    def _count(self, table: str, key: tuple[Any, ...], value: float, example: str = "") -> None:
+        """Counts a line that says *key*, the columns of *table*, at the time *value*."""
+        rows = self._tables[table]
+        row = rows.get(key)
+        if row is None:
+            if len(rows) >= _ROWS:
+                self._write(table)
+            row = rows.setdefault(tuple(map(_kept, key)), [0, value, value, _kept(example)])
+        row[0] += 1
+        if value < row[1]:
+            row[1] = value
+        elif value > row[2]:
+            row[2] = value
+
+    def _write(self, table: str) -> None:
+        rows = [(*key, *row) for key, row in self._tables[table].items()]
+        if rows:
+            places = ", ".join("?" * len(rows[0]))
+            self._file.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608
+            self._tables[table].clear()
+
+    def _add_verdict(self, entry: VerdictEntry) -> None:
+        crawl, origin, override = entry.crawl, entry.origin or "", entry.override
+        sets = None if override is None else _fields_of(override)
+        key = (crawl, origin, status_of(entry), entry.allowed, entry.mode == "obey", entry.reason)
+        why: tuple[Any, ...] = (None,) * 5
+        if not entry.allowed:
+            why = (entry.rule, entry.line, entry.robots_url, entry.use, entry.source)
+        self._count("verdicts", (*key, sets, *why), entry.time, entry.url)
+        self._happened("allowed" if entry.allowed else "denied", entry.time)
+        if entry.sent is not None and self._logs_all.get(crawl):
+            self._measure((_kept(crawl), _kept(origin)), entry.sent, entry.delay)
+
+    def _measure(self, place: tuple[str, str], sent: float, delay: float | None) -> None:
+        """Counts the gap to the request before, if there is a delay to compare it with."""
+        before = self._sent.get(place)
+        self._sent.put(place, sent)
+        if before is not None and sent >= before and delay and delay > 0:  # else the clock was set
+            gap = sent - before
+            self._count("gaps", (place[1], delay, gap < delay - TOLERANCE), gap)
+
+    def _add_file(self, entry: FileEntry) -> None:
+        crawl, origin, status = entry.crawl, entry.origin, status_of(entry)
+        is_unread = entry.failure is not None or entry.access == "unreachable"
+        failure = (entry.failure or entry.status or "") if is_unread else None
+        key = (crawl, origin, status, entry.access, failure, entry.delay_asked)
+        self._count("files", key, entry.time)
+        if is_unread:
+            self._happened("failure", entry.time)
+        if entry.changed:
+            self._happened("change", entry.time)
+            told = (entry.previous or "", entry.sha256 or "", entry.suspicion or "")
+            self._count("changed", (entry.time, origin, *told), entry.time)
+
+    def _happened(self, what: str, moment: float) -> None:
+        self._count("moments", (int(moment // 1), what), moment)
+
+    def _add_begin(self, entry: CrawlEntry) -> None:
+        if entry.continues is not None and entry.crawl in self._logs_all:
+            return  # it goes on in another file
+        logs_all = entry.allowed_share >= 1
+        self._logs_all.put(entry.crawl, logs_all)
+        settings = tuple((name, _kept(_text(value))) for name, value in _settings_of(entry).items())
         uses = [
             *(entry.ai_uses or ()),
             *([f"use={entry.content_use}"] if entry.content_use else []),
         ]
-        if uses:
-            self.purposes.seen((cut(", ".join(uses)), cut(entry.ai_policy)))
+        key = (entry.crawl, entry.spider, entry.version, entry.mode, settings, logs_all)
+        self._count("begins", (*key, ", ".join(uses), entry.ai_policy), entry.time)
+        for override in (entry.overrides or {}).values():
+            if isinstance(override, dict):  # else another program has written it
+                self._count("overriding", (_fields_of(override),), entry.time)
 
-    def _end(self, entry: EndEntry, crawl: Crawl) -> None:
-        self.totals.ended += not self.is_part
-        self.totals.lost += bounded(entry.lost)
-        if crawl.allowed_share is not None and not self.is_part:  # all its entries were seen
-            counted = entry.allowed + entry.dont_obey - crawl.allowed
-            self.totals.allowed_not_logged += bounded(counted)
-        crawl.finish(entry, is_part=self.is_part)
-        for name, count in (entry.preferences or {}).items():
-            if type(count) is int and (name in self.preferred or len(self.preferred) < _FEW_USES):
-                self.preferred[cut(name)] = self.preferred.get(cut(name), 0) + bounded(count)
+    def _add_end(self, entry: EndEntry) -> None:
+        allowed = None if self._is_part else max(entry.allowed + entry.dont_obey, 0)
+        self._count("ends", (entry.crawl, entry.reason, allowed, max(entry.lost, 0)), entry.time)
+        for name, responses in (entry.preferences or {}).items():
+            if type(responses) is int:
+                self._count("preferring", (name, max(responses, 0)), entry.time)
 
-    def _add_verdict(self, verdict: VerdictEntry, crawl: Crawl) -> None:
-        self.timeline.add(verdict.time, "allowed" if verdict.allowed else "denied")
-        self.reasons.seen(cut(verdict.reason)).add(verdict)
-        host = self.hosts.seen(cut(verdict.origin))
-        host.add(verdict)
-        host.status = status_of(verdict)
-        if verdict.sent is not None and crawl.logs_all:
-            host.sent(cut(verdict.crawl), verdict.sent, verdict.delay)
-        if verdict.override is not None:
-            self.overrides.seen(_fields_of(verdict.override)).add(verdict)
-        if not verdict.allowed:
-            self._add_denial(verdict)
 
-    def _add_denial(self, verdict: VerdictEntry) -> None:
-        self.totals.not_enforced += verdict.mode != "obey"
-        is_objection = verdict.reason == Reason.AI_PREFERENCE.value
-        if is_objection:
-            self.objections.seen((cut(verdict.use), cut(verdict.source))).add(verdict)
-        is_of_a_page = is_objection and verdict.source in _OF_PAGES
-        if verdict.rule is not None and not is_of_a_page:
-            self.totals.denied_by_rule += 1
-            line = None if verdict.line is None else bounded(verdict.line)
-            rule = Rule(cut(verdict.robots_url), line, cut(verdict.rule))
-            self.rules.seen(rule).add(verdict)
+def _named(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> SimpleNamespace:
+    names = (each[0] for each in cursor.description)
+    return SimpleNamespace(**dict(zip(names, row, strict=True)))
 
-    def _add_file(self, file: FileEntry) -> None:
-        self.totals.files += 1
-        host = self.hosts.seen(cut(file.origin))
-        host.status = status_of(file)
-        host.delay_asked = file.delay_asked
-        self.statuses.seen((status_of(file), cut(file.access)))
-        if file.failure is not None or file.access == "unreachable":
-            self.totals.failures += 1
-            self.timeline.add(file.time, "failure")
-            self.failures.seen((cut(file.origin), cut(file.failure or file.status))).add(file)
-        if file.changed:
-            self.totals.changes += 1
-            self.timeline.add(file.time, "change")
-            hashes = cut(file.previous), cut(file.sha256)
-            self.changes.append(Change(file.time, cut(file.origin), *hashes, cut(file.suspicion)))
+
+def status_of(entry: FileEntry | VerdictEntry) -> str:
+    """What a robots.txt answered: ``200``, ``timeout``; in an outage ``200, now 503``.
+
+    ``own text`` for the rules of an override; empty if the site was not asked.
+    """
+    status, failure = entry.status, entry.failure
+    if status is None:
+        return "own text" if entry.access == "rules" else ""
+    return status if failure in (None, status) else f"{status:.{_KEPT}}, now {failure:.{_KEPT}}"
+
+
+def _kept(value: Any) -> Any:
+    """As much of *value* as is kept, however long it is, and printable."""
+    if isinstance(value, str):
+        return printable(value[:_KEPT])
+    if isinstance(value, tuple):
+        return json.dumps(dict(value))
+    return min(max(value, -_MOST), _MOST) if type(value) is int else value
 
 
 def _fields_of(override: Mapping[str, Any]) -> Fields:
     """What it sets. The same for equal overrides."""
-    return tuple(sorted((cut(name), cut(value)) for name, value in override.items()))[:_FIELDS]
+    sets = sorted((_kept(name), _kept(_text(value))) for name, value in override.items())
+    return tuple(sets[:_FIELDS])
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)
+    except RecursionError:
+        return "nested too deeply"
+
+
+def _settings_of(entry: CrawlEntry) -> dict[str, object]:
+    longest = f"{entry.crawl_delay_max:g} s, then {entry.crawl_delay_too_long}"
+    given = {
+        "ROBOTSTXT_OBEY": entry.obey,
+        "ROBOTSTXT_USER_AGENT": entry.agent,
+        "ROBOTSTXT_PARSER": entry.parser,
+        "ROBOTS_DIALECT": entry.dialect.get("name"),
+        "ROBOTS_STATUS_POLICY": entry.status_policy,
+        "ROBOTS_CRAWL_DELAY_MAX": longest if entry.keeps_delays else "delays are not kept",
+        "ROBOTS_STALE_MAX": f"{entry.stale_max:g} s",
+        "ROBOTS_AI_USES": entry.ai_uses,
+        "ROBOTS_CONTENT_USE": entry.content_use,
+        "ROBOTS_AI_POLICY": entry.ai_policy if entry.ai_uses or entry.content_use else None,
+        "ROBOTS_AI_TOKENS": entry.use_tokens,
+        "ROBOTS_AUDIT_LOG_ALLOWED": entry.allowed_share,
+    }
+    return {name: value for name, value in given.items() if value not in (None, (), {})}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sqlite3
 import time
 from io import StringIO
 from math import inf
@@ -12,8 +13,7 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.report import Log, page, title_of
-from scrapy_robots_plus.audit.report.figures import lines, site_fields, sites
-from scrapy_robots_plus.audit.rows import Host
+from scrapy_robots_plus.audit.report.figures import allowed_in_words, lines, site_fields
 from scrapy_robots_plus.audit.summary import Selection, Summary
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.checks import moment
@@ -89,6 +89,12 @@ class Report(LogCommand):
     unshown = State.UNFINISHED  # the page says of each crawl how it ended
 
     def run(self) -> None:
+        try:
+            self._report()
+        except sqlite3.Error as error:
+            raise UnreadableError(f"no room for a temporary file: {error}") from error
+
+    def _report(self) -> None:
         given, target = self.given, Path(self.given.output)
         selection, is_page = _selection(given), not (given.as_objects or given.csv)
         if is_page and given.output != _STANDARD_OUTPUT:
@@ -110,7 +116,7 @@ class Report(LogCommand):
         else:
             _write(target, page(summary, about))
             totals = summary.totals
-            self.output.line(f"{target}: {totals.denied:,} denied, {totals.allowed_in_words}")
+            self.output.line(f"{target}: {totals.denied:,} denied, {allowed_in_words(totals)}")
         self.note(EXITS[self.state])
 
     def _about(self, selection: Selection) -> Log:
@@ -131,10 +137,10 @@ class Report(LogCommand):
 
 def _csv(summary: Summary) -> str:
     written = StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(site_fields("", Host()))
-    for origin, host in sites(summary):
-        writer.writerow(map(_cell, site_fields(origin, host).values()))
+    writer = csv.DictWriter(written, summary.columns("sites"), lineterminator="\n")
+    writer.writeheader()
+    for site in site_fields(summary):
+        writer.writerow({name: _cell(value) for name, value in site.items()})
     return written.getvalue()
 
 

@@ -92,7 +92,7 @@ def text_of(entries: Iterable[Entry], *damages: str, title: str = "") -> str:
     summary = Summary()
     for entry in entries:
         summary.add(entry)
-    lines = summary.totals.count
+    lines = summary.totals.lines
     state = State.DAMAGED if damages else State.WHOLE
     made = (BEGIN, "maker 1.0")
     log = Log(("audit.jsonl",), lines, state, damages, len(damages), "5f" * 32, *made, title)

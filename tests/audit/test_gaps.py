@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit.rows import Gaps
+from scrapy_robots_plus.audit.summary import Summary
+
+from .sample_log import SLOW, allowed, begin
 
 
-def gaps_of(delay: float, seconds: list[float]) -> Gaps:
-    gaps = Gaps(delay)
-    for each in seconds:
-        gaps.add(each)
-    return gaps
+def gaps_of(delay: float, moments: list[float]) -> Any:
+    """What is said of the site to which requests were sent at *moments*."""
+    summary = Summary()
+    summary.add(begin())
+    for moment in moments:
+        summary.add(allowed(SLOW, "/", sent=moment, delay=delay))
+    (site,) = summary.rows("sites")
+    return site
 
 
 @given(
     st.floats(1e-300, 1e300),
-    st.lists(st.floats(0, 1e300), min_size=1, max_size=50),
+    st.lists(st.integers(0, 2**40).map(lambda each: each / 32), min_size=1, max_size=50),
 )
 def test_what_is_said_of_them_is_true(delay: float, seconds: list[float]) -> None:
-    gaps = gaps_of(delay, seconds)
-    assert (gaps.count, gaps.shortest) == (len(seconds), min(seconds))
-    assert gaps.too_short == sum(each < delay - 0.01 for each in seconds)
+    site = gaps_of(delay, list(accumulate(seconds, initial=0.0)))
+    assert (site.gaps, site.smallest_gap) == (len(seconds), round(min(seconds), 6))
+    assert site.gaps_too_short == sum(each < delay - 0.01 for each in seconds)
 
 
 def test_those_that_are_shorter_than_the_delay_are_counted() -> None:
-    assert gaps_of(2.0, [1.98, 1.995, 2.0, 2.01, 0.5, 300.0]).too_short == 2
+    moments = list(accumulate([1.98, 1.995, 2.0, 2.01, 0.5, 300.0], initial=0.0))
+    assert gaps_of(2.0, moments).gaps_too_short == 2
+
+
+def test_of_several_delays_the_one_that_was_kept_worst_is_shown() -> None:
+    summary = Summary()
+    summary.add(begin())
+    for moment, delay in [(0, 1.0), (1, 1.0), (2, 1.0), (3, 5.0), (9, 3.0)]:
+        summary.add(allowed(SLOW, "/", sent=float(moment), delay=delay))
+    (site,) = summary.rows("sites")
+    assert (site.delay_kept, site.smallest_gap) == (5.0, 1.0)
+    assert (site.gaps, site.gaps_too_short) == (4, 1)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from random import Random
 from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_robots_plus.audit import summary as module
 from scrapy_robots_plus.audit.entries import (
     CrawlEntry,
     EndEntry,
@@ -15,7 +18,8 @@ from scrapy_robots_plus.audit.entries import (
     FileEntry,
     VerdictEntry,
 )
-from scrapy_robots_plus.audit.summary import Rule, Summary
+from scrapy_robots_plus.audit.summary import Summary
+from scrapy_robots_plus.protocol.printable import printable
 
 from . import sample_log
 from .entries import any_entry
@@ -23,8 +27,9 @@ from .sample_log import BEGIN, NEWS, PARTNER, SHOP, SLOW, allowed, begin, denied
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from types import SimpleNamespace
 
-    from scrapy_robots_plus.audit.rows import Gaps
+    import pytest
 
 
 def summary_of(entries: Iterable[Entry]) -> Summary:
@@ -47,38 +52,64 @@ def test_totals_are_those_of_the_entries(entries: list[Entry]) -> None:
             crawls += entry.continues is None or entry.crawl not in began
             began.add(entry.crawl)
     ends = [entry for entry in entries if isinstance(entry, EndEntry)]
-    assert totals.count == len(entries)
+    assert totals.lines == len(entries)
     assert totals.allowed == sum(entry.allowed for entry in verdicts)
     assert totals.denied == sum(not entry.allowed for entry in verdicts)
     assert totals.changes == sum(entry.changed for entry in files)
     assert (totals.files, totals.crawls, totals.ended) == (len(files), crawls, len(ends))
     assert totals.lost == sum(entry.lost for entry in ends)
-    by_reason = summary.reasons.ranked(lambda row: row.count)
-    assert {name: row.count for name, row in by_reason} == Counter(v.reason for v in verdicts)
-    hosts = summary.hosts.ranked(lambda row: row.count)
-    assert sum(host.denied for _, host in hosts) == totals.denied
+    by_reason = {each.reason: each.denied + each.allowed for each in summary.rows("reasons")}
+    assert by_reason == Counter(printable(each.reason) for each in verdicts)
+    assert sum(site.requests_denied for site in summary.rows("sites")) == totals.denied
+    assert sum(crawl.denied for crawl in summary.rows("crawls")) == totals.denied
+
+
+def test_counts_are_exact_however_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_ROWS", 7)
+    hosts = [f"https://{number}.example" for number in range(50) for _ in range(number)]
+    Random(5).shuffle(hosts)
+    summary = summary_of(
+        [begin(), *(denied(host, "/", at) for at, host in enumerate(hosts)), end()]
+    )
+    found = {site.origin: site.requests_denied for site in summary.rows("sites")}
+    assert found == Counter(hosts)
+    (rule,) = (rule for rule in summary.rows("rules") if rule.robots_url.startswith(hosts[0]))
+    assert rule.denied == found[hosts[0]]
+    assert next(summary.rows("sites")).origin == "https://49.example"
+
+
+def test_of_equals_the_earliest_comes_first() -> None:
+    summary = summary_of([denied(host, "/", at) for at, host in enumerate("bacba")])
+    assert [site.origin for site in summary.rows("sites")] == ["b", "a", "c"]
+    assert [rule.robots_url[0] for rule in summary.rows("rules")] == ["b", "a", "c"]
 
 
 def test_the_sample() -> None:
     summary = summary_of(sample_log.entries())
     totals = summary.totals
-    found = (totals.denied, totals.allowed, len(summary.hosts), totals.failures, totals.changes)
+    found = (totals.denied, totals.allowed, totals.origins, totals.failures, totals.changes)
     assert found == tuple(sample_log.FIGURES.values())
-    (shop, news) = summary.rules.ranked(lambda row: row.count)[:2]
-    assert shop[0] == Rule(f"{SHOP}/robots.txt", 3, "Disallow: /private/")
-    assert (shop[1].denied, shop[1].example) == (40, f"{SHOP}/private/0")
-    assert (news[1].denied, news[0].text) == (12, "Disallow: /search")
-    assert summary.changes[0].origin == NEWS
-    statuses = dict(summary.statuses.ranked(lambda row: row.count))
-    assert statuses["503", "unreachable"].count == 5
-    ((fields, override),) = summary.overrides.ranked(lambda row: row.count)
+    shop, news = summary.rows("rules", 2)
+    where = f"{SHOP}/robots.txt", 3, "Disallow: /private/"
+    assert (shop.robots_url, shop.line, shop.rule) == where
+    assert (shop.denied, shop.example) == (40, f"{SHOP}/private/0")
+    assert (news.denied, news.rule) == (12, "Disallow: /search")
+    assert [change.origin for change in summary.rows("changes")] == [NEWS]
+    (unread,) = summary.rows("answers", status="503")
+    assert (unread.access, unread.times) == ("unreachable", 5)
+    (override,) = summary.rows("overrides")
     assert (override.allowed, override.example) == (7, f"{PARTNER}/private/0")
-    assert dict(fields) == {"obey": "False", "reason": sample_log.CONTRACT}
+    assert json.loads(override.override) == {"obey": "False", "reason": sample_log.CONTRACT}
 
 
-def gaps(entries: Sequence[Entry], origin: str = SLOW) -> list[Gaps]:
-    hosts = dict(summary_of(entries).hosts.ranked(lambda row: row.count))
-    return list(hosts[origin].gaps.values())
+def gaps(entries: Sequence[Entry], origin: str = SLOW) -> list[SimpleNamespace]:
+    """Of each delay: how many, how many are too short, and the shortest."""
+    summary = summary_of(entries)
+    found: list[SimpleNamespace] = list(summary.rows("measured", origin=origin))
+    (site,) = summary.rows("sites", origin=origin)
+    assert site.gaps == sum(each.gaps for each in found)
+    assert site.gaps_too_short == sum(each.gaps_too_short for each in found)
+    return found
 
 
 def test_gaps_are_those_between_the_requests_of_a_crawl_to_a_host() -> None:
@@ -88,13 +119,14 @@ def test_gaps_are_those_between_the_requests_of_a_crawl_to_a_host() -> None:
         entries.append(allowed(origin, "/", at, crawl=crawl, delay=2.0))
     assert gaps(entries) == []
     (found,) = gaps([*entries, allowed(SLOW, "/b", 2.5, crawl="one", delay=2.0)])
-    assert (found.count, found.shortest) == (1, 2.5)
+    assert (found.gaps, found.shortest) == (1, 2.5)
 
 
 def test_a_delay_that_changes_has_gaps_of_its_own() -> None:
     sent = [allowed(SLOW, "/", at, delay=delay) for at, delay in [(0, 1.0), (1, 1.0), (6, 5.0)]]
     found = gaps([begin(), *sent])
-    assert [(each.delay, each.count, each.too_short) for each in found] == [(1, 1, 0), (5, 1, 0)]
+    counts = [(each.delay, each.gaps, each.gaps_too_short) for each in found]
+    assert counts == [(1, 1, 0), (5, 1, 0)]
 
 
 def test_a_request_without_delay_and_a_denied_one_have_no_gap() -> None:
@@ -107,13 +139,13 @@ def test_where_not_each_allowed_request_is_logged_no_gap_is_measured() -> None:
     sent = [allowed(SLOW, "/", at, delay=1.0) for at in range(3)]
     assert gaps([begin(allowed_share=0.5), *sent]) == []
     assert gaps(sent) == []  # the begin of the log is missing
-    assert gaps([begin(), *sent])[0].count == 2
+    assert gaps([begin(), *sent])[0].gaps == 2
 
 
 def test_a_clock_that_was_set_back_makes_no_gap() -> None:
     sent = [allowed(SLOW, "/", at, delay=1.0) for at in (3_600, 3_601, 0, 1.5)]
     (found,) = gaps([begin(), *sent])
-    assert (found.shortest, found.count) == (1, 2)
+    assert (found.shortest, found.gaps) == (1, 2)
 
 
 def test_what_a_crawl_counted_and_the_log_does_not_hold_is_known() -> None:
@@ -131,15 +163,15 @@ def test_the_audit_mode_is_counted() -> None:
         denied(SHOP, "/"),
     ]
     totals = summary_of(entries).totals
-    assert (totals.audit_crawls, totals.crawls, totals.not_enforced) == (1, 2, 1)
+    assert (totals.observing_crawls, totals.crawls, totals.not_enforced) == (1, 2, 1)
 
 
 def test_a_crawl_without_its_begin_or_its_end_is_there() -> None:
-    (_, crawl), *_ = summary_of([denied(SHOP, "/")]).crawls.ranked(lambda row: row.count)
-    assert (crawl.spider, crawl.ended, crawl.denied, crawl.first) == ("", None, 1, BEGIN)
+    (crawl,) = summary_of([denied(SHOP, "/")]).rows("crawls")
+    assert (crawl.spider, crawl.ended, crawl.denied, crawl.first) == (None, None, 1, BEGIN)
 
 
 def test_an_outage_of_a_readable_file_is_a_failure() -> None:
     summary = summary_of([read(SHOP, failure="503"), read(SHOP)])
     assert summary.totals.failures == 1
-    assert [key for key, _ in summary.failures.ranked(lambda row: row.count)] == [(SHOP, "503")]
+    assert [(each.origin, each.failure) for each in summary.rows("failed")] == [(SHOP, "503")]

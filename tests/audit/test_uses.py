@@ -51,8 +51,10 @@ def test_what_nobody_would_write_does_no_harm() -> None:
     odd = {f"{number}/allow": 1 for number in range(1000)} | {"a": "b", "c": [1], "d": True}
     summary.add(replace(end(), preferences=odd))
     summary.add(replace(end(), preferences={"x" * 10_000: 10**30, "0/allow": -5}))
-    assert len(summary.preferred) == 50
-    assert summary.preferred["0/allow"] == 1
-    assert all(len(name) <= 500 for name in summary.preferred)
+    found = {each.preference: each.responses for each in summary.rows("preferences")}
+    assert len(found) == 1_001
+    assert found["0/allow"] == 1
+    assert all(len(name) <= 500 for name in found)
     summary.add(objected(use=None, source=None))
-    assert len(summary.objections) == 1
+    (objection,) = summary.rows("objections")
+    assert (objection.use, objection.source, objection.denied) == ("", "", 1)

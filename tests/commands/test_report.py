@@ -297,3 +297,15 @@ def test_a_page_that_cannot_be_written_whole_is_not_written(reporter: Robots) ->
     assert "report.html cannot be written: File too large" in printed
     assert (reporter.folder / "report.html").read_bytes() == before
     assert {path.name for path in reporter.folder.iterdir()} == {"audit.jsonl", "report.html"}
+
+
+def test_a_log_that_says_more_than_a_temporary_file_holds_is_told(reporter: Robots) -> None:
+    rules = (f"Disallow: /{number}/{'x' * 400}" for number in range(8_000))
+    entries = (sample_log.denied(sample_log.SHOP, "/", rule=rule) for rule in rules)
+    write_sealed(reporter.folder / "long.jsonl", [sample_log.begin(), *entries, sample_log.end()])
+    words = LITTLE_ROOM, "robots", "report", "long.jsonl"
+    status, printed = scrapy_in(reporter.folder, *words, main=CODE)
+    assert status == 2
+    assert "no room for a temporary file: " in printed
+    assert not (reporter.folder / "report.html").exists()
+    assert reporter("report", "long.jsonl").status == 0

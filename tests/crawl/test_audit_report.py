@@ -94,8 +94,8 @@ async def test_its_figures_are_those_of_the_sites(sites: Sites, tmp_path: Path) 
     denied_by = {row[0]: row[1:] for row in found.tables["hosts"][1:]}
     ((_, counts),) = (item for item in denied_by.items() if item[0].startswith(slow.origin))
     assert counts[:5] == ["200", "7", "12", f"{DELAY:g} s", f"{DELAY:g} s"]
-    (gaps,) = dict(summary.hosts.ranked(lambda row: row.count))[slow.origin].gaps.values()
-    assert (gaps.count, gaps.too_short) == (11, 0)
+    (site,) = summary.rows("sites", origin=str(slow.origin))
+    assert (site.gaps, site.gaps_too_short) == (11, 0)
     ((override, *counts),) = found.tables["overrides"][1:]
     assert override.startswith("Our own site obey: False")
     assert counts == ["0", "4"]

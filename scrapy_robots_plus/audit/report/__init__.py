@@ -13,7 +13,7 @@ from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.protocol.printable import counted
 
 from . import sections
-from .figures import crawls, sentence
+from .figures import sentence
 from .html import Html, code, element, join, moment, note, span, text
 
 if TYPE_CHECKING:
@@ -91,23 +91,23 @@ def title_of(summary: Summary, log: Log) -> str:
     if log.title:
         return log.title
     totals = summary.totals
-    in_audit_mode = totals.audit_crawls and totals.audit_crawls == totals.crawls
+    in_audit_mode = totals.observing_crawls and totals.observing_crawls == totals.crawls
     return "robots.txt report, observe mode" if in_audit_mode else "robots.txt report"
 
 
 def _header(summary: Summary, log: Log) -> Iterator[Html]:
     totals = summary.totals
-    if totals.count:
-        spiders = sorted({crawl.spider for _, crawl in crawls(summary) if crawl.spider})
+    if totals.lines:
+        spiders = [each.spider for each in summary.rows("spiders", 4)]
         shown = ", ".join([*spiders[:3], *(["..."] if spiders[3:] else [])])
         when = span(totals.first, totals.last)
         yield element("p", shown, " · " if shown else "", when, class_="lead")
-    yield element("p", sentence(summary), class_="sentence")
+    yield element("p", sentence(totals), class_="sentence")
     if log.selection:
         yield note(f"Only a part of the log: {', '.join(log.selection)}.")
     if log.damaged:
         yield _damage(log)
-    if totals.audit_crawls:
+    if totals.observing_crawls:
         yield note(element("b", "Observe mode. "), _observe_mode(summary))
     if totals.lost:
         lines = counted(totals.lost, "line")
@@ -137,8 +137,8 @@ def _observe_mode(summary: Summary) -> str:
     totals = summary.totals
     which = (
         "All crawls of this log ran"
-        if totals.audit_crawls == totals.crawls
-        else f"{totals.audit_crawls:,} of {counted(totals.crawls, 'crawl')} ran"
+        if totals.observing_crawls == totals.crawls
+        else f"{totals.observing_crawls:,} of {counted(totals.crawls, 'crawl')} ran"
     )
     denials = counted(totals.not_enforced, "denial")
     return f"{which} in observe mode: nothing was blocked or delayed there. {denials} not enforced."

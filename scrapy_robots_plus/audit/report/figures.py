@@ -1,18 +1,16 @@
-"""What a report says, as plain data: for the page, for JSON and for CSV."""
+"""What a report says, as words and as objects for JSON."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.audit.rows import Row
 from scrapy_robots_plus.protocol.printable import counted, rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.audit.rows import Crawl, Gaps, Host
     from scrapy_robots_plus.audit.summary import Summary
 
 _CAUSES = {
@@ -25,99 +23,52 @@ _CAUSES = {
     "redirects": "more than five redirects in a row",
     "bad_redirect": "a redirect to nowhere, or away from http and https",
     "error": "the crawler could not ask, or could not read the answer",
+    **{
+        str(status.value): f"the server answered {status.value} ({status.phrase})"
+        for status in HTTPStatus
+    },
 }
 
 
-class Cause(NamedTuple):
-    """Why robots.txt files could not be read."""
-
-    failure: str
-    """``503``, ``timeout``."""
-    origins: list[str]
-    seen: Row
-    """How often, and when."""
-
-    @property
-    def in_words(self) -> str:
-        """``the server answered 503 (Service Unavailable)``."""
-        if self.failure.isdigit():
-            phrases = {str(each.value): f" ({each.phrase})" for each in HTTPStatus}
-            return f"the server answered {self.failure}{phrases.get(self.failure, '')}"
-        return _CAUSES.get(self.failure, self.failure)
+def cause_in_words(failure: str) -> str:
+    """``the server answered 503 (Service Unavailable)``."""
+    unknown = f"the server answered {failure}" if failure.isdigit() else failure
+    return _CAUSES.get(failure, unknown)
 
 
-def sites(summary: Summary) -> list[tuple[str, Host]]:
-    """Those with most denials first, then those with most requests."""
-    return summary.hosts.ranked(lambda row: (row.denied, row.allowed, row.count))
+def allowed_in_words(totals: Any) -> str:
+    """``148 allowed``, ``770 allowed (3 of them in the log)``."""
+    if totals.logs_all:
+        return f"{totals.allowed:,} allowed"
+    if not (totals.counts_all or totals.all_allowed):
+        return "what was allowed is not in the log"
+    least = "" if totals.counts_all else "at least "
+    return f"{least}{totals.all_allowed:,} allowed ({totals.allowed:,} of them in the log)"
 
 
-def site_fields(origin: str, host: Host) -> dict[str, Any]:
-    """A site for JSON and CSV. Times are in seconds, None where the log does not tell."""
-    gaps = host.measured
-    return {
-        "origin": origin,
-        "status": host.status,
-        "requests_denied": host.denied,
-        "requests_allowed": host.allowed,
-        "delay_asked": host.delay_asked,
-        "delay_kept": gaps and gaps.delay,
-        "smallest_gap": gaps and round(gaps.shortest, 6),
-        "gaps": sum(each.count for each in host.gaps.values()),
-        "gaps_too_short": sum(each.too_short for each in host.gaps.values()),
-        "exact": host.missed == 0,
-        "standing": host.standing,
-    }
-
-
-def causes(summary: Summary) -> list[Cause]:
-    """Those of most sites first."""
-    found: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)
-    for (origin, failure), row in summary.failures.ranked(lambda row: row.count):
-        found[failure].append((origin, row))
-    grouped = []
-    for failure, sites_with_it in found.items():
-        origins, rows = zip(*sites_with_it, strict=True)
-        first, last = min(row.first for row in rows), max(row.last for row in rows)
-        seen = Row(count=sum(row.count for row in rows), first=first, last=last)
-        grouped.append(Cause(failure, list(origins), seen))
-    return sorted(grouped, key=lambda each: (len(each.origins), each.seen.count), reverse=True)
-
-
-def crawls(summary: Summary) -> list[tuple[str, Crawl]]:
-    """In the order in which they began."""
-    return sorted(summary.crawls.ranked(lambda row: row.count), key=lambda item: item[1].first)
-
-
-def sentence(summary: Summary) -> str:
+def sentence(totals: Any) -> str:
     """The whole report in a sentence."""
-    totals, hosts = summary.totals, [host for _, host in sites(summary)]
     would = "was" if totals.denied == 1 else "were"
     if totals.not_enforced == totals.denied > 0:
         would = "would have been"
+    denied = counted(totals.denied, "request")
     if totals.counts_all:
-        asked = counted(totals.denied + totals.all_allowed, "request")
-        parts = [f"{totals.denied:,} of {asked} {would} denied"]
-    else:
-        parts = [f"{counted(totals.denied, 'request')} {would} denied"]
-    if totals.denied:
-        least = "" if summary.hosts.is_complete else "at least "
-        parts[0] += f", on {least}{counted(sum(host.denied > 0 for host in hosts), 'site')}"
-    unread = len({origin for (origin, _), _ in summary.failures.ranked(lambda row: row.count)})
-    if unread:
-        least = "" if summary.failures.is_complete else "at least "
-        parts.append(f"the robots.txt of {least}{counted(unread, 'site')} could not be read")
-    gaps = [gaps for host in hosts for gaps in host.gaps.values()]
-    return "; ".join([*parts, _delays(summary, gaps)]) + "."
+        denied = f"{totals.denied:,} of {counted(totals.denied + totals.all_allowed, 'request')}"
+    on = f", on {counted(totals.denying, 'site')}" if totals.denied else ""
+    parts = [f"{denied} {would} denied{on}"]
+    if totals.unread:
+        parts.append(f"the robots.txt of {counted(totals.unread, 'site')} could not be read")
+    return "; ".join([*parts, _delays(totals)]) + "."
 
 
-def _delays(summary: Summary, measured: list[Gaps]) -> str:
-    gaps, short = sum(each.count for each in measured), sum(each.too_short for each in measured)
+def _delays(totals: Any) -> str:
+    short = totals.gaps_too_short
     if short:
-        are = "was" if short == 1 else "were"
-        return f"{short:,} of {counted(gaps, 'gap')} between requests {are} shorter than the delay"
-    if gaps:
+        are, gaps = "was" if short == 1 else "were", counted(totals.gaps, "gap")
+        return f"{short:,} of {gaps} between requests {are} shorter than the delay"
+    if totals.gaps:
         return "every delay was kept"
-    if not summary.totals.full_crawls:
+    if not totals.full_crawls:
         return "the log does not tell whether delays were kept"
     return "no delay was to be kept"
 
@@ -127,31 +78,37 @@ def lines(summary: Summary, title: str) -> Iterator[dict[str, Any]]:
     totals = summary.totals
     yield {
         "title": title,
-        "summary": sentence(summary),
+        "summary": sentence(totals),
         "requests_denied": totals.denied,
         "requests_allowed": totals.all_allowed if totals.counts_all else None,
-        "sites": len(summary.hosts) if summary.hosts.is_complete else None,
+        "sites": totals.origins,
         "robots_failures": totals.failures,
         "robots_changes": totals.changes,
     }
-    for origin, host in sites(summary):
-        yield site_fields(origin, host)
-    for cause in causes(summary):
+    yield from site_fields(summary)
+    for cause in summary.rows("causes"):
         yield {
             "failure": cause.failure,
-            "detail": cause.in_words,
-            "times": cause.seen.count,
-            "failed_origins": cause.origins,
+            "detail": cause_in_words(cause.failure),
+            "times": cause.times,
+            "failed_origins": [
+                each.origin for each in summary.rows("failed", failure=cause.failure)
+            ],
         }
-    for name, crawl in crawls(summary):
+    for crawl in summary.rows("crawls"):
         yield {
-            "crawl": name,
-            "spider": crawl.spider or None,
-            "version": crawl.version or None,
-            "mode": crawl.mode or None,
-            "settings": crawl.settings,
+            "crawl": crawl.crawl,
+            "spider": crawl.spider,
+            "version": crawl.version,
+            "mode": crawl.mode,
+            "settings": json.loads(crawl.settings or "{}"),
             "began": rfc3339(crawl.first),
             "ended": crawl.ended,
             "requests_denied": crawl.denied,
             "requests_allowed": crawl.allowed if crawl.counted is None else crawl.counted,
         }
+
+
+def site_fields(summary: Summary) -> Iterator[dict[str, Any]]:
+    """Each site, for JSON and CSV. Times are in seconds, None where the log does not tell."""
+    return ({**vars(site), "exact": True} for site in summary.rows("sites"))

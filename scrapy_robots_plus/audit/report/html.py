@@ -70,23 +70,32 @@ def fold(head: object, *content: object) -> Html:
 FIRST = 25
 """Rows of a table that are shown at once; further ones are folded."""
 
-_NUMBERS = frozenset(
-    {"Denied", "Allowed", "Times", "Sites", "Responses", "Delay asked", "kept", "Smallest gap"}
-)
-"""Columns of numbers."""
+_WORDS = frozenset({"robots.txt", "Meaning", "When (UTC)"})
+"""Columns of words, besides the first one."""
 
 
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[object]], last: Sequence[object] = ()
 ) -> Html:
     """The first cell of a row is its head. *last*: a row for the rest, or the sum."""
-    columns = (element("th", head, scope="col", class_=_class(head)) for head in heads)
+    classes = [None, *(None if head in _WORDS else "number" for head in heads[1:])]
+
+    def row_of(cells: Sequence[object]) -> Html:
+        first, *others = (f"{cell:,}" if isinstance(cell, int) else cell for cell in cells)
+        data = (
+            element("td", cell, class_=class_, data_head=head)
+            for head, class_, cell in zip(heads[1:], classes[1:], others, strict=True)
+        )
+        return element("tr", element("th", first, scope="row"), *data)
+
+    columns = map(
+        lambda head, class_: element("th", head, scope="col", class_=class_), heads, classes
+    )
     parts = [
         element("thead", element("tr", *columns)),
-        element("tbody", *(_row(heads, row) for row in rows)),
+        element("tbody", *map(row_of, rows)),
+        *([element("tfoot", row_of(last))] if last else []),
     ]
-    if last:
-        parts.append(element("tfoot", _row(heads, last)))
     return element("div", element("table", *parts), class_="wide")
 
 
@@ -104,24 +113,9 @@ def folded(
     return join([table(heads, first), more])
 
 
-def _row(heads: Sequence[str], cells: Sequence[object]) -> Html:
-    (_, first), *others = zip(heads, cells, strict=True)
-    data = (element("td", cell, class_=_class(head), data_head=head) for head, cell in others)
-    return element("tr", element("th", first, scope="row"), *data)
-
-
-def _class(head: str) -> str | None:
-    return "number" if head in _NUMBERS else None
-
-
 _EARLIEST, _LATEST = moment_of("0001-01-01T00:00:00Z"), moment_of("9999-12-31T23:59:59Z")
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _OF_THE_DAY = slice(11, 19)
-
-
-def number(value: int, *, is_exact: bool = True) -> Html:
-    """``12,345``, or ``at least 12,345``."""
-    return text(f"{value:,}" if is_exact else f"at least {value:,}")
 
 
 def seconds(value: float) -> str:

@@ -1,0 +1,140 @@
+-- What an audit log says in sum. Lines that say the same are one row of a table; a view is what is
+-- said of them. Each table ends with: how many there were, the first and the last of their times
+-- (of gaps: the shortest and the longest), in seconds, and the URL of the first.
+
+CREATE TABLE verdicts (crawl, origin, status, is_allowed, is_enforced, reason, override,
+  rule, line, robots_url, use, source,  -- of denials alone
+  count, first, last, example);
+CREATE TABLE files (crawl, origin, status, access, failure, delay_asked,
+  count, first, last, example);
+CREATE TABLE others (crawl, origin, standing, count, first, last, example);
+CREATE TABLE begins (crawl, spider, version, mode, settings, logs_all, purpose, policy,
+  count, first, last, example);
+CREATE TABLE ends (crawl, ended, allowed, lost, count, first, last, example);
+CREATE TABLE changed (time, origin, before, after, suspicion, count, first, last, example);
+CREATE TABLE overriding (override, count, first, last, example);  -- in the settings of a crawl
+CREATE TABLE preferring (preference, responses, count, first, last, example);
+CREATE TABLE moments (second, what, count, first, last, example);
+CREATE TABLE gaps (origin, delay, is_short, count, first, last, example);
+
+CREATE VIEW lines AS
+  SELECT crawl, origin, status, NULL AS standing, count * is_allowed AS allowed,
+    count * (NOT is_allowed) AS denied, count, first, last, 1 AS is_of_site FROM verdicts
+  UNION ALL SELECT crawl, origin, status, NULL, 0, 0, count, first, last, 1 FROM files
+  UNION ALL SELECT crawl, origin, NULL, standing, 0, 0, count, first, last, standing IS NOT NULL
+    FROM others;
+
+-- How the page begins, and what its tables add up to.
+CREATE VIEW totals AS SELECT *,
+    crawls - full_crawls AS sampling_crawls,  -- those of which not all allowed requests are logged
+    full_crawls = crawls AND allowed_not_logged = 0 AS logs_all,
+    allowed + allowed_not_logged AS all_allowed,  -- as far as they were counted
+    full_crawls = crawls OR ended >= crawls AS counts_all  -- and whether those are all
+  FROM
+    (SELECT count(*) AS origins, coalesce(sum(denied > 0), 0) AS denying FROM (SELECT
+      sum(denied) AS denied FROM lines WHERE is_of_site GROUP BY origin)),
+    (SELECT coalesce(sum(count), 0) AS lines, min(first) AS first, max(last) AS last,
+      coalesce(sum(allowed), 0) AS allowed, coalesce(sum(denied), 0) AS denied FROM lines),
+    (SELECT coalesce(sum(count), 0) AS not_enforced FROM verdicts
+      WHERE NOT is_allowed AND NOT is_enforced),
+    (SELECT coalesce(sum(denied), 0) AS denied_by_rule FROM rules),
+    (SELECT coalesce(sum(count), 0) AS crawls, coalesce(sum(count * logs_all), 0) AS full_crawls,
+      coalesce(sum(count * (mode <> 'obey')), 0) AS observing_crawls FROM begins),
+    (SELECT coalesce(sum(count * (allowed IS NOT NULL)), 0) AS ended,
+      CAST(total(count * lost) AS INTEGER) AS lost FROM ends),
+    (SELECT CAST(total(max(counted - allowed, 0)) AS INTEGER) AS allowed_not_logged FROM crawls
+      WHERE logs_all IS NOT NULL),
+    (SELECT coalesce(sum(count), 0) AS files, coalesce(sum(count * (failure IS NOT NULL)), 0) AS
+      failures, count(DISTINCT CASE WHEN failure IS NOT NULL THEN origin END) AS unread FROM files),
+    (SELECT coalesce(sum(count), 0) AS changes FROM changed),
+    (SELECT coalesce(sum(count), 0) AS gaps, coalesce(sum(count * is_short), 0) AS gaps_too_short
+      FROM gaps);
+
+-- Those with most denials first, then those with most requests. Of several delays, the one that was
+-- kept worst is shown, and the smallest gap with that.
+CREATE VIEW sites AS
+  SELECT origin, coalesce(status, '') AS status, requests_denied, requests_allowed, delay_asked,
+    delay_kept, round(smallest_gap, 6) AS smallest_gap, coalesce(gaps, 0) AS gaps,
+    coalesce(gaps_too_short, 0) AS gaps_too_short, 1 AS exact, coalesce(standing, '') AS standing
+  FROM (SELECT origin, sum(denied) AS requests_denied, sum(allowed) AS requests_allowed,
+      min(first) AS first FROM lines WHERE is_of_site GROUP BY origin)
+    LEFT JOIN (SELECT origin, status, max(last) FROM lines WHERE status IS NOT NULL GROUP BY origin)
+      USING (origin)
+    LEFT JOIN (SELECT origin, standing, max(last) FROM lines WHERE standing IS NOT NULL
+      GROUP BY origin) USING (origin)
+    LEFT JOIN (SELECT origin, delay_asked, max(last) FROM files GROUP BY origin) USING (origin)
+    LEFT JOIN (SELECT origin, delay AS delay_kept, shortest AS smallest_gap,
+        sum(gaps) OVER site AS gaps, sum(gaps_too_short) OVER site AS gaps_too_short,
+        row_number() OVER (site ORDER BY gaps_too_short DESC, gaps DESC) AS place
+      FROM measured WINDOW site AS (PARTITION BY origin)) USING (origin)
+  WHERE coalesce(place, 1) = 1 ORDER BY requests_denied DESC, requests_allowed DESC, first;
+
+CREATE VIEW measured AS
+  SELECT origin, delay, sum(count) AS gaps, sum(count * is_short) AS gaps_too_short,
+    min(first) AS shortest FROM gaps GROUP BY origin, delay;
+
+CREATE VIEW reasons AS
+  SELECT reason, sum(count * (NOT is_allowed)) AS denied, sum(count * is_allowed) AS allowed
+  FROM verdicts GROUP BY reason ORDER BY denied DESC, allowed DESC, min(rowid);
+
+-- Headers and tags of a page are no rules of a robots.txt: of_page.
+CREATE VIEW rules AS
+  SELECT coalesce(robots_url, '') AS robots_url, line, rule, sum(count) AS denied, example, min(verdicts.rowid) AS place
+  FROM verdicts LEFT JOIN of_page USING (source)
+  WHERE NOT is_allowed AND rule IS NOT NULL AND (reason <> 'ai_preference' OR is_of_page IS NULL)
+  GROUP BY verdicts.robots_url, line, rule ORDER BY denied DESC, place;
+CREATE TABLE of_page (source, is_of_page);
+
+-- Why requests and pages were skipped, by use, and where the site says so.
+CREATE VIEW objections AS
+  SELECT coalesce(use, '') AS use, coalesce(source, '') AS source, sum(count) AS denied, example,
+    min(rowid) AS place
+  FROM verdicts WHERE NOT is_allowed AND reason = 'ai_preference'
+  GROUP BY use, source ORDER BY denied DESC, place;
+
+CREATE VIEW spiders AS
+  SELECT spider FROM begins WHERE spider <> '' GROUP BY spider ORDER BY spider;
+
+-- What crawls are for.
+CREATE VIEW purposes AS
+  SELECT purpose, policy, sum(count) AS crawls
+  FROM begins WHERE purpose <> '' GROUP BY purpose, policy ORDER BY crawls DESC;
+
+-- How many responses had a site with a preference.
+CREATE VIEW preferences AS
+  SELECT preference, CAST(total(responses * count) AS INTEGER) AS responses
+  FROM preferring GROUP BY preference ORDER BY preference;
+
+CREATE VIEW overrides AS
+  SELECT override, sum(denied) AS denied, sum(allowed) AS allowed, max(example) AS example FROM (
+    SELECT override, count * (NOT is_allowed) AS denied, count * is_allowed AS allowed, example
+      FROM verdicts WHERE override IS NOT NULL
+    UNION ALL SELECT override, 0, 0, NULL FROM overriding)
+  GROUP BY override ORDER BY denied + allowed DESC;
+
+CREATE VIEW answers AS
+  SELECT status, access, sum(count) AS times
+  FROM files GROUP BY status, access ORDER BY times DESC, min(rowid);
+
+-- Why a robots.txt could not be read, the causes of most sites first.
+CREATE VIEW causes AS
+  SELECT failure, count(DISTINCT origin) AS origins, sum(count) AS times, min(first) AS first,
+    max(last) AS last
+  FROM files WHERE failure IS NOT NULL GROUP BY failure
+  ORDER BY origins DESC, times DESC, min(rowid);
+CREATE VIEW failed AS
+  SELECT failure, origin FROM files WHERE failure IS NOT NULL GROUP BY failure, origin
+  ORDER BY sum(count) DESC, min(rowid);
+
+CREATE VIEW changes AS SELECT * FROM changed ORDER BY rowid DESC;
+
+-- Of a crawl without a begin in the log, logs_all is null; without an end, ended and counted are.
+CREATE VIEW crawls AS
+  SELECT crawl, spider, version, mode, settings, logs_all, seen.first, seen.last, ended,
+    seen.denied, seen.allowed, ends.allowed AS counted,
+    max(seen.allowed, coalesce(ends.allowed, 0)) AS all_allowed, coalesce(lost, 0) AS lost
+  FROM (SELECT crawl, sum(count) AS lines, min(first) AS first, max(last) AS last,
+      sum(denied) AS denied, sum(allowed) AS allowed FROM lines GROUP BY crawl) AS seen
+    LEFT JOIN (SELECT *, max(rowid) FROM begins GROUP BY crawl) USING (crawl)
+    LEFT JOIN (SELECT *, max(rowid) FROM ends GROUP BY crawl) AS ends USING (crawl)
+  ORDER BY seen.lines DESC;
