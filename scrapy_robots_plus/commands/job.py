@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator, Sequence
 
-    from scrapy_robots_plus.job import AsideRequest, Overview
+    from scrapy_robots_plus.job import Overview, StoredRequest
 
 
 FOLDER = argument("folder", metavar="JOBDIR", help="the folder of the job")
@@ -77,7 +77,7 @@ class _OfJob(Subcommand):
             raise UnreadableError(str(error)) from error
 
 
-def described(request: AsideRequest) -> str:
+def described(request: StoredRequest) -> str:
     """A request that is set aside, and why."""
     why = (
         f"the process was killed {request.hard_ends} times while it was under way"
@@ -147,10 +147,10 @@ def _in_words(path: Path, found: Overview, held: list[dict[str, Any]]) -> Iterat
 
 def _requests(path: Path, host: str | None) -> list[dict[str, Any]]:
     """All, or those to *host*."""
-    requests = ((url_in(each.data), each) for each in held_requests(path))
+    requests = ((url_in(each.data), each, state) for each, state in held_requests(path))
     return [
-        {"url": url, "state": each.state, "priority": -each.priority}
-        for url, each in requests
+        {"url": url, "state": state, "priority": -each.priority}
+        for url, each, state in requests
         if host is None or _host_of(url) == host.lower()
     ]
 

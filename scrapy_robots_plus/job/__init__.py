@@ -11,15 +11,13 @@ from __future__ import annotations
 from .file import JobFile as JobFile
 from .mending import part_of as part_of
 from .mending import replace as replace
-from .reading import HeldRequest as HeldRequest
 from .reading import Overview as Overview
 from .reading import held_requests as held_requests
 from .reading import overview as overview
-from .schema import AsideRequest as AsideRequest
 from .schema import Contents as Contents
 from .schema import JobFileError as JobFileError
 from .schema import LaneRow as LaneRow
-from .schema import Taken as Taken
+from .schema import StoredRequest as StoredRequest
 
 FILE_NAME = "frontier.sqlite"
 """The name of the file in the folder of a job (``JOBDIR``)."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
 
 DIGEST = 10
 """Octets that are kept of a fingerprint: two of a billion are alike once in 2,000,000 jobs."""
@@ -33,8 +32,8 @@ class Fingerprints:
         """By the first two octets of digests: the rest of them, one behind the other."""
         seen = [b""] * (1 << 16)
         for (part,) in self._run("SELECT digests FROM seen"):
-            for digest in _parts(part):
-                seen[digest[0] << 8 | digest[1]] += digest[2:]
+            for at in range(0, len(part) - DIGEST + 1, DIGEST):
+                seen[part[at] << 8 | part[at + 1]] += part[at + 2 : at + DIGEST]
         return seen
 
     def add(self, fingerprint: bytes) -> bool:
@@ -47,19 +46,12 @@ class Fingerprints:
         return True
 
     def forget(self, fingerprint: bytes) -> None:
-        """Makes it new again."""
+        """Makes it new again, if it is not yet in the file."""
         digest, place, at = self._find(fingerprint)
-        if at < 0:
-            return
-        held = self._seen[place]
-        self._seen[place] = held[:at] + held[at + _REST :]
         if digest in self._new:
             self._new.remove(digest)
-            return
-        holding = "SELECT id, digests FROM seen WHERE instr(digests, ?)"
-        for id_, part in self._run(holding, (digest,)).fetchall():
-            left = b"".join(each for each in _parts(part) if each != digest)
-            self._run("UPDATE seen SET digests = ? WHERE id = ?", (left, id_))
+            held = self._seen[place]
+            self._seen[place] = held[:at] + held[at + _REST :]
 
     def write(self) -> None:
         """Puts those that are new into the file, in the same transaction."""
@@ -77,8 +69,3 @@ class Fingerprints:
         while at % _REST > 0 <= at:
             at = held.find(rest, at + 1)
         return digest, place, at
-
-
-def _parts(digests: bytes) -> Iterator[bytes]:
-    for at in range(0, len(digests) - DIGEST + 1, DIGEST):
-        yield digests[at : at + DIGEST]

@@ -22,7 +22,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 
-from . import FILE_NAME, JobFile, JobFileError, Taken
+from . import FILE_NAME, JobFile, JobFileError, StoredRequest
 from .reports import JobReports
 from .written import Dumps, read, written
 
@@ -85,7 +85,7 @@ class Job:
         self._under_way: dict[Request, int] = {}
         self._last: Request | None = None
         """The last one handed out: the engine may not know it yet."""
-        self._suspect: tuple[Request, Taken] | None = None
+        self._suspect: tuple[Request, StoredRequest] | None = None
         self._alone: Request | None = None
         self._unsent: dict[str, list[int]] = {}
         """Requests set aside in this run, by why they cannot be sent."""
@@ -268,7 +268,7 @@ class Job:
             self.fail(error)
         self._reports.tell_troubles(self.file)
 
-    def _read(self, taken: Taken) -> Request | None:
+    def _read(self, taken: StoredRequest) -> Request | None:
         """None if the spider cannot send it any more; then it is set aside."""
         try:
             return read(taken.data, self.spider)
@@ -289,7 +289,7 @@ class Job:
         self._reports.stopped_for(error, len(ids))
         compat.close_crawl(self._crawler, "job_requests_cannot_be_sent")
 
-    def _hand_out(self, request: Request, taken: Taken) -> None:
+    def _hand_out(self, request: Request, taken: StoredRequest) -> None:
         self._under_way[request] = taken.id
         self._last = request
         self._handed_out += 1
@@ -318,7 +318,7 @@ class Job:
         if given:
             raise DontCloseSpider
 
-    def _schedule(self, request: Request, taken: Taken) -> None:
+    def _schedule(self, request: Request, taken: StoredRequest) -> None:
         if PUT_BACK_META_KEY not in request.meta:  # the duplicate filter has seen it
             request.meta[PUT_BACK_META_KEY] = (request.dont_filter, "")
             request.dont_filter = True

@@ -10,17 +10,29 @@ import json
 import os
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from bisect import bisect_left
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage
 
-from .schema import Counts, Row, State, journal_of, migrate, note_of, read_counts, write_counts
+from .schema import (
+    Counts,
+    State,
+    StoredRequest,
+    journal_of,
+    migrate,
+    note_of,
+    read_counts,
+    write_counts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from .schema import Run
 
 UNREADABLE = "unreadable"
 """The folder, beside the file, that damaged files are moved to."""
@@ -33,7 +45,7 @@ _SAME = (slice(0, 24), slice(40, 92), slice(100, _PAGE))
 _LARGEST_ID = (1 << 63) - 1
 
 
-class Mended(NamedTuple):
+class Damage(NamedTuple):
     """What is known of the damage to the file that a new one was made of."""
 
     why: str
@@ -41,14 +53,14 @@ class Mended(NamedTuple):
     """Whether the damaged file tells how many requests it held."""
 
     @classmethod
-    def of(cls, connection: sqlite3.Connection) -> Mended | None:
+    def of(cls, run: Run) -> Damage | None:
         """None if it was not damaged, or all is told."""
-        note = note_of(connection, _MENDED)
+        note = note_of(run, _MENDED)
         return cls(*json.loads(note)) if note else None
 
     @staticmethod
-    def is_told(connection: sqlite3.Connection) -> None:
-        connection.execute("DELETE FROM notes WHERE key = ?", (_MENDED,))
+    def is_told(run: Run) -> None:
+        run("DELETE FROM notes WHERE key = ?", (_MENDED,))
 
 
 def is_empty(path: Path, *, has_begun: bool) -> bool:
@@ -63,12 +75,12 @@ def is_empty(path: Path, *, has_begun: bool) -> bool:
     return True
 
 
-def check_tables(connection: sqlite3.Connection) -> None:
+def check_tables(run: Run) -> None:
     """Reads all of the file. Raises sqlite3.DatabaseError if the tables contradict each other."""
-    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    (verdict,) = run("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
         raise sqlite3.DatabaseError(verdict)
-    counts = connection.execute(
+    counts = run(
         "SELECT (SELECT count(*) FROM requests), (SELECT count(*) FROM waiting), "
         "(SELECT count(*) FROM states JOIN requests USING (id) WHERE state <> ?), "
         "(SELECT count(*) FROM waiting JOIN requests USING (id)), "
@@ -77,7 +89,7 @@ def check_tables(connection: sqlite3.Connection) -> None:
         (State.NEXT, State.UNDER_WAY, State.ALONE),
     ).fetchone()
     stored, waiting, elsewhere, found, gone = counts  # those gone were lost, and told of, before
-    told = read_counts(connection)
+    told = read_counts(run)
     if (stored + gone, waiting) != (told.stored, told.waiting) or found != waiting:
         raise sqlite3.DatabaseError("its counters do not match")
     if waiting + elsewhere != stored:
@@ -98,139 +110,133 @@ def salvage(
     with closing(sqlite3.connect(new, isolation_level=None)) as whole:
         migrate(whole)
         whole.execute("BEGIN")
-        with closing(_Damaged(path, connection, new)) as damaged:
-            is_job = _copy(damaged, whole)
-            counts = damaged.counts
-        if not is_job and counts is None and generation is None:
+        before = whole.total_changes
+        with _readable(path, connection, new) as damaged:
+            counts = _counts_of(damaged)
+            _copy(damaged, whole)
+        if whole.total_changes == before and counts is None and generation is None:
             return False
-        note = json.dumps(Mended(why, counts is not None))
+        note = json.dumps(Damage(why, counts is not None))
         whole.execute("REPLACE INTO notes VALUES (?, ?)", (_MENDED, note))
         if counts is None:
             (stored,) = whole.execute("SELECT count(*) FROM requests").fetchone()
             is_running = int(generation is not None)
             counts = Counts(stored=stored, running=is_running, generation=generation or 0)
-        _put_in_place(whole, counts)
+        _put_in_place(whole.execute, counts)
         whole.execute("COMMIT")
     return True
 
 
-class _Damaged:
-    """Reads what can be read."""
+@contextmanager
+def _readable(path: Path, connection: sqlite3.Connection | None, pattern: Path) -> Iterator[Run]:
+    """What reads all of the damaged file at *path* that can be read.
 
-    def __init__(self, path: Path, connection: sqlite3.Connection | None, pattern: Path) -> None:
-        """*pattern*: a new file, whose first page is that of all. Raises one of FAULTS if the
-        damaged file cannot be opened, for another reason than damage.
-        """
-        self._patched = path.with_name(f"{path.name}.patched")
-        first = pattern.read_bytes()[:_PAGE]
-        with path.open("rb") as file:
-            found, pages = file.read(_PAGE).ljust(_PAGE, b"\0"), path.stat().st_size // _PAGE
+    *pattern*: a new file, whose first page is that of all. Raises one of FAULTS if the damaged
+    file cannot be opened, for another reason than damage.
+    """
+    patched = path.with_name(f"{path.name}.patched")
+    first = pattern.read_bytes()[:_PAGE]
+    with path.open("rb") as file:
+        found, pages = file.read(_PAGE).ljust(_PAGE, b"\0"), path.stat().st_size // _PAGE
+    try:
         if any(found[part] != first[part] for part in _SAME):
-            shutil.copyfile(path, self._patched)
-            with self._patched.open("r+b") as file:  # without a list of free pages
+            shutil.copyfile(path, patched)
+            with patched.open("r+b") as file:  # without a list of free pages
                 file.write(first[:28] + pages.to_bytes(4, "big") + bytes(8) + first[40:])
-            path, connection = self._patched, None
-        self._own = connection is None
-        self._connection = connection or sqlite3.connect(path, timeout=0, isolation_level=None)
-        # With this, SQLite also reads a file that was cut off.
-        self._connection.execute("PRAGMA writable_schema = ON")
-        self.counts: Counts | None = None
-        try:
-            self.counts = read_counts(self._connection)
-            self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-        except FAULTS as error:
-            if not is_damage(error):
-                self.close()
-                raise
-
-    def close(self) -> None:
-        if self._own:
-            self._connection.close()
-        for each in (self._patched, journal_of(self._patched)):
+            path, connection = patched, None
+        with ExitStack() as opened:
+            if connection is None:
+                own = sqlite3.connect(path, timeout=0, isolation_level=None)
+                connection = opened.enter_context(closing(own))
+            run = connection.execute
+            # With this, SQLite also reads a file that was cut off.
+            run("PRAGMA writable_schema = ON")
+            try:
+                run("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+            except FAULTS as error:
+                if not is_damage(error):
+                    raise
+            yield run
+    finally:
+        for each in (patched, journal_of(patched)):
             each.unlink(missing_ok=True)
 
-    def rows(self, table: str) -> Iterator[tuple[Any, ...]]:
-        """All rows but those of pages that SQLite cannot read, some of them perhaps twice."""
-        select = f"SELECT * FROM {table} WHERE id >= ? ORDER BY id"  # noqa: S608
-        begin: int | None = 0
-        while begin is not None:
-            try:
-                for row in self._connection.execute(select, (begin,)):
-                    begin = max(begin, min(row[0] + 1, _LARGEST_ID))
-                    yield row
-            except FAULTS:  # noqa: PERF203 - what the loop is for
-                begin = self._behind(f"{select} LIMIT 1", begin)
-            else:
-                return
 
-    def _behind(self, select: str, unreadable: int) -> int | None:
-        """The first id behind *unreadable* from which SQLite can go on; None if there is none."""
-        step = 1
-        while not self._can_read(select, unreadable + step):
-            unreadable += step
-            step += 1 + step // 8
-            if unreadable + step > _LARGEST_ID:
-                return None
-        readable = unreadable + step
-        while readable - unreadable > 1:
-            middle = (readable + unreadable) // 2
-            if self._can_read(select, middle):
-                readable = middle
-            else:
-                unreadable = middle
-        return readable
+def _counts_of(damaged: Run) -> Counts | None:
+    try:
+        return read_counts(damaged)
+    except FAULTS:
+        return None
 
-    def _can_read(self, select: str, id_: int) -> bool:
+
+def _rows(damaged: Run, table: str) -> Iterator[tuple[Any, ...]]:
+    """All rows but those of pages that SQLite cannot read, some of them perhaps twice."""
+    select = f"SELECT * FROM {table} WHERE id >= ? ORDER BY id"  # noqa: S608
+    begin: int | None = 0
+    while begin is not None:
         try:
-            self._connection.execute(select, (id_,)).fetchone()
-        except FAULTS:
-            return False
-        return True
+            for row in damaged(select, (begin,)):
+                begin = max(begin, min(row[0] + 1, _LARGEST_ID))
+                yield row
+        except FAULTS:  # noqa: PERF203 - what the loop is for
+            begin = _behind(damaged, f"{select} LIMIT 1", begin)
+        else:
+            return
 
-    def notes(self) -> list[tuple[Any, ...]]:
+
+def _behind(damaged: Run, select: str, unreadable: int) -> int | None:
+    """The first id behind *unreadable* from which SQLite can go on; None if there is none."""
+
+    def can_read(id_: int) -> bool:
         with suppress(*FAULTS):
-            return self._connection.execute("SELECT key, value FROM notes").fetchall()
-        return []
+            damaged(select, (id_,)).fetchone()
+            return True
+        return False
+
+    step = 1
+    while not can_read(unreadable + step):
+        unreadable += step
+        step += 1 + step // 8
+        if unreadable + step > _LARGEST_ID:
+            return None
+    behind = range(unreadable + 1, unreadable + step + 1)
+    return behind[bisect_left(behind, True, key=can_read)]
 
 
-def _copy(damaged: _Damaged, new: sqlite3.Connection) -> bool:
-    """Of what is whole: requests have checksums, and the rest matters less. Returns whether there
-    was anything.
-    """
-    before = new.total_changes
-    for values in damaged.rows("requests"):
-        if len(values) == len(Row._fields) and Row(*values).is_whole:
+def _copy(damaged: Run, new: sqlite3.Connection) -> None:
+    """Of what is whole: requests have checksums, and the rest matters less."""
+    for values in _rows(damaged, "requests"):
+        if len(values) == len(StoredRequest._fields) and StoredRequest(*values).is_whole:
             new.execute("REPLACE INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-    for id_, state in damaged.rows("states"):
+    for id_, state in _rows(damaged, "states"):
         if state in set(State):
             new.execute("INSERT OR IGNORE INTO states VALUES (?, ?)", (id_, state))
-    for id_, digests in damaged.rows("seen"):
+    for id_, digests in _rows(damaged, "seen"):
         if isinstance(digests, bytes):
             new.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (id_, digests))
-    for key, value in damaged.notes():
-        if isinstance(key, str) and isinstance(value, str):
-            new.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (key, value))
-    return new.total_changes > before
+    with suppress(*FAULTS):
+        for key, value in damaged("SELECT key, value FROM notes").fetchall():
+            if isinstance(key, str) and isinstance(value, str):
+                new.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (key, value))
 
 
-def _put_in_place(new: sqlite3.Connection, counts: Counts) -> None:
+def _put_in_place(run: Run, counts: Counts) -> None:
     """Lets each request stand where it stood, and all lanes sleep.
 
     Of those under way their states are enough: the run may have them in its memory.
     """
-    new.execute(
+    run(
         "DELETE FROM states WHERE id NOT IN (SELECT id FROM requests) AND state NOT IN (?, ?)",
         (State.UNDER_WAY, State.ALONE),
     )
-    waiting = new.execute(
+    waiting = run(
         "INSERT INTO waiting SELECT lane, priority, starts, id FROM requests "
         "WHERE id NOT IN (SELECT id FROM states WHERE state <> ?)",
         (State.NEXT,),
     ).rowcount
-    new.execute("INSERT INTO lanes SELECT lane, min(priority), min(id) FROM waiting GROUP BY lane")
-    (turns,) = new.execute("SELECT max(turn) FROM lanes").fetchone()
-    turns = max(counts.turns, turns or 0)
-    write_counts(new, counts._replace(waiting=waiting, turns=turns))
+    run("INSERT INTO lanes SELECT lane, min(priority), min(id) FROM waiting GROUP BY lane")
+    (turns,) = run("SELECT max(turn) FROM lanes").fetchone()
+    write_counts(run, counts._replace(waiting=waiting, turns=max(counts.turns, turns or 0)))
 
 
 def part_of(path: Path) -> Path:

@@ -11,7 +11,7 @@ from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity, pragma
 from .fingerprints import DIGEST
 from .recent import read_recent, recent_of
 from .requests import JobRequests
-from .schema import AsideRequest, JobFileError, State, check_layout, explained, journal_of
+from .schema import JobFileError, State, StoredRequest, check_layout, explained, journal_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ class Overview(NamedTuple):
     """Requests that will be sent again."""
     last: int
     """Requests that wait until nothing else is left."""
-    set_aside: list[AsideRequest]
+    set_aside: list[StoredRequest]
     losses: list[str]
     """What damage has taken from it, in words, until somebody has accepted it."""
     fingerprints: int
@@ -48,11 +48,11 @@ def overview(path: Path, most_lanes: int) -> Overview:
         (fingerprints,) = connection.execute(_SEEN).fetchone()
         (lanes,) = connection.execute("SELECT count(DISTINCT lane) FROM waiting").fetchone()
         return Overview(
-            was_closed=not job.was_killed,
-            waiting=job.waiting,
+            was_closed=not job.written.running,
+            waiting=job.held,
             stored=job.stored,
             lanes=lanes,
-            under_way=len(job.under_way),
+            under_way=job.under_way,
             last=job.last,
             losses=job.losses,
             set_aside=job.requests(State.ASIDE),
@@ -62,27 +62,18 @@ def overview(path: Path, most_lanes: int) -> Overview:
         )
 
 
-class HeldRequest(NamedTuple):
-    """A request of a job."""
-
-    data: bytes
-    priority: int
-    """The lowest number is the most urgent, as in Scrapy's queues."""
-    state: str
-    """``waiting``, ``under way``, ``last`` or ``set aside``, as in :class:`Overview`."""
-
-
-def held_requests(path: Path) -> Iterator[HeldRequest]:
-    """All requests of a job, in the order in which they came.
+def held_requests(path: Path) -> Iterator[tuple[StoredRequest, str]]:
+    """All requests of a job, in the order in which they came, and their states: ``waiting``,
+    ``under way``, ``last`` or ``set aside``, as in :class:`Overview`.
 
     Raises JobFileError if the file is in use, or cannot be read.
     """
     with _opened(path) as (connection, _):
         rows = connection.execute(
-            "SELECT data, priority, state FROM requests LEFT JOIN states USING (id) ORDER BY id"
+            "SELECT requests.*, state FROM requests LEFT JOIN states USING (id) ORDER BY id"
         )
-        for data, priority, state in rows:
-            yield HeldRequest(data, priority, _STATES.get(state, "waiting"))
+        for *fields, state in rows:
+            yield StoredRequest(*fields), _STATES.get(state, "waiting")
 
 
 _STATES = {

@@ -12,21 +12,22 @@ priority, then in the order in which they fell asleep or came.
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter, defaultdict
+from collections import defaultdict
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from scrapy_robots_plus.storage.sqlite_file import FAULTS
 
 from .fingerprints import Fingerprints
 from .recent import Done, Step
 from .schema import (
-    SUSPECT_AFTER,
-    AsideRequest,
     Contents,
     Counts,
+    JobFileError,
     LaneRow,
-    Row,
     State,
-    Taken,
+    StoredRequest,
     checksum,
     note_of,
     read_counts,
@@ -34,45 +35,81 @@ from .schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 MOST_BYTES = 999_000_000
 """Of a request: a little less than what SQLite keeps in a row."""
 MOST_AT_ONCE = 16
 """Of those that may be why the process was killed."""
 
-_BOOT, _GROUP = "boot", "suspects at once"
-LOSSES = "lost"
+_BOOT, _GROUP, LOSSES = "boot", "suspects at once", "lost"
 """Notes; LOSSES has a line for each time that damage has taken requests, until it is accepted."""
+
+_OUT = (State.UNDER_WAY, State.ALONE)
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+_Job = TypeVar("_Job", bound="JobRequests")
+
+
+def mended(
+    work: Callable[Concatenate[_Job, _P], _T],
+) -> Callable[Concatenate[_Job, _P], _T]:
+    """Does *work* again after :meth:`JobRequests.mend`; not if it is a part of other such work."""
+
+    @wraps(work)
+    def guarded(self: _Job, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
+        if self.is_at_work:
+            return work(self, *arguments, **named)
+        if self.failure is not None:
+            raise self.failure
+        self.is_at_work = True
+        try:
+            while True:
+                try:
+                    return work(self, *arguments, **named)
+                except (*FAULTS, OverflowError) as error:  # noqa: PERF203 - what the loop is for
+                    self.mend(error)
+        finally:
+            self.is_at_work = False
+
+    return guarded
 
 
 class JobRequests:
     """What :class:`~scrapy_robots_plus.job.JobFile` does while all goes well.
 
-    A transaction is always open: it ends with :meth:`commit`. Raises what :mod:`sqlite3` raises; a
+    A transaction is always open: it ends with :meth:`save`. Raises what :mod:`sqlite3` raises; a
     plain DatabaseError for what cannot be without damage.
     """
 
+    is_at_work = True
+    """Whether a fault is not to be mended here, but by whoever called this."""
+    failure: JobFileError | None = None
+    """Why the file cannot be used any longer."""
+    _connection: sqlite3.Connection | None = None
+
     def __init__(self, connection: sqlite3.Connection) -> None:
+        self.load(connection)
+
+    def load(self, connection: sqlite3.Connection) -> None:
+        """Begins anew with what the file says."""
         self._connection = connection
         self._run = connection.execute
+        self._run_many = connection.executemany
         self._run("BEGIN IMMEDIATE")
-        self.written = counts = read_counts(connection)
+        self.written = counts = read_counts(self._run)
         """What the file itself says."""
-        self.was_killed = bool(counts.running)
-        self.waiting = counts.waiting
-        """How many requests wait in lanes."""
+        self.held = counts.waiting
+        """Requests that wait in lanes."""
         self.stored = counts.stored
-        """How many requests there are, in any state."""
+        """Requests in any state: waiting, under way, set aside."""
         self._turns = counts.turns
-        self.under_way: dict[int, State] = {}
-        """By id. The file hears of those that are left when it is written."""
-        numbers = Counter[State]()
-        for id_, state in self._run("SELECT * FROM states"):
-            numbers[state] += 1
-            if state in (State.UNDER_WAY, State.ALONE):
-                self.under_way[id_] = State(state)
-        self.last, self.aside = numbers[State.LAST], numbers[State.ASIDE]
+        states = self._run("SELECT * FROM states").fetchall()
+        if not {state for _, state in states} <= set(State):
+            raise sqlite3.DatabaseError("its states are malformed")
+        self._states = {id_: State(state) for id_, state in states}
+        """Of requests that do not just wait. The file hears of them when it is written."""
         self._ended = set[int]()
         """Requests that are dealt with, until the file is written."""
         self._last_id: int = self._run("SELECT max(id) FROM requests").fetchone()[0] or 0
@@ -84,8 +121,13 @@ class JobRequests:
         names = str(self._run("SELECT names FROM awake").fetchone()[0])
         self.awake = dict.fromkeys(names.split("\0") if names else ())
 
+    def mend(self, error: Exception) -> None:
+        """Returns if it is worthwhile to try again after *error*."""
+        raise error
+
     # Requests
 
+    @mended
     def add(
         self, lane: str, priority: int, data: bytes, *, starts: bool = False, hard_ends: int = 0
     ) -> None:
@@ -99,134 +141,146 @@ class JobRequests:
             raise ValueError(f"a request of {len(data):,} bytes is too long for the job's file")
         id_ = self._last_id + 1
         crc = checksum(id_, lane, priority, starts, data)
-        self._wait(lane, priority, starts, id_, hard_ends)
-        row = (id_, lane, priority, starts, data, crc, hard_ends)
+        row = StoredRequest(id_, lane, priority, starts, data, crc, hard_ends)
+        self._wait(row)
         self._run("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         self._last_id = id_
         self.stored += 1
         self.done.append((Step.ADD, id_, lane, priority, data, starts, hard_ends))
 
-    def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Taken | None:
-        """The newest or oldest that waits; it is under way from now on. None if there is none.
+    @mended
+    def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> StoredRequest | None:
+        """The newest or oldest that waits; it is under way from now on, until :meth:`end` or
+        :meth:`give_back`. None if there is none.
 
-        If it was under way at two kills or more, commit before it is sent. If :attr:`group` is 1,
-        send nothing else: if the process is killed while it is under way, the next run sets it
-        aside.
+        If it is a suspect, commit before it is sent. If :attr:`group` is 1, send nothing else: if
+        the process is killed while it is under way, the next run sets it aside.
         """
         row = self._next(lane, priority, starts, newest)
-        if row is None:
-            return None
-        self._set_out(row)
-        self.done.append((Step.OUT, row.id))
-        return Taken(row.id, row.data, row.hard_ends)
+        if row is not None:
+            self._set_out(row)
+        return row
 
+    @mended
     def peek(self, lane: str, priority: int, *, starts: bool, newest: bool) -> bytes | None:
         """The data of what :meth:`take` would return."""
         row = self._next(lane, priority, starts, newest)
         return None if row is None else row.data
 
-    def take_last(self) -> Taken | None:
+    @mended
+    def take_last(self) -> StoredRequest | None:
         """One of those that were under way at two kills or more, to be added to a lane again.
 
         Only when nothing else waits and nothing is under way.
         """
-        if self.last == 1 and not self.stored - self.aside > 1:
-            self._set_group(1)
-        row = self._run("SELECT min(id) FROM states WHERE state = ?", (State.LAST,)).fetchone()
-        if row[0] is None:
+        last = self._ids(State.LAST)
+        if not last:
             return None
-        found = self._request(row[0])
-        self._set_out_last(found.id)
-        self.done.append((Step.LAST, found.id))
-        return Taken(found.id, found.data, found.hard_ends)
+        if len(last) == 1 and self.stored - self.aside == 1:
+            self._set_group(1)
+        row = self._request(last[0])
+        self._states[row.id] = State.UNDER_WAY
+        self.done.append((Step.LAST, row.id))
+        return row
 
+    @mended
     def end(self, id_: int) -> None:
         """The request that was under way is dealt with."""
-        if self.under_way.pop(id_, None):
+        if self._states.get(id_) in _OUT:
+            del self._states[id_]
             self._ended.add(id_)
             self.stored -= 1
             self.done.append((Step.END, id_))
 
+    @mended
     def give_back(self, id_: int) -> None:
         """The request that was under way waits again, at its old place."""
-        if self.under_way.pop(id_, None):
-            self._put_in_place(id_)
+        if self._states.get(id_) in _OUT:
+            del self._states[id_]
+            self._wait(self._request(id_))
             self.done.append((Step.BACK, id_))
 
+    @mended
     def set_aside(self, id_: int) -> None:
         """The request that was under way is not handed out any more."""
-        if self.under_way.pop(id_, None):
-            self._enter(id_, State.ASIDE)
-            self.aside += 1
+        if self._states.get(id_) in _OUT:
+            self._states[id_] = State.ASIDE
             self.done.append((Step.ASIDE, id_))
 
-    def retry(self, ids: Collection[int] | None = None) -> list[AsideRequest]:
+    @mended
+    def retry(self, ids: Collection[int] | None = None) -> list[StoredRequest]:
         """Those that are set aside, all or these, wait again at their old places; returns them."""
-        requests = [each for each in self.requests(State.ASIDE) if ids is None or each.id in ids]
-        self.aside -= len(requests)
-        for each in requests:
-            self._run("UPDATE requests SET hard_ends = 0 WHERE id = ?", (each.id,))
-            self._run("DELETE FROM states WHERE id = ?", (each.id,))
-            self._put_in_place(each.id)
-        self.done.append((Step.RETRY, [each.id for each in requests]))
-        return requests
+        rows = [row for row in self.requests(State.ASIDE) if ids is None or row.id in ids]
+        for row in rows:
+            del self._states[row.id]
+            self._wait(self._blamed(row, 0))
+        self.done.append((Step.RETRY, [row.id for row in rows]))
+        return rows
 
-    def requests(self, state: State) -> list[AsideRequest]:
-        """All that stand so; not for those under way."""
-        rows = self._run(
-            "SELECT id, lane, data, hard_ends FROM states JOIN requests USING (id) "
-            "WHERE state = ? ORDER BY id",
-            (state,),
-        )
-        return [AsideRequest(*row) for row in rows]
+    def requests(self, *states: State) -> list[StoredRequest]:
+        """All that stand so."""
+        return [self._request(id_) for id_ in self._ids(*states)]
+
+    @property
+    def under_way(self) -> int:
+        """Requests taken and not ended."""
+        return len(self._ids(*_OUT))
+
+    @property
+    def last(self) -> int:
+        """Requests that wait until nothing else is left: see :meth:`take_last`."""
+        return len(self._ids(State.LAST))
+
+    @property
+    def aside(self) -> int:
+        """Requests that are set aside: see :meth:`set_aside`."""
+        return len(self._ids(State.ASIDE))
 
     @property
     def group(self) -> int:
         """How many of the last may be under way at a time: fewer after each kill."""
         return int(self.note(_GROUP) or MOST_AT_ONCE)
 
-    @property
-    def losses(self) -> list[str]:
-        """What damage has taken from the job, in words, until somebody has accepted it."""
-        return (self.note(LOSSES) or "").splitlines()
-
     # Lanes
 
+    @mended
     def contents(self, lane: str) -> Contents:
         """What waits in *lane*."""
         return self._contents("lane = ?", lane).get(lane, {})
 
+    @mended
     def holds(self, lane: str) -> bool:
         """Whether a request waits in *lane*."""
         return self._first_priority(lane) is not None
 
+    @mended
     def names(self) -> list[str]:
         """Of all lanes that hold a request. They are asleep afterwards."""
         self.set_awake(())
         return [name for (name,) in self._run(_IN_TURN, (-1,))]
 
+    @mended
     def wake(self, most: int) -> list[LaneRow]:
-        """Up to *most* lanes that are asleep, in turn. They are awake from now on.
-
-        Raises sqlite3.DatabaseError if some are missing.
-        """
+        """Up to *most* lanes that are asleep, in turn. They are awake from now on."""
         found = [name for (name,) in self._run(_IN_TURN, (most,))]
         contents = self._contents(f"lane IN ({_IN_TURN})", most)
         if len(found) != min(most, self.asleep) or len(contents) != len(found):
             raise sqlite3.DatabaseError("requests are missing")
         if any(name in self.awake for name in found):  # as below: it was not removed
             raise sqlite3.DatabaseError("a lane is not where it belongs")
-        self._connection.executemany(_REMOVE, ((name,) for name in found))
+        self._run_many(_REMOVE, ((name,) for name in found))
         self.asleep -= len(found)
         self.awake.update(dict.fromkeys(found))
         return [LaneRow(name, min(contents[name])[0], contents[name]) for name in found]
 
+    @mended
     def wake_one(self, lane: str) -> None:
         """Makes this one awake, if it holds a request."""
         if self._run(_REMOVE, (lane,)).rowcount:
             self.asleep -= 1
             self.awake[lane] = None
 
+    @mended
     def sleep(self, lane: str) -> None:
         """Lets it wait for its turn after all of its priority that are asleep now, if it holds a
         request.
@@ -247,6 +301,7 @@ class JobRequests:
 
     # What else is kept
 
+    @mended
     def see(self, fingerprint: bytes) -> bool:
         """Whether it was new. It is in the same transaction as what follows."""
         is_new = self._fingerprints.add(fingerprint)
@@ -254,59 +309,61 @@ class JobRequests:
             self.done.append((Step.SEE, fingerprint))
         return is_new
 
+    @mended
     def forget(self, fingerprint: bytes) -> None:
-        """Makes it new again: the request with this fingerprint could not be stored."""
+        """Makes the one that was just seen new again: its request could not be stored."""
         self._fingerprints.forget(fingerprint)
         self.done.append((Step.FORGET, fingerprint))
 
+    @mended
     def note(self, key: str) -> str | None:
         """What :meth:`set_note` has kept for *key*."""
-        return note_of(self._connection, key)
+        return note_of(self._run, key)
 
+    @mended
     def set_note(self, key: str, value: str) -> None:
         """Keeps *value* with the requests."""
         self._run("REPLACE INTO notes VALUES (?, ?)", (key, value))
         self.done.append((Step.NOTE, key, value))
 
+    @property
+    def losses(self) -> list[str]:
+        """What damage has taken from the job, in words, until somebody has accepted it."""
+        return (self.note(LOSSES) or "").splitlines()
+
     # Between two runs
 
-    def resume(self, boot: str) -> tuple[list[AsideRequest], int]:
-        """All lanes sleep, and what was under way waits.
+    def resume(self, boot: str, *, was_killed: bool) -> tuple[list[StoredRequest], int]:
+        """What was under way waits.
 
         *boot*: the id of this start of the machine. If it was another when the last run was killed,
         no request is to blame. Returns what is set aside now, and how many requests that were under
         way are gone.
         """
-        gone = [id_ for id_ in self.under_way if not self._is_there(id_)]
+        gone = [id_ for id_ in self._ids(*_OUT) if not self._is_there(id_)]
         for id_ in gone:
-            del self.under_way[id_]
+            del self._states[id_]
         self.stored -= len(gone)
-        for each in self.requests(State.NEXT):
-            self._stop_waiting(self._request(each.id))
-            self._enter(each.id, State.LAST)
-            self.last += 1
-        blame = self.was_killed and self.note(_BOOT) in (None, boot)
-        group, aside = self.group, list[AsideRequest]()
-        if blame and any(
-            state == State.UNDER_WAY and self._request(id_).hard_ends >= SUSPECT_AFTER
-            for id_, state in self.under_way.items()
+        for row in self.requests(State.NEXT):
+            self._stop_waiting(row)
+            self._states[row.id] = State.LAST
+        is_blamed = was_killed and self.note(_BOOT) in (None, boot)
+        rows, group, aside = self.requests(*_OUT), self.group, list[StoredRequest]()
+        if is_blamed and any(
+            row.is_suspect and self._states[row.id] == State.UNDER_WAY for row in rows
         ):
             group = max(1, group // 4)
-        for id_, state in sorted(self.under_way.items()):
-            if blame or not self.was_killed:  # of a stop, none is the cause
-                count = "UPDATE requests SET hard_ends = (hard_ends + 1) * ? WHERE id = ?"
-                self._run(count, (blame, id_))
-            row = self._request(id_)
-            if blame and state == State.ALONE:
-                self._enter(id_, State.ASIDE)
-                self.aside += 1
-                aside.append(AsideRequest(id_, row.lane, row.data, row.hard_ends))
-            elif row.hard_ends >= SUSPECT_AFTER:
-                self._enter(id_, State.LAST)
-                self.last += 1
+        for row in rows:
+            state = self._states.pop(row.id)
+            if is_blamed or not was_killed:  # of a stop, none is the cause
+                row = self._blamed(row, (row.hard_ends + 1) * is_blamed)
+            if is_blamed and state == State.ALONE:
+                self._states[row.id] = State.ASIDE
+                aside.append(row)
+            elif row.is_suspect:
+                self._states[row.id] = State.LAST
             else:
-                self._put_in_place(id_)
-        self.under_way.clear()
+                self._wait(row)
         self.set_note(_BOOT, boot)
         self._set_group(group if self.last and not aside else MOST_AT_ONCE)
         return aside, len(gone)
@@ -316,14 +373,11 @@ class JobRequests:
         for step, *values in done:
             match step:
                 case Step.ADD:
-                    id_, lane, priority, data, starts, hard_ends = values
-                    if not self._is_there(id_):
-                        self._last_id = id_ - 1
-                        self.add(lane, priority, data, starts=starts, hard_ends=hard_ends)
+                    self._add_again(*values)
                 case Step.OUT:
                     self._set_out_again(*values)
                 case Step.END:
-                    if values[0] not in self._ended and values[0] not in self.under_way:
+                    if values[0] not in self._states and values[0] not in self._ended:
                         self._set_out_again(*values)
                     self.end(*values)
                 case Step.BACK:
@@ -332,7 +386,7 @@ class JobRequests:
                 case Step.ASIDE:
                     self.set_aside(*values)
                 case Step.LAST:
-                    self._set_out_last(*values)
+                    self._states[values[0]] = State.UNDER_WAY
                 case Step.RETRY:
                     self.retry(*values)
                 case Step.SEE:
@@ -352,19 +406,17 @@ class JobRequests:
     def stage(self, running: int = 1) -> Counts:
         """All but the commit: whoever asks the connection sees everything."""
         self._fingerprints.write()
-        ended = ((id_,) for id_ in sorted(self._ended))
-        self._connection.executemany("DELETE FROM requests WHERE id = ?", ended)
+        self._run_many("DELETE FROM requests WHERE id = ?", ((id_,) for id_ in sorted(self._ended)))
         self._ended.clear()
-        self._run("DELETE FROM states WHERE state IN (?, ?)", (State.UNDER_WAY, State.ALONE))
-        self._connection.executemany(_ENTER, self.under_way.items())
+        self._run("DELETE FROM states")
+        self._run_many("INSERT INTO states VALUES (?, ?)", self._states.items())
         self._run("UPDATE awake SET names = ?", ("\0".join(self.awake),))
-        counts = Counts(
-            self.waiting, self.stored, self._turns, running, self.written.generation + 1
-        )
-        write_counts(self._connection, counts)
+        generation = self.written.generation + 1
+        counts = Counts(self.held, self.stored, self._turns, running, generation)
+        write_counts(self._run, counts)
         return counts
 
-    def commit(self, running: int = 1) -> None:
+    def save(self, running: int = 1) -> None:
         """Writes everything into the file itself."""
         counts = self.stage(running)
         self._run("COMMIT")
@@ -373,15 +425,15 @@ class JobRequests:
         self._run("BEGIN IMMEDIATE")
 
     def give_up(self) -> None:
-        """Drops what is not committed. What is under way is not to blame for the end."""
-        if self._connection.in_transaction:  # some errors have already ended it
+        """Drops what is not saved. What is under way is not to blame for the end."""
+        with suppress(sqlite3.Error):  # some errors have already ended it
             self._run("ROLLBACK")
         self._run("BEGIN IMMEDIATE")
-        write_counts(self._connection, self.written._replace(running=0))
+        write_counts(self._run, read_counts(self._run)._replace(running=0))
         self._run("COMMIT")
 
     def vacuum(self, into: str | None = None) -> None:
-        """Gives free space back to the disk, or writes all that is committed to a new file."""
+        """Gives free space back to the disk, or writes all that is saved to a new file."""
         self._run("ROLLBACK")
         self._run("VACUUM INTO ?", (into,)) if into else self._run("VACUUM")
         self._run("BEGIN IMMEDIATE")
@@ -389,65 +441,67 @@ class JobRequests:
     def _set_group(self, size: int) -> None:
         self.set_note(_GROUP, str(size))
 
-    def _next(self, lane: str, priority: int, starts: bool, newest: bool) -> Row | None:
+    def _ids(self, *states: State) -> list[int]:
+        return sorted(id_ for id_, state in self._states.items() if state in states)
+
+    def _next(self, lane: str, priority: int, starts: bool, newest: bool) -> StoredRequest | None:
         found = self._run(_NEWEST if newest else _OLDEST, (lane, priority, starts)).fetchone()
         if found is None:
             return None
         row = _whole(found[0], found[1:])
         # Where keys are out of order, SQLite takes another row away than it was told to.
-        is_again = row.id in self.under_way or row.id in self._ended
-        if is_again or (row.lane, row.priority, row.starts) != (lane, priority, starts):
+        is_again = self._states.get(row.id) in _OUT or row.id in self._ended
+        if is_again or row[1:4] != (lane, priority, starts):
             raise sqlite3.DatabaseError(f"request {row.id} is not where it belongs")
         return row
 
-    def _request(self, id_: int) -> Row:
+    def _request(self, id_: int) -> StoredRequest:
         fields = self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone()
         return _whole(id_, fields or ())
 
     def _is_there(self, id_: int) -> bool:
         return bool(self._run("SELECT 1 FROM requests WHERE id = ?", (id_,)).fetchone())
 
-    def _set_out(self, row: Row) -> None:
+    def _blamed(self, row: StoredRequest, hard_ends: int) -> StoredRequest:
+        self._run("UPDATE requests SET hard_ends = ? WHERE id = ?", (hard_ends, row.id))
+        return row._replace(hard_ends=hard_ends)
+
+    def _set_out(self, row: StoredRequest) -> None:
         self._stop_waiting(row)
-        state = State.UNDER_WAY
-        if row.hard_ends >= SUSPECT_AFTER:
-            self._run("DELETE FROM states WHERE id = ?", (row.id,))
-            state = State.ALONE if self.group == 1 else state
-        self.under_way[row.id] = state
+        is_alone = row.is_suspect and self.group == 1
+        self._states[row.id] = State.ALONE if is_alone else State.UNDER_WAY
+        self.done.append((Step.OUT, row.id))
 
     def _set_out_again(self, id_: int) -> None:
         """Of a request that damage has taken, only its state is kept."""
         try:
             self._set_out(self._request(id_))
         except sqlite3.DatabaseError:
-            self.under_way[id_] = State.UNDER_WAY
-            return
-        self.done.append((Step.OUT, id_))
+            self._states[id_] = State.UNDER_WAY
 
-    def _set_out_last(self, id_: int) -> None:
-        self._run("DELETE FROM states WHERE id = ?", (id_,))
-        self.under_way[id_] = State.UNDER_WAY
-        self.last -= 1
+    def _add_again(
+        self, id_: int, lane: str, priority: int, data: bytes, starts: bool, hard_ends: int
+    ) -> None:
+        if not self._is_there(id_):
+            self._last_id = id_ - 1
+            self.add(lane, priority, data, starts=starts, hard_ends=hard_ends)
 
-    def _put_in_place(self, id_: int) -> None:
-        row = self._request(id_)
-        self._wait(row.lane, row.priority, bool(row.starts), id_, row.hard_ends)
-
-    def _wait(self, lane: str, priority: int, starts: bool, id_: int, hard_ends: int) -> None:
-        if lane not in self.awake:
-            found = self._run("SELECT priority FROM lanes WHERE name = ?", (lane,)).fetchone()
+    def _wait(self, row: StoredRequest) -> None:
+        if row.lane not in self.awake:
+            found = self._run("SELECT priority FROM lanes WHERE name = ?", (row.lane,)).fetchone()
             if found is None:
-                self._fall_asleep(lane, priority)
-            elif priority < found[0]:
-                self._run(_SET_PRIORITY, (priority, lane))
-        self._run("INSERT INTO waiting VALUES (?, ?, ?, ?)", (lane, priority, starts, id_))
-        if hard_ends >= SUSPECT_AFTER:
-            self._enter(id_, State.NEXT)
-        self.waiting += 1
+                self._fall_asleep(row.lane, row.priority)
+            elif row.priority < found[0]:
+                self._run(_SET_PRIORITY, (row.priority, row.lane))
+        place = (row.lane, row.priority, row.starts, row.id)
+        self._run("INSERT INTO waiting VALUES (?, ?, ?, ?)", place)
+        if row.is_suspect:
+            self._states[row.id] = State.NEXT
+        self.held += 1
 
-    def _stop_waiting(self, row: Row) -> None:
+    def _stop_waiting(self, row: StoredRequest) -> None:
         self._run(_STOP_WAITING, (row.lane, row.priority, row.starts, row.id))
-        self.waiting -= 1
+        self.held -= 1
         if row.lane in self.awake:
             return
         first = self._first_priority(row.lane)
@@ -480,18 +534,16 @@ class JobRequests:
             contents[lane][priority, bool(starts)] = count
         return contents
 
-    def _enter(self, id_: int, state: State) -> None:
-        self._run(_ENTER, (id_, state))
 
-
-def _whole(id_: int, fields: Collection[Any]) -> Row:
+def _whole(id_: int, fields: Collection[Any]) -> StoredRequest:
     """Raises sqlite3.DatabaseError unless *fields* are those of the request *id_*."""
-    if len(fields) == len(Row._fields) and (row := Row(*fields)).id == id_ and row.is_whole:
-        return row
+    if len(fields) == len(StoredRequest._fields):
+        row = StoredRequest(*fields)
+        if row.id == id_ and row.is_whole:
+            return row
     raise sqlite3.DatabaseError(f"request {id_} is malformed")
 
 
-_ENTER = "REPLACE INTO states VALUES (?, ?)"
 _STOP_WAITING = "DELETE FROM waiting WHERE lane = ? AND priority = ? AND starts = ? AND id = ?"
 _IN_TURN = "SELECT name FROM lanes ORDER BY priority, turn LIMIT ?"
 _REMOVE = "DELETE FROM lanes WHERE name = ?"

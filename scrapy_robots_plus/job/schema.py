@@ -14,7 +14,11 @@ from zlib import crc32
 from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage, may_write, pragma, transaction
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    Run = Callable[..., sqlite3.Cursor]
+    """What executes a statement, through a connection to the file."""
 
 CACHE_KIB = 64 * 1024
 
@@ -53,20 +57,6 @@ class State(IntEnum):
     """Waits in its lane, as one of a group of suspects."""
 
 
-class Taken(NamedTuple):
-    """A request that is under way from now on, until ``end()`` or ``give_back()``."""
-
-    id: int
-    data: bytes
-    hard_ends: int
-    """How many times the process was killed while this request was under way."""
-
-    @property
-    def is_suspect(self) -> bool:
-        """Whether it may be the cause of these kills: then it is sent last."""
-        return self.hard_ends >= SUSPECT_AFTER
-
-
 Contents = dict[tuple[int, bool], int]
 """How many requests wait in a lane, by priority and whether they are start requests."""
 
@@ -80,32 +70,28 @@ class LaneRow(NamedTuple):
     contents: Contents
 
 
-class AsideRequest(NamedTuple):
-    """A request that is set aside: the process was killed while it alone was under way, or its
-    spider could not send it.
-    """
-
-    id: int
-    lane: str
-    data: bytes
-    hard_ends: int
-
-
-class Row(NamedTuple):
+class StoredRequest(NamedTuple):
     """A request in the file, whatever its state. The crc covers all but the hard ends."""
 
     id: int
     lane: str
     priority: int
     starts: int
+    """1 for a start request."""
     data: bytes
     crc: int
     hard_ends: int = 0
+    """How many times the process was killed while this request was under way."""
 
     @property
     def is_whole(self) -> bool:
         """Whether the checksum fits. Damage may have given any types to the columns."""
         return isinstance(self.data, bytes) and self.crc == checksum(*self[:5])
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether it may be the cause of these kills: then it is sent last."""
+        return self.hard_ends >= SUSPECT_AFTER
 
 
 def checksum(id_: int, lane: str, priority: int, starts: int, data: bytes) -> int:
@@ -131,11 +117,11 @@ class Counts(NamedTuple):
         return crc32(repr(tuple(self)).encode())
 
 
-def read_counts(connection: sqlite3.Connection) -> Counts:
+def read_counts(run: Run) -> Counts:
     """Raises sqlite3.DatabaseError if neither copy can be read."""
     for copy in COPIES:
         try:
-            row = connection.execute(f"SELECT * FROM {copy}").fetchone()  # noqa: S608
+            row = run(f"SELECT * FROM {copy}").fetchone()  # noqa: S608
         except FAULTS:
             continue
         if row is not None and (counts := Counts(*row[:-1])).crc == row[-1]:
@@ -143,10 +129,10 @@ def read_counts(connection: sqlite3.Connection) -> Counts:
     raise sqlite3.DatabaseError("its counters are malformed")
 
 
-def write_counts(connection: sqlite3.Connection, counts: Counts) -> None:
+def write_counts(run: Run, counts: Counts) -> None:
     for copy in COPIES:
         values = ", ".join(f"{name} = ?" for name in (*Counts._fields, "crc"))
-        connection.execute(f"UPDATE {copy} SET {values}", (*counts, counts.crc))  # noqa: S608
+        run(f"UPDATE {copy} SET {values}", (*counts, counts.crc))  # noqa: S608
 
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -227,17 +213,15 @@ def journal_of(path: Path) -> Path:
 def connect(path: Path) -> sqlite3.Connection:
     """Opens the file at *path*, for this process alone. Creates or upgrades it.
 
-    Raises JobFileError if it is in use, not ours, too new or not writable, and one of
-    :data:`~scrapy_robots_plus.storage.sqlite_file.FAULTS` if it is damaged.
+    Raises JobFileError if it is not ours, too new or not writable, and one of
+    :data:`~scrapy_robots_plus.storage.sqlite_file.FAULTS` if it is damaged or in use.
     """
     _check_place(path)
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
         _prepare(connection, path)
-    except BaseException as error:
+    except BaseException:
         connection.close()
-        if isinstance(error, FAULTS) and not is_damage(error):
-            raise explained(path, error) from error
         raise
     return connection
 
@@ -304,7 +288,7 @@ def explained(path: Path, error: Exception) -> JobFileError:
     return JobFileError(path, what, to_do)
 
 
-def note_of(connection: sqlite3.Connection, key: str) -> str | None:
+def note_of(run: Run, key: str) -> str | None:
     """The note for *key*; None if there is none."""
-    row = connection.execute("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
+    row = run("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
     return None if row is None else str(row[0])

@@ -91,8 +91,11 @@ class Trial:
         self.model.seen.add(fingerprint)
 
     def forget(self, fingerprint: bytes) -> None:
-        self.file.forget(fingerprint)
-        self.model.seen.discard(fingerprint)
+        """One that is new: its request turns out to be none that can be stored."""
+        if fingerprint not in self.model.seen:
+            self.see(fingerprint)
+            self.file.forget(fingerprint)
+            self.model.seen.discard(fingerprint)
 
     def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> None:
         part = [each for each in self.model.lane(lane) if each.part == (priority, starts)]

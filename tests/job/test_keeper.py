@@ -53,8 +53,8 @@ def test_two_requests_at_one_place_are_damage(file: JobFile) -> None:
 def test_losses_add_up(file: JobFile) -> None:
     for lost in (1, 2):
         file._write()
-        file._job._run("DELETE FROM requests WHERE id = ?", (lost,))
-        file._job._run("COMMIT")
+        file._run("DELETE FROM requests WHERE id = ?", (lost,))
+        file._run("COMMIT")
         file.search()
         assert file.lost == lost
     assert "4 requests can be read, 1 are lost" in file.troubles[0]

@@ -86,7 +86,7 @@ def test_a_file_that_cannot_be_opened_is_let_go(path: Path) -> None:
 def test_a_job_is_let_go_if_it_is_interrupted_while_it_is_opened(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     JobFile(path).close()

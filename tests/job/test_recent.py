@@ -107,7 +107,7 @@ def test_a_kill_while_all_goes_to_the_file_does_nothing_twice(path: Path, moment
     file.end(taken.id)
     file.commit()
     if moment == "after":
-        file._job.commit()
+        file.save()
     killed = kill_copy(path, path.parent / "killed")
     file.close()
     with JobFile(killed) as file:

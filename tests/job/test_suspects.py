@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.job import JobFile, Taken, overview
+from scrapy_robots_plus.job import JobFile, StoredRequest, overview
 from scrapy_robots_plus.job import file as job_file
 
 from .jobs import kill_copy
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def take(file: JobFile) -> Taken | None:
+def take(file: JobFile) -> StoredRequest | None:
     """The next, as a crawl takes it: those for the end when nothing else is left."""
     for _ in range(0 if file.held or file.under_way else file.group):
         if (last := file.take_last()) is not None:
@@ -46,7 +46,7 @@ def test_the_one_that_kills_is_set_aside_and_all_others_are_sent(path: Path) -> 
     file = filled(path, b"1", b"2", b"killer", b"4", b"5", b"6")
     done, aside = set[bytes](), list[bytes]()
     for _ in range(50):
-        under_way = list[Taken]()
+        under_way = list[StoredRequest]()
         while len(under_way) < 4 and (taken := take(file)) is not None:
             under_way.append(taken)
             if taken.hard_ends >= 2:
@@ -107,7 +107,7 @@ def test_many_suspects_are_under_way_together_and_the_one_that_kills_is_found(pa
     assert file.last == 30
     done, aside, groups = set[bytes](), list[bytes](), list[int]()
     while not groups or groups[-1]:
-        group = list[Taken]()
+        group = list[StoredRequest]()
         while (taken := take(file)) is not None:
             group.append(taken)
         groups.append(len(group))

@@ -51,18 +51,34 @@ def test_lanes_that_are_missing_are_noticed_when_they_are_to_wake(path: Path, da
     file = JobFile(path)
     for lane in ("a", "b"):
         file.add(lane, 0, lane.encode())
-    file._job._run(damage)
+    file._run(damage)
     assert file.wake(9) == [LaneRow(lane, 0, {(0, False): 1}) for lane in ("a", "b")]
     assert "was damaged (requests are missing). 2 requests can be read, 0" in file.troubles[0]
     assert file.asleep == 0
     file.close()
 
 
+def test_a_request_in_a_state_that_there_is_not_waits_again(path: Path) -> None:
+    """Nothing would ever lead to it."""
+    with JobFile(path) as file:
+        file.add("host", 0, b"1")
+        taken = file.take("host", 0, starts=False, newest=True)
+        assert taken is not None
+        file.set_aside(taken.id)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE states SET state = 99")
+        connection.commit()
+    with JobFile(path) as file:
+        assert "(its states are malformed). 1 request can be read, 0" in file.troubles[0]
+        assert (file.held, file.stored, file.lost) == (1, 1, 0)
+        assert file.take("host", 0, starts=False, newest=True) is not None
+
+
 def test_lanes_that_lead_to_nothing_are_found_again(path: Path) -> None:
     file = JobFile(path)
     file.add("a", 0, b"1")
     assert len(file.wake(1)) == 1
-    file._job._run("DELETE FROM waiting")
+    file._run("DELETE FROM waiting")
     assert file.take("a", 0, starts=False, newest=True) is None
     file.search()
     assert [row.name for row in file.wake(1)] == ["a"]

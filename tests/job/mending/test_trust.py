@@ -45,12 +45,12 @@ def connection(path: Path) -> Iterator[sqlite3.Connection]:
         assert aside is not None
         job.set_aside(aside.id)
         assert job.take("host", 0, starts=False, newest=False) is not None
-        job.commit()
+        job.save()
         yield connection
 
 
 def test_requests_in_all_states_are_found(connection: sqlite3.Connection) -> None:
-    check_tables(connection)
+    check_tables(connection.execute)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_requests_that_are_missing_or_in_two_places_are_noticed(
 ) -> None:
     connection.execute(damage)
     with pytest.raises(sqlite3.DatabaseError, match=f"^{why}$"):
-        check_tables(connection)
+        check_tables(connection.execute)
 
 
 def test_what_sqlite_finds_is_told(connection: sqlite3.Connection) -> None:
@@ -85,4 +85,4 @@ def test_what_sqlite_finds_is_told(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA writable_schema = RESET")
     connection.execute("PRAGMA ignore_check_constraints = OFF")
     with pytest.raises(sqlite3.DatabaseError, match=r"^CHECK constraint failed in notes$"):
-        check_tables(connection)
+        check_tables(connection.execute)
