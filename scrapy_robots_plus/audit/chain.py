@@ -85,11 +85,14 @@ START = Link(-1, "0" * 64)
 """Before the first line."""
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
 def seal(fields: Mapping[str, Any], after: Link) -> tuple[bytes, Link]:
     """The line with *fields* that follows *after*, with its newline."""
     number = after.number + 1
     whole = {"v": VERSION, "n": number, **fields, "prev": after.hash}
-    text = json.dumps(whole, separators=(",", ":"), allow_nan=False)
+    text = _ENCODER.encode(whole)
     digest = sha256(text.encode("ascii")).hexdigest()
     return f'{text[:-1]},"hash":"{digest}"}}\n'.encode("ascii"), Link(number, digest)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from math import isfinite
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_type_hints
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
@@ -21,60 +22,68 @@ SHA256 = re.compile("[0-9a-f]{64}")
 """A hash in hexadecimal."""
 
 
+_JSON: dict[object, str] = {
+    str: "a string",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    dict: "an object",
+    list: "a list",
+}
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of field."""
 
     type: str
     """What it is in JSON, in words."""
-    read: Callable[[Any], Any]
-    """From JSON. Raises ValueError for a value of another kind."""
+    accepts: tuple[object, ...]
+    """What it is in parsed JSON. A bool is an int, but not here."""
+    convert: Callable[[Any], Any] | None = None
+    """From JSON; None if the value is read as it is. Raises ValueError."""
     write: Callable[[Any], Any] | None = None
     """To JSON; None if the value is written as it is."""
 
-
-def _of_type(words: str, *types: type) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        if type(value) not in types:  # a bool is an int, but not here
-            raise ValueError(f"expected {words}, not {value!r:.100}")
-        return value
-
-    return read
+    def read(self, value: Any) -> Any:
+        """From JSON. Raises ValueError for a value of another kind."""
+        if type(value) not in self.accepts:
+            raise ValueError(f"expected {_JSON[self.accepts[0]]}, not {value!r:.100}")
+        return value if self.convert is None else self.convert(value)
 
 
-_text = _of_type("a string", str)
-_object = _of_type("an object", dict)
-
-
-def _number(value: Any) -> float:
-    number = float(_of_type("a number", int, float)(value))
-    if not isfinite(number):
+def _finite(value: float) -> float:
+    if not isfinite(value):
         raise ValueError("expected a finite number")
-    return number
+    return float(value)
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(map(_text, _of_type("a list", list)(value)))
+_TEXT = Kind("string", (str,))
+_OBJECT = Kind("object", (dict,), write=dict)
 
 
-def _objects(value: Any) -> list[Any]:
-    return list(map(_object, _of_type("a list", list)(value)))
+def _texts(values: list[Any]) -> tuple[str, ...]:
+    return tuple(map(_TEXT.read, values))
 
 
 def _names(value: Any) -> AgentNames:
-    return _texts(value) if isinstance(value, list) else str(_text(value))
+    return _texts(value) if isinstance(value, list) else value
 
 
-Text = Annotated[str, Kind("string", _text)]
-Texts = Annotated[tuple[str, ...], Kind("list of strings", _texts, list)]
-Names = Annotated[AgentNames, Kind("string, or list of strings", _names)]
-Flag = Annotated[bool, Kind("boolean", _of_type("true or false", bool))]
-Count = Annotated[int, Kind("whole number", _of_type("a whole number", int))]
-Number = Annotated[float, Kind("number", _number)]
-Seconds = Annotated[float, Kind("number of seconds", _number)]
-Moment = Annotated[float, Kind("time, RFC 3339 in UTC", lambda v: moment_of(_text(v)), rfc3339)]
-Object = Annotated[Mapping[str, Any], Kind("object", _object, dict)]
-Objects = Annotated[list[Any], Kind("list of objects", _objects, list)]
+def _objects(values: list[Any]) -> list[Any]:
+    return list(map(_OBJECT.read, values))
+
+
+Text = Annotated[str, _TEXT]
+Texts = Annotated[tuple[str, ...], Kind("list of strings", (list,), _texts, list)]
+Names = Annotated[AgentNames, Kind("string, or list of strings", (str, list), _names)]
+Flag = Annotated[bool, Kind("boolean", (bool,))]
+Count = Annotated[int, Kind("whole number", (int,))]
+Number = Annotated[float, Kind("number", (float, int), _finite)]
+Seconds = Annotated[float, Kind("number of seconds", (float, int), _finite)]
+Moment = Annotated[float, Kind("time, RFC 3339 in UTC", (str,), moment_of, rfc3339)]
+Object = Annotated[Mapping[str, Any], _OBJECT]
+Objects = Annotated[list[Any], Kind("list of objects", (list,), _objects, list)]
 
 
 class Field(NamedTuple):
@@ -362,14 +371,21 @@ ENTRIES: tuple[type[Entry], ...] = (
 
 _BY_TYPE = {entry.type: entry for entry in ENTRIES}
 _FIELDS = {entry: tuple(fields_of(entry)) for entry in ENTRIES}
+_NAMES = {entry: ("type", *(each.name for each in _FIELDS[entry])) for entry in ENTRIES}
+_VALUES = {entry: attrgetter(*names) for entry, names in _NAMES.items()}
+_WRITERS = {
+    entry: [(each.name, each.kind.write) for each in declared if each.kind.write]
+    for entry, declared in _FIELDS.items()
+}
 
 
 def to_fields(entry: Entry) -> dict[str, Any]:
     """The fields of the line, in the order in which they are written."""
-    written: dict[str, Any] = {"type": entry.type}
-    for name, kind, _ in _FIELDS[type(entry)]:
-        value, write = getattr(entry, name), kind.write
-        written[name] = value if value is None or write is None else write(value)
+    kind = type(entry)
+    written = dict(zip(_NAMES[kind], _VALUES[kind](entry), strict=True))
+    for name, write in _WRITERS[kind]:
+        if written[name] is not None:
+            written[name] = write(written[name])
     return written
 
 

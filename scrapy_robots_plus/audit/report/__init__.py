@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.protocol.printable import counted
@@ -17,7 +17,7 @@ from .figures import sentence
 from .html import Html, code, element, join, moment, note, span, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy_robots_plus.audit.summary import Summary
 
@@ -49,50 +49,51 @@ class Log:
 
 
 _FOLDER = Path(__file__).parent
-_SECTIONS: tuple[tuple[str, str, str, Callable[[Summary], Iterator[Html]]], ...] = (
-    ("hosts", "Sites", "Sites", sections.sites),
-    ("reasons", "Reasons", "Reasons", sections.reasons),
-    ("files", "robots.txt files", "robots.txt files", sections.files),
-    ("uses", "Uses", "What sites want done with their pages", sections.uses),
-    ("overrides", "Overrides", "Overrides", sections.overrides),
-    ("crawls", "Crawls", "Crawls", sections.crawls),
+_SECTIONS = (
+    ("hosts", "Sites", sections.sites),
+    ("reasons", "Reasons", sections.reasons),
+    ("files", "robots.txt files", sections.files),
+    ("uses", "What sites want done with their pages", sections.uses),
+    ("overrides", "Overrides", sections.overrides),
+    ("crawls", "Crawls", sections.crawls),
 )
-"""Anchor, name, heading and content of each. One without content is left out."""
+"""Anchor, heading and content of each. One without content is left out."""
 
 
 def page(summary: Summary, log: Log) -> str:
     """The whole page, in ASCII, so that it means the same in whatever encoding it is written."""
     style = (_FOLDER / "style.css").read_text(encoding="ascii")
-    made = [
-        (anchor, name, heading, list(make(summary))) for anchor, name, heading, make in _SECTIONS
-    ]
+    made = [(anchor, heading, list(make(summary))) for anchor, heading, make in _SECTIONS]
     shown = [section for section in made if section[-1]]
-    proof = "proof", "What this proves", "What this proves, and what not", _proof(summary, log)
-    shown.append(proof)
+    links = [*((anchor, name) for anchor, name, _ in shown), ("proof", "What this proves")]
+    unlogged = "" if summary.totals.logs_all else f" {_UNLOGGED}"
     written = Template((_FOLDER / "page.html").read_text(encoding="ascii")).substitute(
         # Nothing but the style may be loaded or run, even if something slips through unescaped.
         digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         maker=text(log.made_by),
         title=text(title_of(summary, log)),
-        names=text(", ".join(log.names)),
+        plain_names=text(", ".join(log.names)),
         style=style,
         header=join(_header(summary, log)),
-        contents=join(element("a", name, href=f"#{anchor}") for anchor, name, _, _ in shown),
+        contents=join(element("a", name, href=f"#{anchor}") for anchor, name in links),
         sections=join(
             element("section", element("h2", heading), *content, id=anchor)
-            for anchor, _, heading, content in shown
+            for anchor, heading, content in shown
         ),
+        chain=f"{_CHAIN[log.state]}{unlogged}",
+        last=join([" Hash of the last line: ", code(log.last_hash)]) if log.last_hash else "",
+        names=join(map(code, log.names), ", "),
+        lines=counted(log.lines, "line"),
+        made=moment(log.made_at),
     )
     return written.encode("ascii", "xmlcharrefreplace").decode()
 
 
 def title_of(summary: Summary, log: Log) -> str:
     """The heading."""
-    if log.title:
-        return log.title
     totals = summary.totals
-    in_audit_mode = totals.observing_crawls and totals.observing_crawls == totals.crawls
-    return "robots.txt report, observe mode" if in_audit_mode else "robots.txt report"
+    observes = totals.observing_crawls and totals.observing_crawls == totals.crawls
+    return log.title or ("robots.txt report, observe mode" if observes else "robots.txt report")
 
 
 def _header(summary: Summary, log: Log) -> Iterator[Html]:
@@ -108,7 +109,7 @@ def _header(summary: Summary, log: Log) -> Iterator[Html]:
     if log.damaged:
         yield _damage(log)
     if totals.observing_crawls:
-        yield note(element("b", "Observe mode. "), _observe_mode(summary))
+        yield note(element("b", "Observe mode. "), _observe_mode(totals))
     if totals.lost:
         lines = counted(totals.lost, "line")
         yield note(f"{lines} could not be written to the log; they are missing here.")
@@ -133,55 +134,23 @@ _DAMAGES = {
 }
 
 
-def _observe_mode(summary: Summary) -> str:
-    totals = summary.totals
-    which = (
-        "All crawls of this log ran"
-        if totals.observing_crawls == totals.crawls
-        else f"{totals.observing_crawls:,} of {counted(totals.crawls, 'crawl')} ran"
-    )
+def _observe_mode(totals: Any) -> str:
+    which = f"{totals.observing_crawls:,} of {counted(totals.crawls, 'crawl')} ran"
+    if totals.observing_crawls == totals.crawls:
+        which = "All crawls of this log ran"
     denials = counted(totals.not_enforced, "denial")
     return f"{which} in observe mode: nothing was blocked or delayed there. {denials} not enforced."
 
 
-def _proof(summary: Summary, log: Log) -> list[Html]:
-    last = [" Hash of the last line: ", code(log.last_hash)] if log.last_hash else []
-    silent = "" if summary.totals.logs_all else f" {_UNLOGGED}"
-    names, read = join(map(code, log.names), ", "), counted(log.lines, "line")
-    made = f" UTC by {log.made_by}."
-    return [
-        element("p", f"{_CHAIN[log.state]}{silent}", *last),
-        element("p", element("b", "What this does not prove."), f" {_UNPROVEN}"),
-        element("p", _ABOUT),
-        element("p", "Made from ", names, f", {read}, on ", moment(log.made_at), made),
-    ]
-
-
-_ABOUT = (
-    "A site says in its robots.txt what crawlers may fetch (RFC 9309). Denied: the request was not "
-    "sent. Allowed: no rule was against it. Where a robots.txt could not be read, requests are "
-    "denied as well. A site is a scheme, host name and port: each has a robots.txt of its own."
-)
-
 _UNLOGGED = "Allowed requests were not all logged: about those it says only how many there were."
 
-_UNPROVEN = (
-    "The hashes show that nobody changed a line and left the later ones as they were. They do not "
-    "show that nothing was left out: whoever held the file can have written all of it anew, with "
-    "other hashes, or can have run the crawl without it. Nor do they show what other programs "
-    "sent. If the hash of a line was kept at that time where nobody could change it, and is in "
-    "this log, everything up to that line is as it was."
-)
-
 _CHAIN = {
-    State.WHOLE: "Each line holds the hash of the line before it, and all of them are right. Each "
-    "crawl counted its lines, and none is missing.",
-    State.UNFINISHED: "Each line holds the hash of the line before it, and all of them are right. "
-    "But a crawl has no end here: it still ran, was killed, or the last lines were removed.",
-    State.PART: "Each line holds the hash of the line before it, and those that are here are "
-    "right. What was before them is in another file, or was removed.",
-    State.CUT: "Each line holds the hash of the line before it. The top of this page says what is "
-    "missing.",
-    State.DAMAGED: "Each line holds the hash of the line before it. The top of this page says what "
-    "is wrong with them.",
+    State.WHOLE: ", and all of them are right. Each crawl counted its lines, and none is missing.",
+    State.UNFINISHED: ", and all of them are right. But a crawl has no end here: it still ran, was "
+    "killed, or the last lines were removed.",
+    State.PART: ", and those that are here are right. What was before them is in another file, or "
+    "was removed.",
+    State.CUT: ". The top of this page says what is missing.",
+    State.DAMAGED: ". The top of this page says what is wrong with them.",
 }
+"""What follows from the chain of hashes."""
