@@ -50,7 +50,7 @@ def measure(hosts: int) -> list[tuple[str, float]]:
             slim = replace(record(number), body=b"")
             policy = Policy(slim, ParsedFile(parser), settings, clock, crawler.stats)
             policy.refusal(f"https://{host(number)}/page?x=1", AGENT)
-            policy.paces.enforce(AGENT)
+            policy.enforce(AGENT)
             held[slim.origin] = policy
         return held
 

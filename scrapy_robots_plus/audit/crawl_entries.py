@@ -141,12 +141,12 @@ class Recorder:
     def _retrieved(self, retrieved: Retrieved) -> None:
         before, policy, record = retrieved.previous, retrieved.policy, retrieved.record
         changed = before is not None and _differs(before, policy)
-        delay = policy.paces.of(self._crawl.get(Agents).default).delay
+        delay = policy.pace_of(self._crawl.get(Agents).default).delay
         lifetime = record.lifetime if record.failure is None else record.retry_in
         entry = FileEntry(
             **self._now(),
             origin=str(policy.origin),
-            source=retrieved.source,
+            source=policy.source,
             detail=policy.detail or None,
             size=None if policy.file is None else policy.file.size,
             lifetime=lifetime if policy.settings.needs_file else None,

@@ -187,7 +187,7 @@ def _state(source: Source) -> dict[str, Any]:
 
 
 def _pace_of(policy: Policy, agent: AgentNames) -> dict[str, Any]:
-    delay, hours, _ = policy.paces.of(agent)
+    delay, hours, _ = policy.pace_of(agent)
     visits = policy.file.visit_time(agent) if policy.file else None
     return {
         "delay_asked": None if delay is None else delay.asked,

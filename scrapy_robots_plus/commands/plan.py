@@ -195,7 +195,7 @@ class Plan(Subcommand):
             places, delay, _ = compat.new_slot(downloader, key)
             self._hosts[key] = Host(key, places, delay)
         host = self._hosts[key]
-        host.paces[origin] = policy.paces.of(agent)
+        host.paces[origin] = policy.pace_of(agent)
         visits = policy.file.visit_time(agent) if policy.file else None
         if visits is not None and host.visit_time is None:
             host.visit_time = str(visits)

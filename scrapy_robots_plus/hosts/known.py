@@ -48,7 +48,7 @@ _OPEN = OriginState()
 
 def state_under(policy: Policy, agents: Agents, given_up: GivenUp, now: float) -> OriginState:
     """What *policy* says of its origin, for the agent that most requests are sent as."""
-    policy.paces.enforce(agents.default_under(policy.settings))
+    policy.enforce(agents.default_under(policy.settings))
     if policy.origin in given_up:
         return OriginState(given_up=True)
     if policy.denies_as_unreachable:

@@ -87,7 +87,7 @@ class ChangeReports:
         agent = self._agents.default_under(after.settings)
         change, why = guarded(
             lambda: (change_between(before, after, agent), suspicion(before, after, record)),
-            lambda _: (None, None),
+            (None, None),
             record.url,
             self._stats,
         )

@@ -58,7 +58,6 @@ class Lookup(Enum):
 
     USE = "use"
     USE_AND_REFRESH = "use and refresh behind"
-    REVALIDATE = "revalidate"
     FETCH = "fetch"
 
 
@@ -84,13 +83,12 @@ def lookup(record: RobotsRecord | None, now: float, limits: Limits) -> Lookup:
         return Lookup.FETCH
     if fresh_for(record, now) > 0:
         return Lookup.USE
-    again = Lookup.REVALIDATE if validators(record.headers) else Lookup.FETCH
     if not record.readable:
-        return again
+        return Lookup.FETCH
     age = elapsed(record.fetched_at, now)
     if record.failure is not None:  # the last good copy, through an outage
-        return again if limits.outlived(age) else Lookup.USE_AND_REFRESH
-    return Lookup.USE_AND_REFRESH if in_grace(age, record.lifetime) else again
+        return Lookup.FETCH if limits.outlived(age) else Lookup.USE_AND_REFRESH
+    return Lookup.USE_AND_REFRESH if in_grace(age, record.lifetime) else Lookup.FETCH
 
 
 def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:

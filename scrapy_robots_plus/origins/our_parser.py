@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 from scrapy.robotstxt import RobotParser
@@ -84,31 +84,17 @@ MOST_LICENSES = 10
 """License lines that count."""
 
 
-class Uses:
+class Uses(NamedTuple):
     """What one file says to one agent."""
 
-    __slots__ = ("_agent", "_tokens", "by_url", "everywhere", "licenses")
-
-    def __init__(self, file: RobotsTxt, agent: Agent, tokens: tuple[str, ...]) -> None:
-        preferences = FilePreferences(file, agent, tokens)
-        self._agent = agent
-        self._tokens = tokens
-        everywhere = preferences.everywhere
-        self.everywhere: tuple[Statement, ...] = everywhere or ()
-        """What it says about each URL that may be fetched."""
-        self.by_url = preferences if everywhere is None else None
-        """What it says about each URL, if that depends on the URL. It holds the file."""
-        self.licenses = file.licenses[:MOST_LICENSES]
-        """License URLs as served, the first of them."""
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether it says nothing of any URL, and names no licence."""
-        return self.by_url is None and not self.everywhere and not self.licenses
-
-    def is_for(self, agent: Agent, tokens: tuple[str, ...]) -> bool:
-        """Whether it is what this agent asked for."""
-        return self._agent == agent and self._tokens == tokens
+    asked: tuple[Agent, tuple[str, ...]]
+    """The agent, and the names of groups that are about training."""
+    everywhere: tuple[Statement, ...]
+    """What it says about each URL that may be fetched."""
+    by_url: FilePreferences | None
+    """What it says about each URL, if that depends on the URL. It holds the file."""
+    licenses: tuple[str, ...]
+    """License URLs as served, the first of them."""
 
 
 _MOST_VERDICTS = 16
@@ -275,9 +261,12 @@ class RobotsParser(RobotParser):
 
     def uses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> Uses:
         """What the file says about uses to the user agent."""
-        uses = self._uses
-        if uses is None or not uses.is_for(user_agent, use_tokens):
-            uses = self._uses = Uses(self.file, user_agent, use_tokens)
+        asked, uses = (user_agent, use_tokens), self._uses
+        if uses is None or uses.asked != asked:
+            said, licenses = FilePreferences(self.file, *asked), self.file.licenses
+            by_url = said if said.everywhere is None else None
+            uses = Uses(asked, said.everywhere or (), by_url, licenses[:MOST_LICENSES])
+            self._uses = uses
         return uses
 
     def explain(self, url: str | bytes, user_agent: Agent) -> Explanation:

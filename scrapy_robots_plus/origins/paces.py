@@ -5,23 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.protocol.pace import Timetable
 from scrapy_robots_plus.settings.options import OnVisitTime, TooLong
 
 from .judging import Delay, delay_of, longer_delay
-from .parsers import ParsedFile, guarded
 
 if TYPE_CHECKING:
-    from scrapy.statscollectors import StatsCollector
-
-    from scrapy_robots_plus.protocol import VisitTime
-    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.pace import VisitTime
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-
-AGENTS_REMEMBERED = 16
-"""For how many agents the pace is remembered: a crawl may send another agent each time."""
+    from .parsers import ParsedFile
 
 
 PACES_REMEMBERED = 1_000
@@ -38,14 +32,20 @@ class Pace(NamedTuple):
     """The visiting hours, if ``ROBOTS_VISIT_TIME`` is to obey them."""
 
 
+AT_ANY_TIME = Timetable()
+
 ANY_PACE = Pace()
 """Shared by all origins without a pace, so that it costs no memory."""
 
 
-def pace_of(file: ParsedFile, agent: AgentNames, settings: RobotsSettings) -> Pace:
-    """The longer of Crawl-delay and Request-rate, and the visiting hours."""
-    visits = file.visit_time(agent) if settings.visit_time is OnVisitTime.OBEY else None
-    delay, hourly = _delays_of(file, agent, settings)
+def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings) -> Pace:
+    """The longer of Crawl-delay and Request-rate, and the visiting hours; without a *file*, the
+    delay that the user sets.
+    """
+    visits, (delay, hourly) = None, (_own(settings.own_delay), None)
+    if file is not None:
+        visits = file.visit_time(agent) if settings.visit_time is OnVisitTime.OBEY else None
+        delay, hourly = _delays_of(file, agent, settings)
     pace = Pace(delay, hourly, visits)
     return ANY_PACE if pace == ANY_PACE else pace
 
@@ -78,125 +78,27 @@ def _bounded(asked: object, settings: RobotsSettings) -> Delay | None:
 
 
 @dataclass(slots=True)
-class InForce:
-    """The paces that requests to one origin keep: the longest delay of any of them counts."""
-
-    paces: tuple[Pace, ...] = ()
-    """Those that were added, so that each is counted once."""
-    longest: float | None = None
-    hourly: tuple[tuple[VisitTime, Delay], ...] = ()
-    visits: VisitTime | None = None
-
-    def add(self, pace: Pace) -> None:
-        if len(self.paces) < PACES_REMEMBERED:
-            self.paces += (pace,)
-        self.visits = pace.visits or self.visits
-        if pace.hourly is not None and pace.hourly not in self.hourly:
-            self.hourly += (pace.hourly,)
-        if pace.delay is not None and not pace.delay.skip:
-            self.longest = max(pace.delay.kept, self.longest or 0.0)
-
-
 class Paces:
-    """The pace that requests to one origin keep, according to its current robots.txt.
-
-    All agents share one server, so the longest delay of any agent in use applies to all.
-    :meth:`of` only looks up what an agent is asked for; :meth:`enforce` puts it in force.
+    """The paces that requests to one origin keep: all agents share one server, so the longest delay
+    of any of them counts.
     """
 
-    __slots__ = ("_asked", "_file", "_origin", "_settings", "_stats", "in_force")
+    known: tuple[Pace, ...] = ()
+    """Those that were added, so that each is counted once."""
+    table: Timetable = AT_ANY_TIME
+    """All of them together."""
 
-    def __init__(
-        self,
-        origin: Origin,
-        file: ParsedFile | None,
-        settings: RobotsSettings,
-        stats: StatsCollector,
-        in_force: InForce | None = None,
-    ) -> None:
-        """*in_force*: that of other settings for the same server, which these share."""
-        self._origin = origin
-        self._file = file if settings.keeps_delays else None
-        self._settings = settings
-        self._stats = stats
-        self._asked: dict[AgentNames, Pace] = {}
-        self.in_force = in_force or InForce()
-
-    def of(self, agent: AgentNames) -> Pace:
-        """What is asked of *agent*: by the file, or by the user."""
-        if self._file is None:
-            return self._without_file
-        pace = self._asked.get(agent)
-        if pace is None:
-            pace = self._look_up(self._file, agent)
-            if len(self._asked) >= AGENTS_REMEMBERED:
-                del self._asked[next(iter(self._asked))]
-            self._asked[agent] = pace
-        return pace
-
-    def enforce(self, agent: AgentNames) -> None:
-        """A request is sent as *agent*: its pace is in force from now on, and counted.
-
-        Each pace in the file counts once, however many agents share it.
-        """
-        pace = self.of(agent)
-        if pace is ANY_PACE or pace in self.in_force.paces:
-            return
-        self.in_force.add(pace)
-        if pace.delay is not None and not (pace.delay.skip or pace.delay.own):
-            self._count(pace.delay)
-
-    @property
-    def any(self) -> bool:
-        """Whether a delay or visiting hours are in force."""
-        kept = self.in_force
-        return bool(kept.longest or kept.hourly or kept.visits)
-
-    def delay(self, now: float) -> float | None:
-        """The longest delay in force, in seconds. *now*: seconds since the epoch."""
-        kept = self.in_force
-        if not kept.hourly:
-            return kept.longest
-        hourly = (delay.kept for window, delay in kept.hourly if window.includes(now))
-        return max((kept.longest or 0.0, *hourly)) or None
-
-    @property
-    def longest_delay(self) -> float | None:
-        """The longest delay in force, in seconds, at any hour of the day."""
-        hourly = (delay.kept for _, delay in self.in_force.hourly)
-        return max((self.in_force.longest or 0.0, *hourly)) or None
-
-    def opens_in(self, now: float) -> float:
-        """Seconds until the visiting hours begin; 0 during them, or if there are none."""
-        visits = self.in_force.visits
-        return visits.begins_in(now) if visits else 0.0
-
-    @property
-    def asked_delay(self) -> Delay | None:
-        """The longest delay that the file asks of any agent looked up so far, at any hour, kept or
-        not; one that is too long comes before all others.
-        """
-        if self._settings.fixed_delay is not None:
-            return None  # whatever it asks for
-        paces = self._asked.values()
-        delays = [pace.delay for pace in paces if pace.delay is not None and not pace.delay.own]
-        delays += [pace.hourly[1] for pace in paces if pace.hourly is not None]
-        return max(delays, key=lambda delay: (delay.skip, delay.asked), default=None)
-
-    @property
-    def _without_file(self) -> Pace:
-        own = self._settings.own_delay
-        return Pace(_own(own)) if own else ANY_PACE
-
-    def _look_up(self, file: ParsedFile, agent: AgentNames) -> Pace:
-        return guarded(
-            lambda: pace_of(file, agent, self._settings),
-            lambda _: self._without_file,
-            f"the pace of {self._origin}",
-            self._stats,
-        )
-
-    def _count(self, delay: Delay) -> None:
-        self._stats.inc_value(keys.DELAYS_KEPT)
-        if delay.clamped:
-            self._stats.inc_value(keys.DELAYS_CLAMPED)
+    def add(self, pace: Pace) -> bool:
+        """Puts *pace* in force. Returns whether it was not yet."""
+        if pace is ANY_PACE or pace in self.known:
+            return False
+        if len(self.known) < PACES_REMEMBERED:
+            self.known += (pace,)
+        delay, hourly, visits = self.table.delay, self.table.hourly, self.table.visits
+        if pace.delay is not None and not pace.delay.skip:
+            delay = max(pace.delay.kept, delay)
+        if pace.hourly is not None:
+            window, slower = pace.hourly
+            hourly = tuple(dict.fromkeys((*hourly, (window, slower.kept))))
+        self.table = Timetable(delay, hourly, pace.visits or visits)
+        return True

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from w3lib.encoding import http_content_type_encoding
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.octets import to_utf8
 from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
@@ -43,6 +44,7 @@ class Parsers:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        self._stats = compat.stats_of(crawler)
         self._make: Any = class_in(crawler.settings, "ROBOTSTXT_PARSER").from_crawler
         self._takes_charset = "charset" in inspect.signature(self._make).parameters
         self.read(b"", None)
@@ -52,6 +54,18 @@ class Parsers:
         if self._takes_charset:
             return ParsedFile(self._make(self._crawler, body, charset=charset))
         return ParsedFile(self._make(self._crawler, _in_utf8(body, charset)))
+
+    def file_of(
+        self, body: bytes, charset: str | None, dialect: Dialect, subject: str
+    ) -> tuple[ParsedFile | None, str]:
+        """As :meth:`read`, in *dialect*; None and the error in words if the parser fails on it.
+
+        *subject*: what is read.
+        """
+        try:
+            return self.read(body, charset).read_as(dialect), ""
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            return None, _failed(error, subject, self._stats)
 
 
 def takes_several_names(settings: BaseSettings) -> bool:
@@ -152,11 +166,6 @@ class ParsedFile:
         """The rules for *agent*, in file order. Only our parser names them."""
         return () if self.ours is None else self.ours.rules(agent)
 
-    def is_silent(self, agent: AgentNames, use_tokens: tuple[str, ...]) -> bool:
-        """Whether it has neither statements nor licences for *agent*."""
-        ours = self.parser
-        return not isinstance(ours, RobotsParser) or ours.uses(agent, use_tokens).is_silent
-
     @property
     def reads_uses(self) -> bool:
         """Whether its parser knows lines about uses. Only ours does."""
@@ -220,6 +229,7 @@ def _window_of(value: Any) -> VisitTime | None:
 
 
 _T = TypeVar("_T")
+_E = TypeVar("_E")
 
 _FURTHER = f" Further failures are counted as {stats.PARSER_ERRORS} and logged at DEBUG."
 
@@ -243,17 +253,15 @@ def _failed(error: Exception, subject: object, collector: StatsCollector) -> str
 
 
 def guarded(
-    ask: Callable[[], _T],
-    otherwise: Callable[[str], _T],
-    subject: object,
-    collector: StatsCollector,
-) -> _T:
+    ask: Callable[[], _T], otherwise: _E, subject: object, collector: StatsCollector
+) -> _T | _E:
     """What *ask* returns. If it raises, since any parser may be in use, counts and logs that, and
-    returns *otherwise* of the error in words.
+    returns *otherwise*.
 
     *subject*: the URL or origin that *ask* is about.
     """
     try:
         return ask()
     except Exception as error:  # noqa: BLE001 - any parser may be in use
-        return otherwise(_failed(error, subject, collector))
+        _failed(error, subject, collector)
+        return otherwise

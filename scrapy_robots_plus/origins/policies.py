@@ -29,8 +29,7 @@ from scrapy_robots_plus.storage.base import RobotsRecord
 
 from .agents import Agents
 from .decide import Lookup, Source
-from .paces import InForce
-from .parsers import ParsedFile, guarded
+from .paces import Paces
 from .policy import Policy
 from .retrieval import Retrieval, Retrieved
 
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
+    from .parsers import ParsedFile
 
 TEXTS_PARSED = 64
 """How many texts of overrides are kept parsed."""
@@ -53,14 +53,15 @@ _TYPE = "text/plain; charset=utf-8"
 """Of these texts: without it, some dialects would read them in another charset."""
 
 
-def _not_asked(origin: Origin, now: float) -> RobotsRecord:
-    return RobotsRecord(origin, Access.UNAVAILABLE, 404, origin.robots_url, now, inf)
-
-
-def record_of_text(origin: Origin, text: str, now: float) -> RobotsRecord:
-    """The record of an origin for which an override has *text* in place of its file."""
-    body, url = _encoded(text), origin.robots_url
-    digest, headers = hashlib.sha256(body).hexdigest(), {"content-type": _TYPE}
+def record_of_text(origin: Origin, text: str | None, now: float) -> RobotsRecord:
+    """The record of an origin for which an override has *text* in place of its file; None for one
+    whose file does not matter.
+    """
+    url = origin.robots_url
+    if text is None:
+        return RobotsRecord(origin, Access.UNAVAILABLE, 404, url, now, inf)
+    body, headers = _encoded(text), {"content-type": _TYPE}
+    digest = hashlib.sha256(body).hexdigest()
     return RobotsRecord(origin, Access.RULES, 200, url, now, inf, headers, digest, body=body)
 
 
@@ -142,7 +143,7 @@ class Policies:
         self._views: Recent[tuple[Origin, RobotsSettings], tuple[Policy | None, Policy]]
         self._views = Recent(settings.cache_size)
         """Policies under settings of requests, each with the fetched one that it was made of."""
-        self._in_force: Recent[Origin, InForce] = Recent(settings.cache_size)
+        self._paces: Recent[Origin, Paces] = Recent(settings.cache_size)
         """The paces of origins without a fetched policy, which all their views share."""
         self._read = lru_cache(TEXTS_PARSED)(self._parsed)
         self._recent: OrderedDict[Origin, Policy] = OrderedDict()
@@ -192,7 +193,7 @@ class Policies:
             return closing_verdict(origin)
         default = self._agents.default_under(policy.settings)
         if agent is None:
-            policy.paces.enforce(default)  # so that ``Policy.delay`` shows it
+            policy.enforce(default)  # so that ``Policy.delay`` shows it
         return policy.verdict(url, agent or default)
 
     async def may(self, url: str, use: str, agent: AgentNames | None = None) -> Permission:
@@ -227,9 +228,7 @@ class Policies:
         """
         settings = settings or self._settings.for_origin(origin)
         policy = self._recent.get(origin)
-        if not settings.needs_file:
-            return self._under(settings, origin, policy)
-        if policy is None or policy.lookup in (Lookup.FETCH, Lookup.REVALIDATE):
+        if settings.needs_file and (policy is None or policy.lookup is Lookup.FETCH):
             return None
         return self._under(settings, origin, policy)
 
@@ -315,34 +314,23 @@ class Policies:
     def _without_file(
         self, settings: RobotsSettings, origin: Origin, fetched: Policy | None
     ) -> Policy:
-        text, now = settings.robots_txt, self._clock.wall()
-        record = _not_asked(origin, now) if text is None else record_of_text(origin, text, now)
+        text = settings.robots_txt
+        record = record_of_text(origin, text, self._clock.wall())
         file = None if text is None else self._read(text, settings.dialect)
         if fetched is None:
-            in_force = self._in_force.get(origin) or InForce()
-            self._in_force.put(origin, in_force)
+            paces = self._paces.setdefault(origin, Paces())
+            self._paces.put(origin, paces)
         else:
-            in_force = fetched.paces.in_force
-        policy = Policy(
-            record,
-            file,
-            settings,
-            self._clock,
-            self._stats,
-            in_force=in_force,
-            source=Source.OVERRIDE,
-        )
+            paces = fetched.paces
+        clock, collector, source = self._clock, self._stats, Source.OVERRIDE
+        policy = Policy(record, file, settings, clock, collector, source=source, paces=paces)
         if text is not None:
             self._retrieval.tell(Retrieved(None, policy, record))
         return policy
 
     def _parsed(self, text: str, dialect: Dialect) -> ParsedFile | None:
-        return guarded(
-            lambda: self._retrieval.parsers.read(_encoded(text), "utf-8").read_as(dialect),
-            lambda _: None,
-            "the robots_txt of an override",
-            self._stats,
-        )
+        read, subject = self._retrieval.parsers.file_of, "the robots_txt of an override"
+        return read(_encoded(text), "utf-8", dialect, subject)[0]
 
     def was_used(self, origin: Origin) -> bool:
         """Whether a request has used the policy in memory of *origin*."""
@@ -371,10 +359,6 @@ class Policies:
                 if is_refresh:
                     self.mark_used(origin)
             await self._announce(fetch.policy, previous, fetch.request)
-        except Exception as error:
-            if not is_of_this_package(error):
-                raise
-            self._errors.tell("the fetch of a robots.txt", error)
         finally:
             self._end_fetch(origin, fetch)
 

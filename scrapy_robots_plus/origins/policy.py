@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, is_definite
 from scrapy_robots_plus.protocol.preferences import Preferences, Statement, TdmFile, combine
 from scrapy_robots_plus.protocol.printable import printable
 
 from . import judging
 from .decide import Lookup, Source, access_at, fresh_for, lookup, under_statuses
-from .paces import InForce, Paces
+from .paces import Pace, Paces, pace_of
 from .parsers import ParsedFile, guarded
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def answer_in(record: RobotsRecord) -> str:
 
 NO_PREFERENCES = combine(())
 
+AGENTS_REMEMBERED = 16
+"""For how many agents the pace is remembered: a crawl may send another agent each time."""
+
 LEAST_LIFETIME = 1.0
 """Seconds for which a ``tdmrep.json`` is not asked for again, whatever became of it."""
 
@@ -61,23 +65,22 @@ class Policy:
     _stats: StatsCollector
     detail: str = ""
     """Why the file could not be read just now, if the status does not say so."""
-    in_force: InitVar[InForce | None] = None
     source: Source = Source.NETWORK
     """Where the crawl got it: ``network``, ``store``, ``cache`` or ``override``."""
-    paces: Paces = field(init=False)
-    _silent_to: AgentNames | None = field(default=None, init=False)
-    """An agent to which the file says nothing about uses."""
+    paces: Paces = field(default_factory=Paces)
+    """Those in force. Policies for the same server share them."""
+    _asked: dict[AgentNames, Pace] = field(default_factory=dict, init=False)
+    """What the file asks of agents that were looked up."""
     _epoch: float = field(init=False)
     _fresh_until: float = field(init=False)
     _tdmrep: TdmFile | None = field(default=None, init=False)
     """The site's ``tdmrep.json``; None if there is none, or it was not read."""
     _tdmrep_until: float = field(default=inf, init=False)
 
-    def __post_init__(self, in_force: InForce | None) -> None:
-        settings, monotonic = self.settings, self._clock.monotonic()
-        self.paces = Paces(self.origin, self.file, settings, self._stats, in_force)
+    def __post_init__(self) -> None:
+        monotonic = self._clock.monotonic()
         self._epoch = self._clock.wall() - monotonic
-        lasts = fresh_for(self.record, self.now) if settings.needs_file else inf
+        lasts = fresh_for(self.record, self.now) if self.settings.needs_file else inf
         self._fresh_until = monotonic + lasts
 
     def reserve(self, tdmrep: RobotsRecord) -> None:
@@ -177,7 +180,7 @@ class Policy:
     @property
     def opens_in(self) -> float:
         """Seconds until its visiting hours begin, if ``ROBOTS_VISIT_TIME`` is to obey them."""
-        return self.paces.opens_in(self._clock.wall())
+        return self.paces.table.opens_in(self._clock.wall())
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
@@ -194,37 +197,36 @@ class Policy:
     @property
     def is_paced(self) -> bool:
         """Whether a delay or visiting hours apply to any agent that requests have used so far."""
-        return self.paces.any
+        return bool(self.paces.table)
 
     @property
     def delay(self) -> float | None:
         """The longest delay, in seconds, of any agent in use so far."""
-        return self.paces.delay(self._clock.wall())
+        return self.paces.table.delay_at(self._clock.wall()) or None
 
     @property
     def asked_delay(self) -> Delay | None:
-        """The longest delay that the file asks of any agent looked up so far, kept or not."""
-        return self.paces.asked_delay
+        """The longest delay that the file asks of any agent looked up so far, at any hour, kept or
+        not; one that is too long comes before all others.
+        """
+        if self.settings.fixed_delay is not None:
+            return None  # whatever it asks for
+        paces = self._asked.values()
+        delays = [pace.delay for pace in paces if pace.delay is not None and not pace.delay.own]
+        delays += [pace.hourly[1] for pace in paces if pace.hourly is not None]
+        return max(delays, key=lambda delay: (delay.skip, delay.asked), default=None)
 
     @property
     def longest_delay(self) -> float | None:
         """As ``delay``, at any hour of the day."""
-        return self.paces.longest_delay
+        return self.paces.table.longest_delay or None
 
     def under(self, settings: RobotsSettings) -> Policy:
         """What is known, read under other *settings*. It keeps the same pace."""
         record = under_statuses(self.record, settings.status_policy)
         file = self.file and self.file.read_as(settings.dialect)
-        policy = Policy(
-            record,
-            file,
-            settings,
-            self._clock,
-            self._stats,
-            self.detail,
-            self.paces.in_force,
-            self.source,
-        )
+        kept = self.detail, self.source, self.paces
+        policy = Policy(record, file, settings, self._clock, self._stats, *kept)
         policy._tdmrep, policy._tdmrep_until = self._tdmrep, self._tdmrep_until
         policy._fresh_until = min(policy._fresh_until, self._tdmrep_until)
         return policy
@@ -234,9 +236,39 @@ class Policy:
         """Whether the rules are obeyed."""
         return self.settings.obey
 
+    def pace_of(self, agent: AgentNames) -> Pace:
+        """What is asked of *agent*: by the file, or by the user. Puts nothing in force."""
+        file, settings = self.file, self.settings
+        if file is None or not settings.keeps_delays:
+            return pace_of(None, agent, settings)
+        pace = self._asked.get(agent)
+        if pace is None:
+            pace = guarded(
+                lambda: pace_of(file, agent, settings),
+                pace_of(None, agent, settings),
+                f"the pace of {self.origin}",
+                self._stats,
+            )
+            if len(self._asked) >= AGENTS_REMEMBERED:
+                del self._asked[next(iter(self._asked))]
+            self._asked[agent] = pace
+        return pace
+
+    def enforce(self, agent: AgentNames) -> None:
+        """A request is sent as *agent*: its pace is in force from now on, and counted.
+
+        Each pace in the file counts once, however many agents share it.
+        """
+        pace = self.pace_of(agent)
+        if not self.paces.add(pace) or pace.delay is None or pace.delay.skip or pace.delay.own:
+            return
+        self._stats.inc_value(stats.DELAYS_KEPT)
+        if pace.delay.clamped:
+            self._stats.inc_value(stats.DELAYS_CLAMPED)
+
     def delay_for(self, agent: AgentNames) -> Delay | None:
         """The Crawl-delay that requests of *agent* keep, or are skipped for."""
-        return self.paces.of(agent).delay
+        return self.pace_of(agent).delay
 
     def refusal(self, url: str, agent: AgentNames) -> Verdict | None:
         """Why *agent* may not fetch *url*; None if it may."""
@@ -251,7 +283,7 @@ class Policy:
         """As :meth:`verdict`, without the names of what it is about."""
         return guarded(
             lambda: judging.verdict(self, url, agent),
-            lambda _: judging.unreachable(url),
+            judging.unreachable(url),
             url,
             self._stats,
         )
@@ -272,25 +304,14 @@ class Policy:
         return combine(statements) if statements else NO_PREFERENCES
 
     def _in_file(self, url: str, agent: AgentNames) -> tuple[Statement, ...]:
-        file = self.file
-        if file is None or agent == self._silent_to:
+        file, tokens = self.file, self.settings.ai_tokens
+        if file is None or not self.settings.obey or self.access is not Access.RULES:
             return ()
-        if not self.settings.obey or self.access is not Access.RULES:
-            return ()
-        return guarded(lambda: self._statements(file, url, agent), lambda _: (), url, self._stats)
-
-    def _statements(self, file: ParsedFile, url: str, agent: AgentNames) -> tuple[Statement, ...]:
-        tokens = self.settings.ai_tokens
-        if file.is_silent(agent, tokens):
-            self._silent_to = agent
-        return file.statements(url, agent, tokens)
+        return guarded(lambda: file.statements(url, agent, tokens), (), url, self._stats)
 
     def licenses(self, agent: AgentNames) -> tuple[str, ...]:
         """The first of the licences that the file names (RSL 1.0)."""
-        file = self.file
-        if file is None or agent == self._silent_to:
-            return ()
-        return file.licenses(agent, self.settings.ai_tokens)
+        return self.file.licenses(agent, self.settings.ai_tokens) if self.file else ()
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from .decide import Lookup, Source, fresh_for, lookup, receive
 from .fetching.budget import FetchBudget
 from .fetching.fetcher import Fetcher
 from .fetching.results import NETWORK_FAILURES
-from .parsers import ParsedFile, Parsers, charset_of, guarded
+from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy
 from .sharing import Member, Turn, agreement, longest_fetch
 
@@ -43,11 +43,6 @@ class Retrieved(NamedTuple):
     policy: Policy
     record: RobotsRecord
     """With the text of the rules, unless it is that of *previous*."""
-
-    @property
-    def source(self) -> Source:
-        """Where it was found."""
-        return self.policy.source
 
 
 class Retrieval:
@@ -252,13 +247,10 @@ class Retrieval:
             if previous is not None and _reads_the_same(previous.record, slim):
                 file = previous.file
             else:
-                read, dialect = self.parsers.read, settings.dialect
-                file, detail = guarded(
-                    lambda: (read(record.body, charset).read_as(dialect), detail),
-                    lambda words: (None, words),
-                    record.url,
-                    self._stats,
+                file, failed = self.parsers.file_of(
+                    record.body, charset, settings.dialect, record.url
                 )
+                detail = failed or detail
         return Policy(slim, file, settings, self._clock, self._stats, detail, source=source)
 
 
@@ -278,11 +270,11 @@ def shared_fetches(
         return lambda _: Turn()
     if store.server is not None:
         from .lease import Leases
-        from .workers import AmongWorkers
+        from .workers import TurnAmongWorkers
 
         longest = longest_fetch(settings)
         leases = Leases(store.server, longest)
-        return AmongWorkers(leases, store.calls, store.failed, longest, clock).turn
+        return partial(TurnAmongWorkers, leases, store.calls, store.failed, longest, clock)
     agreed = partial(agreement, crawler, settings, agents)
     return Member(crawler, settings, clock, agreed, store.memory).turn
 

@@ -7,6 +7,7 @@ that share a Redis server (``workers.py``).
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -90,18 +91,18 @@ def longest_fetch(settings: RobotsSettings) -> float:
     return min(settings.fetch_timeout, MOST_SECONDS) + SPARE_SECONDS
 
 
+@dataclass(eq=False)
 class TurnInGroup(Turn):
     """Of one crawl, for one file: it fetches, or waits for another that does."""
 
-    def __init__(self, group: Group, origin: Origin, lifetime: float, clock: Clock) -> None:
-        self._group = group
-        self._origin = origin
-        self._lifetime = lifetime
-        self._clock = clock
-        self.overdue_at = inf
-        """By the monotonic clock: from then on another crawl may fetch the file too."""
-        self.waiters: list[Deferred[None]] = []
-        """Of other crawls."""
+    _group: Group
+    _origin: Origin
+    _lifetime: float
+    _clock: Clock
+    overdue_at: float = inf
+    """By the monotonic clock: from then on another crawl may fetch the file too."""
+    waiters: list[Deferred[None]] = field(default_factory=list)
+    """Of other crawls."""
 
     async def begin(self) -> bool:
         now = self._clock.monotonic()
@@ -147,16 +148,16 @@ def _wake(waiter: Deferred[None]) -> None:
         waiter.callback(None)
 
 
+@dataclass(eq=False)
 class Group:
-    """Crawls that agree (:func:`~.choice.agreement`), while they run."""
+    """Crawls that agree (:func:`agreement`), while they run."""
 
-    def __init__(self, agreed: list[Any]) -> None:
-        self.agreed = agreed
-        self.members: WeakSet[Member] = WeakSet()
-        self.under_way: dict[Origin, TurnInGroup] = {}
-        """Who fetches which file."""
-        self.was_shared = False
-        """Whether it ever had two members at once."""
+    agreed: list[Any]
+    members: WeakSet[Member] = field(default_factory=WeakSet)
+    under_way: dict[Origin, TurnInGroup] = field(default_factory=dict)
+    """Who fetches which file."""
+    was_shared: bool = False
+    """Whether it ever had two members at once."""
 
 
 _groups: list[Group] = []

@@ -71,33 +71,30 @@ class Tally:
 
     def exempt(self, request: Request) -> None:
         """*request* passes without a robots.txt check."""
-        if request.meta.get(START_META_KEY):
-            self._starts.allowed += 1
+        self._count(request, None, allowed=1)
 
     def allow(self, request: Request, origin: Origin, policy: Policy | None) -> None:
         """*request* is allowed."""
-        self._row(origin, policy).allowed += 1
-        if request.meta.get(START_META_KEY):
-            self._starts.allowed += 1
+        self._count(request, self._row(origin, policy), allowed=1)
 
     def deny(
         self, request: Request, origin: Origin, policy: Policy | None, *, given_up: bool = False
     ) -> None:
         """*request* is denied."""
         row = self._row(origin, policy)
-        row.denied += 1
         row.given_up = row.given_up or given_up
-        if request.meta.get(START_META_KEY):
-            self._starts.denied += 1
+        self._count(request, row, denied=1)
 
     def revoke(self, request: Request, origin: Origin) -> None:
         """*request* was counted as allowed, but is not sent after all."""
-        row = self._row(origin)
-        if not row.allowed:  # it was added to the others meanwhile
-            row = self._others
-        row.allowed = max(0, row.allowed - 1)
-        if request.meta.get(START_META_KEY):
-            self._starts.allowed = max(0, self._starts.allowed - 1)
+        row = self._row(origin)  # without it, it was added to the others meanwhile
+        self._count(request, row if row.allowed else self._others, allowed=-1)
+
+    def _count(self, request: Request, row: Row | None, allowed: int = 0, denied: int = 0) -> None:
+        for each in (row, self._starts if request.meta.get(START_META_KEY) else None):
+            if each is not None:
+                each.allowed = max(0, each.allowed + allowed)
+                each.denied += denied
 
     def note(self, origin: Origin, standing: Standing) -> None:
         """*origin* treats the requests that are allowed in this way from now on."""

@@ -25,9 +25,12 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.5
 more or less at random."""
 
 
-@dataclass
-class AmongWorkers:
-    """For a crawl whose store is on a server."""
+@dataclass(eq=False)
+class TurnAmongWorkers(Turn):
+    """Of one worker, for one file: it fetches, or waits for another that does.
+
+    If the server fails, it fetches: a file that is fetched twice does no harm.
+    """
 
     leases: Leases
     calls: compat.Courier | compat.InPlace
@@ -38,33 +41,20 @@ class AmongWorkers:
     longest: float
     """Seconds to wait for one and the same worker."""
     clock: Clock
+    origin: Origin
+    _holder: bytes | None = None
+    _may_hold: bool = False
+    """Whether the server may have given the lease to this worker, answer or not."""
+    _fetches_anyway: bool = False
 
-    def turn(self, origin: Origin) -> TurnAmongWorkers:
-        return TurnAmongWorkers(self, origin)
-
-
-class TurnAmongWorkers(Turn):
-    """Of one worker, for one file: it fetches, or waits for another that does.
-
-    If the server fails, it fetches: a file that is fetched twice does no harm.
-    """
-
-    def __init__(self, among: AmongWorkers, origin: Origin) -> None:
-        self._among = among
-        self._leases = among.leases
-        self._clock = among.clock
-        self._origin = origin
+    def __post_init__(self) -> None:
         self._token = uuid4().hex.encode()
-        self._holder: bytes | None = None
-        self._may_hold = False
-        """Whether the server may have given the lease to this worker, answer or not."""
-        self._fetches_anyway = False
 
     async def begin(self) -> bool:
         if self._fetches_anyway:
             return True
         self._may_hold = True
-        self._holder = await self._ask(partial(self._leases.take, self._origin, self._token))
+        self._holder = await self._ask(partial(self.leases.take, self.origin, self._token))
         self._may_hold = self._fetches_anyway or self._holder == self._token
         return self._may_hold
 
@@ -73,31 +63,31 @@ class TurnAmongWorkers(Turn):
         return not self._fetches_anyway  # a server that has just failed is not asked once more
 
     async def wait(self) -> None:
-        give_up_at = self._clock.monotonic() + self._among.longest
+        give_up_at = self.clock.monotonic() + self.longest
         seconds, holder = FIRST_PAUSE, self._holder
         while not self._fetches_anyway and holder is not None and holder == self._holder:
-            if self._clock.monotonic() >= give_up_at:
+            if self.clock.monotonic() >= give_up_at:
                 self._fetches_anyway = True
                 return
-            await self._clock.sleep(seconds * (0.5 + self._clock.jitter()))
+            await self.clock.sleep(seconds * (0.5 + self.clock.jitter()))
             seconds = min(1.5 * seconds, LONGEST_PAUSE)
-            holder = await self._ask(partial(self._leases.holder, self._origin))
+            holder = await self._ask(partial(self.leases.holder, self.origin))
 
     def release(self) -> None:
         if self._may_hold:
             self._may_hold = False
-            self._among.calls.tell(self._give_up, lambda _: None)
+            self.calls.tell(self._give_up, lambda _: None)
 
     async def _ask(self, call: Callable[[], bytes | None]) -> bytes | None:
         try:
-            return await self._among.calls.ask(call)
+            return await self.calls.ask(call)
         except compat.CourierClosedError:
             self._fetches_anyway = True
         except (ServerError, compat.CourierError) as error:
-            self._among.failed(error)
+            self.failed(error)
             self._fetches_anyway = True
         return None
 
     def _give_up(self) -> None:
         with suppress(ServerError):
-            self._leases.release(self._origin, self._token)
+            self.leases.release(self.origin, self._token)

@@ -78,7 +78,7 @@ class SitemapFeed:
         if policy.file is None or not is_wanted:
             return
         is_of_origin = policy.settings is self._settings.for_origin(policy.origin)
-        if retrieved.source is Source.OVERRIDE and not is_of_origin:
+        if retrieved.policy.source is Source.OVERRIDE and not is_of_origin:
             return  # the text for one request
         self._waiting.append(policy)
         if self._working is None:

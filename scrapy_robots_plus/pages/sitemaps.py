@@ -194,7 +194,7 @@ class Sitemaps:
 
     def lines(self, policy: Policy) -> tuple[str, ...]:
         """The Sitemap lines as they are; none if the parser fails."""
-        return guarded(lambda: policy.sitemaps, lambda _: (), policy.record.url, self._stats)
+        return guarded(lambda: policy.sitemaps, (), policy.record.url, self._stats)
 
     async def response(self, request: Request, policy: Policy) -> Response | None:
         """The answer to *request*, for the Sitemap lines of a robots.txt, from its *policy*; marked

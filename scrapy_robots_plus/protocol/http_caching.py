@@ -138,8 +138,13 @@ def _delta_seconds(value: str) -> float | None:
 
 def http_date(value: str) -> float | None:
     """Seconds since the epoch for any of the three formats of RFC 9110 5.6.7; None for others."""
-    if value.count(":") != 2:  # the parser below would read the first of two dates
-        return None
+    # of two dates, the parser would read the first
+    return mail_date(value) if value.count(":") == 2 else None
+
+
+def mail_date(value: str) -> float | None:
+    """Seconds since the epoch for a date as mails have it (RFC 822), in UTC if it has no zone; None
+    for what is none."""
     try:
         parsed = parsedate_to_datetime(value)
         if parsed.tzinfo is None:

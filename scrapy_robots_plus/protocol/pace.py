@@ -135,6 +135,10 @@ class Timetable:
     visits: VisitTime | None = None
     """The hours in which requests may be sent (Visit-time); None for all day."""
 
+    def __bool__(self) -> bool:
+        """Whether any request has to wait at any hour."""
+        return bool(self.delay or self.hourly or self.visits)
+
     def seconds_for(self, requests: int, start: float) -> float:
         """Seconds from *start* (since the epoch) until the last of *requests* is sent.
 
@@ -142,29 +146,32 @@ class Timetable:
         delays.
         """
         gaps = left = max(0, requests - 1)
-        passed = self._opens_in(start) if requests else 0.0
+        passed = self.opens_in(start) if requests else 0.0
         for _ in range(MOST_STEPS):
             gap = self.delay_at(start + passed)
             if not left or not gap:
                 return passed
             many = left
-            if self._varies:
+            if self.hourly or self.visits:
                 many = min(left, math.ceil(self._unchanged_for(start + passed) / gap))
             left -= many
             passed += many * gap
-            passed += self._opens_in(start + passed)
+            passed += self.opens_in(start + passed)
         return passed * gaps / (gaps - left)
 
     def delay_at(self, moment: float) -> float:
         """The delay at a moment in seconds since the epoch."""
+        if not self.hourly:
+            return self.delay
         now = (delay for window, delay in self.hourly if window.includes(moment))
         return max((self.delay, *now))
 
     @property
-    def _varies(self) -> bool:
-        return bool(self.hourly or self.visits)
+    def longest_delay(self) -> float:
+        """The longest delay at any hour."""
+        return max((self.delay, *(delay for _, delay in self.hourly)))
 
-    def _opens_in(self, moment: float) -> float:
+    def opens_in(self, moment: float) -> float:
         """Seconds from *moment* until the visiting hours begin; 0 during them."""
         return self.visits.begins_in(moment) if self.visits else 0.0
 

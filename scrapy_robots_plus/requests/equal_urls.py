@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
@@ -51,30 +50,21 @@ class EqualUrls:
         """The fingerprint of a cleaned URL, and of the URL that was let through for it."""
         self._rules: Recent[str, CleanParams] = Recent(settings.cache_size)
         """By the hash of the file."""
-        self._arrived: WeakSet[Request] = WeakSet()
-        """Requests that the scheduler has handed out."""
 
     def scheduled(self, request: Request) -> None:
         """*request* goes to the scheduler."""
         if request.method in ("GET", "HEAD") and not request.body:
             request.meta[SCHEDULED_META_KEY] = True
 
-    def arrived(self, request: Request) -> None:
-        """*request* comes to the downloader, perhaps from the scheduler."""
-        if request.meta.pop(SCHEDULED_META_KEY, False):
-            self._arrived.add(request)
-
     def refuse_known(self, request: Request, policy: Policy) -> None:
         """Raises RobotsDuplicate if *request*, which is scheduled, would be refused in its turn."""
         if SCHEDULED_META_KEY in request.meta:
-            self._compare(request, policy, remember=False)
+            self.let_through(request, policy, remember=False)
 
-    def let_through(self, request: Request, policy: Policy) -> None:
-        """*request* is about to be sent. Raises RobotsDuplicate if it must not be."""
-        if request in self._arrived:
-            self._compare(request, policy, remember=True)
-
-    def _compare(self, request: Request, policy: Policy, *, remember: bool) -> None:
+    def let_through(self, request: Request, policy: Policy, *, remember: bool = True) -> None:
+        """*request*, which was scheduled, is about to be sent. Raises RobotsDuplicate if it must
+        not be.
+        """
         cleaned = self._cleaned(request, policy)
         if cleaned is None:
             return
@@ -107,7 +97,7 @@ class EqualUrls:
         key, url = policy.record.sha256, policy.record.url
         rules = self._rules.get(key)
         if rules is None:
-            params = guarded(lambda: file.clean_params, lambda _: (), url, self._stats)
+            params = guarded(lambda: file.clean_params, (), url, self._stats)
             rules = CleanParams(params) or _NO_RULES
         self._rules.put(key, rules)
         return rules

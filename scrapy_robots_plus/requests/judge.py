@@ -33,6 +33,8 @@ class Asked(NamedTuple):
     """Those of the request."""
     again: bool = False
     """Whether it was judged before, as another agent, so that it is counted already."""
+    was_scheduled: bool = False
+    """Whether it comes from the scheduler, if equal URLs are compared."""
 
 
 def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> Refused:
@@ -85,7 +87,7 @@ class Judge:
 
     async def judge(self, asked: Asked) -> Decision:
         """The decision about a request."""
-        request, origin, agent, settings, again = asked
+        request, origin, agent, settings, again, _ = asked
         self._requeue.welcome(request)
         policy = self._policies.usable_or_refresh(origin, request, settings)
         if policy is None:

@@ -15,7 +15,7 @@ from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError, denial_of
 from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
+from scrapy_robots_plus.crawl.requests import SCHEDULED_META_KEY, asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.refusals import Refusals
@@ -141,15 +141,15 @@ class RobotsMiddleware:
         Returns a request that the scheduler is to keep for later, or the answer to one for the
         sitemaps that a robots.txt names.
         """
-        if self._equal_urls is not None:
-            self._equal_urls.arrived(request)
+        was_scheduled = request.meta.pop(SCHEDULED_META_KEY, False)
         origin = origin_to_ask(request)
         if origin is None:
             self._outcomes.exempt(request)
             return None
         settings = self._checked_settings(request, origin)
         agent = self._agents.judged_by(request, settings)
-        return await self._check(Asked(request, origin, agent, settings))
+        asked = Asked(request, origin, agent, settings, was_scheduled=was_scheduled)
+        return await self._check(asked)
 
     async def _process_request_last(self, request: Request) -> Request | Response | None:
         """Runs after all middlewares, which may have changed the User-Agent."""
@@ -162,7 +162,7 @@ class RobotsMiddleware:
 
     async def _check(self, asked: Asked) -> Request | Response | None:
         """Judges a request, now or, in observe mode, when its robots.txt is known."""
-        request, origin, agent, settings, again = asked
+        request, origin, agent, settings, again, _ = asked
         audit = self._audit_mode
         if audit is None or self.policies.usable_or_refresh(origin, request, settings) is not None:
             return await self._judged(asked)
@@ -215,11 +215,11 @@ class RobotsMiddleware:
     def _let_through(self, asked: Asked, policy: Policy) -> None:
         """Nothing keeps the pace of *policy* in observe mode, but the table shows it."""
         if self._pacing is None:
-            policy.paces.of(asked.agent)
+            policy.pace_of(asked.agent)
             return
-        if self._equal_urls is not None and not asked.again:
+        if self._equal_urls is not None and asked.was_scheduled:
             self._equal_urls.let_through(asked.request, policy)
-        policy.paces.enforce(asked.agent)
+        policy.enforce(asked.agent)
         self._pacing.expect(asked.request, asked.origin, policy)
 
     def process_response(self, request: Request, response: Response) -> Response:

@@ -72,7 +72,7 @@ class Outcomes:
 
     def refused(self, asked: Asked, decision: Refused) -> None:
         """A request is denied, perhaps after it was counted as allowed for another agent."""
-        request, origin, agent, _, again = asked
+        request, origin, agent, again = asked.request, asked.origin, asked.agent, asked.again
         if again:
             self._tally.revoke(request, origin)
         else:

@@ -84,12 +84,12 @@ class OtherWorkersFirst:
     def __init__(self, server: RedisServer) -> None:
         self.client = server.client()
         self.calls = Courier("leases")
-        leases = Leases(server.asked(), 60)
-        self.among = workers.AmongWorkers(leases, self.calls, print, 60, DEFAULT_CLOCK)
+        self.leases = Leases(server.asked(), 60)
 
     def turn(self, origin: Origin) -> workers.TurnAmongWorkers:
         self.client.set(f"{{robots:{origin}}}:lease", "of a dead worker", nx=True, px=50)
-        return self.among.turn(origin)
+        given = self.leases, self.calls, print, 60, DEFAULT_CLOCK
+        return workers.TurnAmongWorkers(*given, origin)
 
 
 @pytest.fixture(scope="module")

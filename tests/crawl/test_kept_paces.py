@@ -10,14 +10,20 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.origins.judging import Delay
-from scrapy_robots_plus.origins.paces import AGENTS_REMEMBERED, ANY_PACE, Pace, Paces, pace_of
+from scrapy_robots_plus.origins.paces import ANY_PACE, Pace, pace_of
+from scrapy_robots_plus.origins.policy import AGENTS_REMEMBERED, Policy
 from scrapy_robots_plus.protocol import VisitTime
+from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.pace import Timetable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+from scrapy_robots_plus.storage.base import RobotsRecord
 from tests.crawl.parsers_in_use import PROTEGO, PlainParser, read
 
 ORIGIN = Origin("https", "x.example", 443)
+RECORD = RobotsRecord(ORIGIN, Access.RULES, 200, ORIGIN.robots_url, 0.0, 3_600.0)
 HOUR = 3_600
 FILE = b"""\
 User-agent: slow
@@ -52,7 +58,14 @@ class Kept:
     def __init__(self, file: Any = FILE, **changed: Any) -> None:
         self.stats = get_crawler().stats
         parsed = read(file) if isinstance(file, bytes) else file
-        self.paces = Paces(ORIGIN, parsed, settings_of(**changed), self.stats)
+        self.policy = Policy(RECORD, parsed, settings_of(**changed), DEFAULT_CLOCK, self.stats)
+
+    @property
+    def table(self) -> Timetable:
+        return self.policy.paces.table
+
+    def delay_at(self, moment: float) -> float | None:
+        return self.table.delay_at(moment) or None
 
     def counted(self, key: str) -> int:
         value: int = self.stats.get_value(key, 0)
@@ -108,87 +121,87 @@ class TestWhatIsAsked:
 class TestKeeping:
     def test_to_ask_is_not_to_keep(self) -> None:
         kept = Kept()
-        assert kept.paces.of("slow").delay == Delay(8, 8)
-        assert kept.paces.delay(0) is None
-        assert not kept.paces.any
+        assert kept.policy.pace_of("slow").delay == Delay(8, 8)
+        assert kept.delay_at(0) is None
+        assert not kept.policy.is_paced
         assert kept.counted(keys.DELAYS_KEPT) == 0
-        assert kept.paces.asked_delay == Delay(8, 8)
+        assert kept.policy.asked_delay == Delay(8, 8)
 
     def test_the_longest_of_any_agent_that_goes(self) -> None:
         kept = Kept()
         for agent, delay in (("free", None), ("other", 2), ("slow", 8), ("other", 8)):
-            kept.paces.enforce(agent)
-            assert kept.paces.delay(0) == delay
-        assert kept.paces.any
+            kept.policy.enforce(agent)
+            assert kept.delay_at(0) == delay
+        assert kept.policy.is_paced
 
     def test_each_pace_is_counted_once_however_many_go_by_it(self) -> None:
         kept = Kept()
         for agent in ("one", "two", "slow", "one", "endless"):
-            kept.paces.enforce(agent)
+            kept.policy.enforce(agent)
         assert kept.counted(keys.DELAYS_KEPT) == 3
         assert kept.counted(keys.DELAYS_CLAMPED) == 1
 
     def test_one_for_which_the_host_is_skipped_is_not_kept(self) -> None:
         kept = Kept(ROBOTS_CRAWL_DELAY_TOO_LONG="skip")
-        kept.paces.enforce("endless")
-        assert kept.paces.delay(0) is None
+        kept.policy.enforce("endless")
+        assert kept.delay_at(0) is None
         assert kept.counted(keys.DELAYS_KEPT) == 0
-        assert kept.paces.asked_delay == Delay(500, 60, skip=True)
+        assert kept.policy.asked_delay == Delay(500, 60, skip=True)
 
     @pytest.mark.parametrize(
         ("clock", "delay"), [(5.9, 2), (6, 20), (8.75, 20), (8.77, 2), (23, 2)]
     )
     def test_one_for_some_hours_holds_in_them(self, clock: float, delay: float) -> None:
         kept = Kept()
-        kept.paces.enforce("morning")
-        kept.paces.enforce("other")
-        assert kept.paces.delay(24 * HOUR * 1_000 + clock * HOUR) == delay
+        kept.policy.enforce("morning")
+        kept.policy.enforce("other")
+        assert kept.delay_at(24 * HOUR * 1_000 + clock * HOUR) == delay
 
     def test_out_of_its_hours_there_is_none(self) -> None:
         kept = Kept()
-        kept.paces.enforce("morning")
-        assert kept.paces.any
-        assert kept.paces.delay(12 * HOUR) is None
+        kept.policy.enforce("morning")
+        assert kept.policy.is_paced
+        assert kept.delay_at(12 * HOUR) is None
 
     def test_what_was_asked_and_kept_is_known_at_any_hour(self) -> None:
         kept = Kept()
-        kept.paces.of("morning")
-        assert [kept.paces.longest_delay] == [None]
-        kept.paces.enforce("morning")
-        assert (kept.paces.asked_delay, kept.paces.longest_delay) == (Delay(20, 20), 20)
-        kept.paces.enforce("endless")
-        assert (kept.paces.asked_delay, kept.paces.longest_delay) == (Delay(500, 60), 60)
+        kept.policy.pace_of("morning")
+        assert [kept.policy.longest_delay] == [None]
+        kept.policy.enforce("morning")
+        assert (kept.policy.asked_delay, kept.policy.longest_delay) == (Delay(20, 20), 20)
+        kept.policy.enforce("endless")
+        assert (kept.policy.asked_delay, kept.policy.longest_delay) == (Delay(500, 60), 60)
 
     def test_no_host_is_skipped_because_of_some_hours(self) -> None:
         kept = Kept(ROBOTS_CRAWL_DELAY_MAX=10, ROBOTS_CRAWL_DELAY_TOO_LONG="skip")
-        kept.paces.enforce("morning")
-        assert (kept.paces.asked_delay, kept.paces.longest_delay) == (Delay(20, 10), 10)
-        kept.paces.of("endless")
-        assert kept.paces.asked_delay == Delay(500, 10, skip=True)
+        kept.policy.enforce("morning")
+        assert (kept.policy.asked_delay, kept.policy.longest_delay) == (Delay(20, 10), 10)
+        kept.policy.pace_of("endless")
+        assert kept.policy.asked_delay == Delay(500, 10, skip=True)
 
     @pytest.mark.parametrize(("clock", "opens_in"), [(1, HOUR), (2, 0), (10, 0), (11, 15 * HOUR)])
     def test_visiting_hours(self, clock: float, opens_in: float) -> None:
         kept = Kept(ROBOTS_VISIT_TIME="obey")
-        assert kept.paces.opens_in(clock * HOUR) == 0
-        kept.paces.enforce("morning")
-        assert kept.paces.opens_in(clock * HOUR) == opens_in
-        kept.paces.enforce("other")  # which names none
-        assert kept.paces.opens_in(clock * HOUR) == opens_in
+        assert kept.table.opens_in(clock * HOUR) == 0
+        kept.policy.enforce("morning")
+        assert kept.table.opens_in(clock * HOUR) == opens_in
+        kept.policy.enforce("other")  # which names none
+        assert kept.table.opens_in(clock * HOUR) == opens_in
 
     @pytest.mark.parametrize(
         "changed", [{"ROBOTS_CRAWL_DELAY_OBEY": False}, {"ROBOTSTXT_OBEY": False}]
     )
     def test_nothing_where_delays_are_not_to_be_kept(self, changed: dict[str, Any]) -> None:
         kept = Kept(**changed)
-        kept.paces.enforce("slow")
-        assert kept.paces.of("slow") is ANY_PACE
-        assert kept.paces.delay(0) is None
+        kept.policy.enforce("slow")
+        assert kept.policy.pace_of("slow") is ANY_PACE
+        assert kept.delay_at(0) is None
 
     def test_nothing_where_there_is_no_file(self) -> None:
         kept = Kept(None)
-        kept.paces.enforce("slow")
-        assert (kept.paces.delay(0), kept.paces.opens_in(0)) == (None, 0)
-        assert kept.paces.asked_delay is None
+        kept.policy.enforce("slow")
+        assert (kept.delay_at(0), kept.table.opens_in(0)) == (None, 0)
+        assert kept.policy.asked_delay is None
 
 
 class TestHostsThatNameNoDelay:
@@ -213,8 +226,8 @@ class TestHostsThatNameNoDelay:
     ) -> None:
         file = f"User-agent: *\n{lines}\nDisallow:\n".encode()
         there = Kept(file, ROBOTS_DEFAULT_DELAY=3, ROBOTS_CRAWL_DELAY_MAX=maximum)
-        there.paces.enforce("Foobot")
-        assert there.paces.delay(0) == kept
+        there.policy.enforce("Foobot")
+        assert there.delay_at(0) == kept
 
     @pytest.mark.parametrize("clock", [0, 7])
     @pytest.mark.parametrize(("default", "delays"), [(3, {0: 3, 7: 20}), (30, {0: 30, 7: 30})])
@@ -222,8 +235,8 @@ class TestHostsThatNameNoDelay:
         self, clock: float, default: float, delays: dict[float, float]
     ) -> None:
         kept = Kept(ROBOTS_DEFAULT_DELAY=default)
-        kept.paces.enforce("morning")
-        assert kept.paces.delay(clock * HOUR) == delays[clock]
+        kept.policy.enforce("morning")
+        assert kept.delay_at(clock * HOUR) == delays[clock]
 
     @pytest.mark.parametrize(
         "changed",
@@ -232,16 +245,16 @@ class TestHostsThatNameNoDelay:
     )
     def test_it_holds_where_no_file_is_asked(self, changed: dict[str, Any]) -> None:
         kept = Kept(None if not changed else FILE, ROBOTS_DEFAULT_DELAY=3, **changed)
-        kept.paces.enforce("slow")
-        assert kept.paces.delay(0) == 3
+        kept.policy.enforce("slow")
+        assert kept.delay_at(0) == 3
         assert settings_of(ROBOTS_DEFAULT_DELAY=3, **changed).is_on
 
     def test_it_is_ours_so_nothing_limits_it_and_no_file_has_asked_for_it(self) -> None:
         changed = {"ROBOTS_CRAWL_DELAY_MAX": 10, "ROBOTS_CRAWL_DELAY_TOO_LONG": "skip"}
         kept = Kept(ROBOTS_DEFAULT_DELAY=100, **changed)
-        kept.paces.enforce("free")
-        assert kept.paces.of("free") == Pace(Delay(100, 100, own=True))
-        assert (kept.paces.asked_delay, kept.paces.longest_delay) == (None, 100)
+        kept.policy.enforce("free")
+        assert kept.policy.pace_of("free") == Pace(Delay(100, 100, own=True))
+        assert (kept.policy.asked_delay, kept.policy.longest_delay) == (None, 100)
         assert kept.counted(keys.DELAYS_KEPT) == kept.counted(keys.DELAYS_CLAMPED) == 0
 
     @pytest.mark.parametrize(
@@ -252,9 +265,10 @@ class TestHostsThatNameNoDelay:
         self, override: dict[str, Any], kept: float | None
     ) -> None:
         settings = settings_of(ROBOTS_DEFAULT_DELAY=3, ROBOTS_OVERRIDES={"x.example": override})
-        paces = Paces(ORIGIN, read(FILE), settings.for_origin(ORIGIN), get_crawler().stats)
-        paces.enforce("free")
-        assert paces.delay(0) == kept
+        of_origin, stats = settings.for_origin(ORIGIN), get_crawler().stats
+        policy = Policy(RECORD, read(FILE), of_origin, DEFAULT_CLOCK, stats)
+        policy.enforce("free")
+        assert (policy.paces.table.delay_at(0) or None) == kept
 
 
 class CountingParser(PlainParser):
@@ -272,11 +286,11 @@ def test_what_was_asked_is_remembered_for_the_last_agents() -> None:
     kept = Kept(read(b"", CountingParser))
     for number in range(1, AGENTS_REMEMBERED + 2):
         for _ in range(3):
-            kept.paces.enforce(str(number))
+            kept.policy.enforce(str(number))
     assert CountingParser.asked == AGENTS_REMEMBERED + 1
-    kept.paces.of("1")  # which was forgotten
+    kept.policy.pace_of("1")  # which was forgotten
     assert CountingParser.asked == AGENTS_REMEMBERED + 2
-    assert kept.paces.delay(0) == AGENTS_REMEMBERED + 1
+    assert kept.delay_at(0) == AGENTS_REMEMBERED + 1
 
 
 class BrokenParser(PlainParser):
@@ -286,13 +300,13 @@ class BrokenParser(PlainParser):
 
 def test_a_parser_that_fails_asks_for_nothing(caplog: pytest.LogCaptureFixture) -> None:
     kept = Kept(read(b"", BrokenParser))
-    kept.paces.enforce("Foobot")
-    assert kept.paces.delay(0) is None
+    kept.policy.enforce("Foobot")
+    assert kept.delay_at(0) is None
     assert kept.counted(keys.PARSER_ERRORS) == 1
     assert f"failed on the pace of {ORIGIN}" in caplog.text
 
 
 def test_other_parsers_are_kept_to_as_well() -> None:
     kept = Kept(read(FILE, PROTEGO))
-    kept.paces.enforce("slow")
-    assert kept.paces.delay(0) == 8
+    kept.policy.enforce("slow")
+    assert kept.delay_at(0) == 8

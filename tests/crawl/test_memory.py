@@ -52,8 +52,8 @@ async def test_names_that_come_once_are_not_kept(sites: Sites) -> None:
     crawler = await crawl(*requests)
     policy = next(iter(crawler.get_downloader_middleware(RobotsMiddleware).policies))
     assert len(host.fetched) == 200
-    assert len(policy.paces._asked) < 100
-    assert len(policy.paces.in_force.hourly) < 100
+    assert len(policy._asked) < 100
+    assert len(policy.paces.table.hourly) < 100
 
 
 @pytest.mark.skipif(

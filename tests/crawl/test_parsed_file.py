@@ -331,10 +331,8 @@ def test_only_ours_knows_of_uses() -> None:
     (statement,) = ours.statements(url, "bot", ())
     assert (statement.category, statement.line) == ("train-ai", 2)
     assert ours.licenses("bot", ()) == ("https://x.example/l.xml",)
-    assert not ours.is_silent("bot", ())
     assert theirs.statements(url, "bot", ()) == ()
     assert theirs.licenses("bot", ()) == ()
-    assert theirs.is_silent("bot", ())
 
 
 @pytest.mark.parametrize(
@@ -349,7 +347,9 @@ def test_only_ours_knows_of_uses() -> None:
 def test_a_file_is_silent_that_says_nothing_of_uses_and_names_no_licence(
     text: bytes, silent: bool
 ) -> None:
-    assert read(b"User-agent: *\n" + text, OURS).is_silent("bot", ()) is silent
+    file = read(b"User-agent: *\n" + text, OURS)
+    said = file.statements("http://x.example/art", "bot", ()), file.licenses("bot", ())
+    assert (said == ((), ())) is silent
 
 
 def test_each_agent_is_told_what_is_said_to_it_and_to_its_use_tokens() -> None:

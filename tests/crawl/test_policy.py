@@ -143,7 +143,7 @@ def test_questions_change_nothing() -> None:
         assert (policy.is_paced, policy.delay, policy.opens_in) == (False, None, 0)
         assert (policy.lookup, policy.access) == (Lookup.USE, Access.RULES)
         assert (policy.age, policy.fresh_for, policy.sitemaps) == (0, 3_600, ())
-    policy.paces.enforce("Foobot")
+    policy.enforce("Foobot")
     assert (policy.is_paced, policy.delay) == (True, 60)
 
 

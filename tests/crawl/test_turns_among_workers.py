@@ -10,7 +10,7 @@ import pytest_twisted
 from scrapy_robots_plus.compat import Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.origins.lease import Leases
-from scrapy_robots_plus.origins.workers import FIRST_PAUSE, LONGEST_PAUSE, AmongWorkers
+from scrapy_robots_plus.origins.workers import FIRST_PAUSE, LONGEST_PAUSE, TurnAmongWorkers
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError
 from tests.redis_server import RedisServer
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from twisted.internet.defer import Deferred
-
-    from scrapy_robots_plus.origins.workers import TurnAmongWorkers
 
 ORIGIN = Origin("http", "site.example", 80)
 KEY = "{robots:http://site.example}:lease"
@@ -52,10 +50,11 @@ class Workers:
         )
         self.leases = Leases(server, 3600.0)
         self.errors: list[Exception] = []
-        self.among = AmongWorkers(self.leases, InPlace(), self.errors.append, LONGEST, self.clock)
+        self.calls: Courier | InPlace = InPlace()
 
     def turn(self) -> TurnAmongWorkers:
-        return self.among.turn(ORIGIN)
+        failed = self.errors.append
+        return TurnAmongWorkers(self.leases, self.calls, failed, LONGEST, self.clock, ORIGIN)
 
     def wait(self, turn: TurnAmongWorkers) -> Deferred[None]:
         return run_in_background(turn.wait())
@@ -198,8 +197,8 @@ async def test_a_server_that_goes_away_is_not_waited_for(server: RedisServer) ->
 @pytest_twisted.ensureDeferred
 async def test_a_crawl_that_ends_asks_nobody_and_counts_no_error() -> None:
     workers = Workers(Server("redis://127.0.0.1:1"))
-    workers.among.calls = Courier("closed")
-    workers.among.calls.close(0)
+    workers.calls = Courier("closed")
+    workers.calls.close(0)
     turn = workers.turn()
     assert await turn.begin()
     turn.release()

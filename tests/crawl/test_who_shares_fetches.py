@@ -141,9 +141,8 @@ def test_their_leases_last_as_long_as_a_fetch_and_their_calls_are_those_of_the_s
     crawl = Crawl(Server("redis://127.0.0.1:1"))
     turn = crawl.turn()
     assert isinstance(turn, TurnAmongWorkers)
-    found = turn._among
-    assert (found.longest, found.failed, found.clock) == (35.0, crawl.failed, DEFAULT_CLOCK)
-    assert isinstance(found.calls, InPlace)
+    assert (turn.longest, turn.failed, turn.clock) == (35.0, crawl.failed, DEFAULT_CLOCK)
+    assert isinstance(turn.calls, InPlace)
 
 
 @pytest.mark.parametrize(("timeout", "seconds"), [(30, 35.0), (60, 65.0), (180, 65.0)])

@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import MK1996, RFC9309, Dialect, RobotsTxt, Verdict
+from scrapy_robots_plus.protocol import (
+    FIRST_MATCH,
+    GYM2008,
+    MK1996,
+    RFC9309,
+    Dialect,
+    RobotsTxt,
+    Verdict,
+)
 from scrapy_robots_plus.protocol.rules.rules import allowed_by_compact_rules, deciding_line
 from tests.examples import tried
 from tests.protocol.any_file import dialects, loose, mutated, paths, patterns
@@ -80,6 +88,17 @@ def test_a_star_is_an_octet_like_any_other_in_a_dialect_without_wildcards() -> N
     assert compact is not None
     assert not allowed_by_compact_rules(compact, "/a*b", MK1996)
     assert allowed_by_compact_rules(compact, "/axb", MK1996)
+
+
+@pytest.mark.parametrize("dialect", [GYM2008, FIRST_MATCH])
+@pytest.mark.parametrize("rule", ["Allow: /a%0Ab\nDisallow: /", "Disallow: /a%0Ad"])
+def test_a_line_end_in_a_rule_makes_no_other_rule(dialect: Dialect, rule: str) -> None:
+    """Some dialects undo its escape."""
+    rules = RobotsTxt.parse(f"User-agent: *\n{rule}", dialect).rules_for("bot")
+    compact = rules.compact()
+    for url in ("/", "/a", "/a/x", "/a%0Ab", "/a%0Ad", "/d"):
+        expected = rules.allowed(url)
+        assert compact is None or allowed_by_compact_rules(compact, url, dialect) is expected
 
 
 def test_a_rule_takes_its_octets_and_two() -> None:

@@ -36,7 +36,7 @@ from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
 from .results import CACHED, Results
-from .tap import BodyTaps, Download, Tap, TimeAllowed
+from .tap import BodyTaps, Tap, TimeAllowed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -179,7 +179,7 @@ class Fetcher:
         if time.left <= 0:
             detail = f"not complete within {time.seconds:g} s"
             return FetchResult(Failure.TIMEOUT, url, detail=detail)
-        tap = Tap(self._settings.fetch_max_bytes, Download(time))
+        tap = Tap(self._settings.fetch_max_bytes, time)
         self._taps.open()
         self._stats.inc_value(stats.REQUESTS)
         began = self._clock.wall()
@@ -189,7 +189,7 @@ class Fetcher:
         except Exception as exception:  # noqa: BLE001 - whatever is raised is a failure
             return self._results.failed(url, exception, tap)
         finally:
-            tap.download.call_off()  # it may still run if only we were cancelled
+            tap.call_off()  # it may still run if only we were cancelled
             self._taps.close()
             if tap.response is not None:
                 for listener in self._listeners:
@@ -202,7 +202,7 @@ class Fetcher:
         if response is None:
             return FetchResult(Failure.ERROR, url, detail="not in the HTTP cache")
         time = TimeAllowed(self._settings.fetch_timeout, self._clock)
-        tap = Tap(self._settings.fetch_max_bytes, Download(time))
+        tap = Tap(self._settings.fetch_max_bytes, time)
         tap.downloaded(response)
         response.flags.append(CACHED)
         return self._results.answered(url, response, tap)
@@ -222,7 +222,7 @@ class Fetcher:
             **given,
             **FIXED_FETCH_META,
             TAP_META_KEY: tap,
-            TIMEOUT_META_KEY: tap.download.seconds_left,
+            TIMEOUT_META_KEY: tap.seconds_left,
             MAXSIZE_META_KEY: refused,
         }
         return Request(url, headers=asked, meta=meta, dont_filter=True, callback=NO_CALLBACK)

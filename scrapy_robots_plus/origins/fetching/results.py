@@ -19,7 +19,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import is_challenge
 from scrapy_robots_plus.storage.base import FetchResult
 
-from .tap import CutOffError, Tap, content_encoding, is_gzip
+from .tap import BodyError, Tap, content_encoding, is_gzip
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -61,7 +61,7 @@ def is_html(body: bytes) -> bool:
 def text_in(page: bytes) -> bytes | None:
     """The text file that a browser shows as *page*; None for any other page.
 
-    Raises ValueError if the page is cut off, so that the rest of the file is missing.
+    Raises BodyError if the page is cut off, so that the rest of the file is missing.
     """
     view = _TEXT_VIEW.match(page)
     if view is not None:
@@ -79,7 +79,7 @@ def _text_of_view(page: bytes, begin: int) -> bytes | None:
     if closing in _TEXT_VIEW_ENDS:
         return _unescaped(page[begin:end])
     if any(known.startswith(closing) for known in _TEXT_VIEW_ENDS):
-        raise ValueError("the page is cut off")
+        raise BodyError(Failure.CUT, "the page is cut off")
     return None
 
 
@@ -124,34 +124,34 @@ class Results:
         An incomplete body is a failure: the crawl would break the missing rules.
         """
         raw = tap.response
-        if 200 <= response.status < 300 and (missing := tap.missing(response)):
-            return self._result(url, response, Failure.CUT, detail=missing)
         if raw is not None and raw.status == response.status and tap.compressed:
-            return self._inflated(url, raw, raw.body, tap)
-        if _is_file(response) and is_challenge(_text(response.headers)) and is_html(response.body):
-            return self._result(url, response, Failure.CHALLENGE)
-        encoding = tap.encoding if tap.cannot_be_checked else content_encoding(response)
-        if _is_file(response) and encoding not in _NOT_ENCODED:
-            detail = f"Content-Encoding: {encoding.decode('latin-1')}"
-            return self._result(url, response, Failure.UNDECODABLE, detail=detail)
-        body = tap.whole(response)
-        if is_gzip(body):  # although no header says so
-            return self._inflated(url, response, body, tap)
-        if not _is_file(response) or tap.came_from(Request(url).url):
-            return self._result(url, response, response.status, body)
-        return self._handed_over(url, response, body)
-
-    def _handed_over(self, url: str, response: Response, body: bytes) -> FetchResult:
-        """The result from a handler that may be a browser: the text inside its page."""
+            response = raw
         try:
-            text = text_in(body)
-        except ValueError as error:
-            return self._result(url, response, Failure.CUT, detail=str(error))
-        if text is None:
-            if CACHED not in response.flags:  # else nothing is known of the handler in use
-                self._report_html(url, body)
-            text = body
-        return self._result(url, response, response.status, text)
+            return self._result(url, response, response.status, self._file_in(url, response, tap))
+        except BodyError as error:
+            return self._result(url, response, error.failure, detail=str(error))
+
+    def _file_in(self, url: str, response: Response, tap: Tap) -> bytes:
+        """The body of *response* as served, in no coding. Raises BodyError."""
+        if 200 <= response.status < 300 and (missing := tap.missing(response)):
+            raise BodyError(Failure.CUT, missing)
+        is_file, is_coded = _is_file(response), response is tap.response and tap.compressed
+        if is_file and not is_coded:
+            if is_challenge(_text(response.headers)) and is_html(response.body):
+                raise BodyError(Failure.CHALLENGE)
+            encoding = tap.encoding if tap.cannot_be_checked else content_encoding(response)
+            if encoding not in _NOT_ENCODED:
+                detail = f"Content-Encoding: {encoding.decode('latin-1')}"
+                raise BodyError(Failure.UNDECODABLE, detail)
+        body = response.body if is_coded else tap.whole(response)
+        if is_coded or is_gzip(body):  # although no header says so
+            return tap.inflated(body) if is_file else b""
+        if not is_file or tap.came_from(Request(url).url):
+            return body
+        text = text_in(body)  # the handler may be a browser
+        if text is None and CACHED not in response.flags:  # else it is another one
+            self._report_html(url, body)
+        return body if text is None else text
 
     def _report_html(self, url: str, body: bytes) -> None:
         if is_html(body) and self._once.is_first():
@@ -189,16 +189,6 @@ class Results:
             "No robots.txt from %(url)s: %(detail)s",
             {"url": printable(url), "detail": printable(detail)},
         )
-
-    def _inflated(self, url: str, response: Response, body: bytes, tap: Tap) -> FetchResult:
-        if not _is_file(response):
-            return self._result(url, response, response.status)
-        try:
-            return self._result(url, response, response.status, tap.inflated(body))
-        except CutOffError as error:
-            return self._result(url, response, Failure.CUT, detail=str(error))
-        except ValueError as error:
-            return self._result(url, response, Failure.UNDECODABLE, detail=str(error))
 
     def _result(
         self, url: str, response: Response, outcome: Outcome, body: bytes = b"", detail: str = ""

@@ -18,6 +18,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import MAXSIZE_META_KEY, TAP_META_KEY, TIMEOUT_META_KEY
+from scrapy_robots_plus.protocol.access import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -48,70 +49,12 @@ class TimeAllowed:
         """Whether the process itself did nothing for a while when the time was up."""
 
 
-class Download:
-    """One request in a download handler."""
+class BodyError(ValueError):
+    """A body is not the file: it is a part of it, say, or damaged."""
 
-    LENIENCY = 0.5
-    """Seconds in which a handler may end an overdue request by itself, as Scrapy's own do."""
-    LATE = 1.0
-    """Seconds by which an alarm rings too late only if the process stood still: a callback blocked
-    it, or somebody stopped it. A busy machine is late by less."""
-
-    def __init__(self, time: TimeAllowed) -> None:
-        self._time = time
-        self._running: Deferred[Response] | None = None
-        self._expired_at: float | None = None
-        self._is_called_off = False
-
-    @property
-    def seconds_left(self) -> float:
-        """For ``download_timeout``, where 0 would mean no timeout."""
-        return max(self._time.left, 0.001)
-
-    async def run(self, download: Coroutine[Any, Any, Response]) -> Response:
-        """The response of *download*. Raises TimeoutError when the time is up.
-
-        Some handlers restart ``download_timeout`` with each byte, so it is not enough.
-        """
-        clock = self._time.clock
-        began = clock.monotonic()
-        running = self._running = compat.run_in_background(download)
-        allowed = self.seconds_left + self.LENIENCY
-        alarm = clock.call_later(allowed, self._expire)
-        try:
-            response = await compat.wait_for(running)
-        except BaseException as error:
-            if self._expired_at is None:
-                if self._is_called_off and isinstance(error, compat.CANCELLED):
-                    # The downloader handles it: that of asyncio is no Exception.
-                    raise CancelledError from None
-                raise
-        else:
-            # The HTTP/2 handler returns an empty body when it is cancelled.
-            if self._expired_at is None:
-                return response
-        finally:
-            alarm.cancel()
-            ended = clock.monotonic()
-            self._time.left -= ended - began
-            # Handlers may take their time to end a request that has expired.
-            if (self._expired_at or ended) > began + allowed + self.LATE:
-                self._time.stood_still = True
-        raise TimeoutError(f"not complete within {self._time.seconds:g} s")
-
-    def call_off(self) -> None:
-        """Cancels the download and its connection. Does nothing if it has ended."""
-        self._is_called_off = True
-        if self._running is not None:
-            self._running.cancel()
-
-    def _expire(self) -> None:
-        self._expired_at = self._time.clock.monotonic()
-        self.call_off()
-
-
-class CutOffError(ValueError):
-    """A body ends before its content coding does."""
+    def __init__(self, failure: Failure, detail: str = "") -> None:
+        super().__init__(detail)
+        self.failure = failure
 
 
 class _Decoder(Protocol):
@@ -208,18 +151,73 @@ Content-Length of the compressed one."""
 
 
 class Tap:
-    """What a download handler returned for one request, before any middleware saw it."""
+    """One request in a download handler, and what that returned before any middleware saw it."""
 
-    def __init__(self, limit: int, download: Download) -> None:
+    LENIENCY = 0.5
+    """Seconds in which a handler may end an overdue request by itself, as Scrapy's own do."""
+    LATE = 1.0
+    """Seconds by which an alarm rings too late only if the process stood still: a callback blocked
+    it, or somebody stopped it. A busy machine is late by less."""
+
+    def __init__(self, limit: int, time: TimeAllowed) -> None:
         self.limit = limit
         self.enough = limit
         """Bytes on the wire that are read at least."""
-        self.download = download
+        self._time = time
+        self._running: Deferred[Response] | None = None
+        self._expired_at: float | None = None
+        self._is_called_off = False
         self.started = False
         """Whether headers have arrived."""
         self.received = 0
         self.response: Response | None = None
         self.encoding = b""
+
+    @property
+    def seconds_left(self) -> float:
+        """For ``download_timeout``, where 0 would mean no timeout."""
+        return max(self._time.left, 0.001)
+
+    async def run(self, download: Coroutine[Any, Any, Response]) -> Response:
+        """The response of *download*. Raises TimeoutError when the time is up.
+
+        Some handlers restart ``download_timeout`` with each byte, so it is not enough.
+        """
+        clock = self._time.clock
+        began = clock.monotonic()
+        running = self._running = compat.run_in_background(download)
+        allowed = self.seconds_left + self.LENIENCY
+        alarm = clock.call_later(allowed, self._expire)
+        try:
+            response = await compat.wait_for(running)
+        except BaseException as error:
+            if self._expired_at is None:
+                if self._is_called_off and isinstance(error, compat.CANCELLED):
+                    # The downloader handles it: that of asyncio is no Exception.
+                    raise CancelledError from None
+                raise
+        else:
+            # The HTTP/2 handler returns an empty body when it is cancelled.
+            if self._expired_at is None:
+                return response
+        finally:
+            alarm.cancel()
+            ended = clock.monotonic()
+            self._time.left -= ended - began
+            # Handlers may take their time to end a request that has expired.
+            if (self._expired_at or ended) > began + allowed + self.LATE:
+                self._time.stood_still = True
+        raise TimeoutError(f"not complete within {self._time.seconds:g} s")
+
+    def call_off(self) -> None:
+        """Cancels the download and its connection. Does nothing if it has ended."""
+        self._is_called_off = True
+        if self._running is not None:
+            self._running.cancel()
+
+    def _expire(self) -> None:
+        self._expired_at = self._time.clock.monotonic()
+        self.call_off()
 
     def downloaded(self, response: Response) -> None:
         self.response = response
@@ -290,8 +288,7 @@ class Tap:
         undone; gzip, if it has none.
 
         Decoding stops at the limit, so a decompression bomb costs no more than any other body.
-        Raises CutOffError if the body is cut off, and ValueError if it is damaged or not so
-        encoded.
+        Raises BodyError if the body is cut off, damaged, or not so encoded.
         """
         body, is_whole = raw, True
         for coding in reversed(self._codings or [b"gzip"]):
@@ -300,14 +297,15 @@ class Tap:
             try:
                 body, has_end = _DECODERS[coding](body, self.limit + 1)
             except Exception as error:  # noqa: BLE001 - each library has errors of its own
-                raise ValueError(f"{coding.decode('latin-1')}: {error}") from None
+                detail = f"{coding.decode('latin-1')}: {error}"
+                raise BodyError(Failure.UNDECODABLE, detail) from None
             is_whole = is_whole and has_end
         # A download may have been stopped exactly where a gzip member ends.
         was_stopped = self.response is not None and "download_stopped" in self.response.flags
         if len(body) <= self.limit and (was_stopped or not is_whole):
-            raise CutOffError("the compressed body is cut off")
+            raise BodyError(Failure.CUT, "the compressed body is cut off")
         if is_gzip(body):
-            raise ValueError("the body is compressed twice")
+            raise BodyError(Failure.UNDECODABLE, "the body is compressed twice")
         return body
 
 
@@ -363,8 +361,8 @@ class BodyTaps:
             return download(request)
         if compat.can_be_stopped(self._crawler, request):  # in the middle of a body
             request.meta[MAXSIZE_META_KEY] = 0
-        request.meta[TIMEOUT_META_KEY] = tap.download.seconds_left
-        return tap.download.run(download(request))
+        request.meta[TIMEOUT_META_KEY] = tap.seconds_left
+        return tap.run(download(request))
 
     def _headers_received(self, request: Request, headers: Headers, **_: Any) -> None:
         if tap := _tap_of(request):

@@ -15,12 +15,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from email.utils import parsedate_tz
 from enum import Enum
 from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.protocol.http_caching import mail_date
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.product_token import Agent, as_text, fold, names_of, token_in
 
@@ -47,27 +47,16 @@ def moment_in(text: str) -> float | None:
     text = text.strip()
     if len(text) > _LONGEST:
         return None
-    try:
-        match = _ISO_8601.fullmatch(text)
-        return (_from_mail(text) if match is None else _from_iso(match)).timestamp()
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-
-
-def _from_iso(match: re.Match[str]) -> datetime:
+    match = _ISO_8601.fullmatch(text)
+    if match is None:
+        return mail_date(text if ":" in text else f"{text} 00:00:00")
     *numbers, sign, hours, minutes = match.groups()
-    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
-    zone = timezone(-offset if sign == "-" else offset)
-    return datetime(*(int(each or 0) for each in numbers), tzinfo=zone)  # type: ignore[misc,arg-type]
-
-
-def _from_mail(text: str) -> datetime:
-    """RFC 822 or 850. Raises whatever the standard library does on what it did not expect."""
-    parsed = parsedate_tz(text if ":" in text else f"{text} 00:00:00")
-    if parsed is None:
-        raise ValueError
-    offset = timedelta(seconds=parsed[9] or 0)
-    return datetime(*parsed[:6], tzinfo=timezone.utc) - offset
+    try:
+        offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+        zone = timezone(-offset if sign == "-" else offset)
+        return datetime(*(int(each or 0) for each in numbers), tzinfo=zone).timestamp()  # type: ignore[misc,arg-type]
+    except (ValueError, OverflowError):
+        return None
 
 
 NOINDEX = "noindex"

@@ -3,7 +3,6 @@
 from .in_file import FilePreferences, statements_in
 from .statements import (
     CURRENT,
-    Category,
     Contradiction,
     Preference,
     Preferences,
@@ -17,7 +16,6 @@ from .values import directive_statements, signal_header, usage_header
 
 __all__ = [
     "CURRENT",
-    "Category",
     "Contradiction",
     "FilePreferences",
     "Preference",

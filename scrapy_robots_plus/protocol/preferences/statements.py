@@ -17,24 +17,15 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Category:
-    """A use of content (Internet-Draft draft-ietf-aipref-vocab, "Vocabulary Definition")."""
-
-    label: str
-    """Its name in Content-Usage and in settings, such as ``train-ai``."""
-    means: str
-    """What it is, in words."""
-
-
-@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """The categories of one version of a draft, and how other signals name them (Internet-Draft
     draft-ietf-aipref-vocab)."""
 
     name: str
     """The draft and its version."""
-    categories: tuple[Category, ...]
-    """All uses that a preference can be stated for."""
+    categories: Mapping[str, str]
+    """All uses that a preference can be stated for: the name in Content-Usage and in settings, such
+    as ``train-ai``, and what it is, in words."""
     signals: Mapping[str, str]
     """Keys of Content-Signal, each with the category that it is about."""
     levels: Mapping[str, tuple[str, ...]]
@@ -54,16 +45,16 @@ class Vocabulary:
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of its categories."""
-        return tuple(category.label for category in self.categories)
+        return tuple(self.categories)
 
 
 CURRENT = Vocabulary(
     "draft-ietf-aipref-vocab-08",
-    (
-        Category("train-ai", "training of generative AI models"),
-        Category("ai-use", "input of generative AI models, other than what their user gives them"),
-        Category("search", "search that leads its users to the content"),
-    ),
+    {
+        "train-ai": "training of generative AI models",
+        "ai-use": "input of generative AI models, other than what their user gives them",
+        "search": "search that leads its users to the content",
+    },
     signals={"ai-train": "train-ai", "ai-input": "ai-use", "search": "search"},
     # https://contentsignals.org, 2025-09-24; ``use`` was added in 2026.
     levels={"use": ("immediate", "reference", "full")},

@@ -248,15 +248,12 @@ class Matcher:
         self._per_octet = per_octet
         self._literal = literal
         starred: list[Starred] = []
-        self.texts: list[tuple[bytes, Rank]] = []
-        """The path-patterns with wildcards, as they were given."""
         for text, rank in others:
             pattern = prefix, parts, tail = take_apart(text, wildcards)
             # ``/dir/*`` matches like ``/dir/``, but a longer rule does not beat it for its length.
             if parts or tail is not None or (per_octet and prefix != text):
                 needed = max((prefix, *parts, tail or b""), key=len)[:LONGEST]
                 starred.append((rank, needed, pattern))
-                self.texts.append((text, rank))
                 continue
             rank -= per_octet * len(prefix)
             if literal.setdefault(prefix, rank) < rank:
@@ -293,12 +290,6 @@ class Matcher:
     def _measure(self) -> list[int]:
         self._lengths = sorted(set(map(len, self._literal)), reverse=True)
         return self._lengths
-
-    @property
-    def literal(self) -> list[tuple[bytes, Rank]]:
-        """The path-patterns without wildcards."""
-        per_octet = self._per_octet
-        return [(text, rank + per_octet * len(text)) for text, rank in self._literal.items()]
 
     def _best_sought(self, path: bytes, best: Rank) -> Rank:
         places = Places(path)

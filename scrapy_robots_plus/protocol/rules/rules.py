@@ -40,24 +40,6 @@ MOST_OCTETS = 8192
 _ALLOW, _DISALLOW, _ALLOW_WILD, _DISALLOW_WILD = b"a", b"d", b"A", b"D"
 
 
-def compact_rules_of(rules: Matcher) -> bytes | None:
-    """The rules for one crawler in a few hundred octets, kept for hosts that are rarely needed.
-
-    One line per rule, the strongest first, so that the first match decides. Compiled rules are
-    faster but take some twenty times the memory; without either, the whole file would be parsed
-    again. None if there are too many rules, or if they are too long.
-    """
-    literal = rules.literal
-    if len(literal) + len(rules.texts) > MOST_SCANNED:
-        return None
-    lines = [((_ALLOW if rank & 1 else _DISALLOW) + path, rank) for path, rank in literal]
-    for pattern, rank in rules.texts:
-        lines.append(((_ALLOW_WILD if rank & 1 else _DISALLOW_WILD) + pattern, rank))
-    lines.sort(key=itemgetter(1), reverse=True)
-    compact = b"\n".join([line for line, _ in lines])
-    return compact if len(compact) <= MOST_OCTETS else None
-
-
 def decide(compact: bytes, path: bytes) -> bytes | None:
     """The line that decides about *path*, which is in the dialect's form; None if none matches."""
     if not compact:
@@ -164,12 +146,15 @@ class Rules:
         self._starts, self._shown, self._verdicts = [], {}, {}
         self._safe, self._form = URL_FORM[self._dialect.escapes]
 
-    def patterns(self) -> Iterator[tuple[Pattern, Rank]]:
-        """The patterns of the rules, each with its rank; one rule may have two."""
+    def _ranked(self) -> Iterator[tuple[bytes, Rank]]:
         for section in self.chosen:
             rules = read_rules(section.rules, self._lines, self._dialect)
-            for pattern, rank in ranked(rules, self._dialect):
-                yield take_apart(pattern, self._dialect.wildcards), rank
+            yield from ranked(rules, self._dialect)
+
+    def patterns(self) -> Iterator[tuple[Pattern, Rank]]:
+        """The patterns of the rules, each with its rank; one rule may have two."""
+        wildcards = self._dialect.wildcards
+        return ((take_apart(pattern, wildcards), rank) for pattern, rank in self._ranked())
 
     def compile(self) -> Matcher | _Strictest:
         """Compiles the rules, which otherwise the first question does."""
@@ -190,9 +175,28 @@ class Rules:
         return best & 1 == 1 or _is_robots_txt(path, self._dialect)
 
     def compact(self) -> bytes | None:
-        """The rules for :func:`allowed_by_compact_rules`; None if there are too many."""
-        matcher = self.compile()
-        return compact_rules_of(matcher) if isinstance(matcher, Matcher) else None
+        """The rules in a few hundred octets, kept for hosts that are rarely needed; see
+        :func:`allowed_by_compact_rules`.
+
+        One line per rule, the strongest first, so that the first match decides. Compiled rules are
+        faster but take some twenty times the memory; without either, the whole file would be parsed
+        again. None if there are too many rules, if they are too long, or if one has a line end.
+        """
+        if self.is_strictest or self.size > MOST_SCANNED:
+            return None
+        best: dict[bytes, Rank] = {}
+        for pattern, rank in self._ranked():
+            best[pattern] = max(rank, best.get(pattern, rank))
+        lines = []
+        for pattern, rank in sorted(best.items(), key=itemgetter(1), reverse=True):
+            word = _ALLOW if allows(rank) else _DISALLOW
+            if self._dialect.wildcards and (b"*" in pattern or pattern.endswith(b"$")):
+                word = _ALLOW_WILD if allows(rank) else _DISALLOW_WILD
+            if b"\n" in pattern:
+                return None
+            lines.append(word + pattern)
+        compact = b"\n".join(lines)
+        return compact if len(compact) <= MOST_OCTETS else None
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Whether the URL may be fetched, and which rule decides."""

@@ -181,4 +181,4 @@ def test_all_that_other_signals_are_about_is_in_the_vocabulary() -> None:
     assert CURRENT.labels == ("train-ai", "ai-use", "search")
     assert about == set(CURRENT.labels)
     assert not CURRENT.levels.keys() & {*CURRENT.labels, *CURRENT.signals}
-    assert all(category.means for category in CURRENT.categories)
+    assert all(CURRENT.categories.values())
