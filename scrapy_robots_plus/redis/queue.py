@@ -56,7 +56,7 @@ class RobotsQueue:
         """Adds *request*. While the server is away it is kept in memory."""
         try:
             if not self.worker.was_pushed(request):
-                self.worker.push(request)
+                self.worker.pushing.push(request, "")
         except Exception as error:  # noqa: BLE001 - it would be lost
             Crawl.of(self.crawler).errors.tell("the shared queue", error)
             self.worker.stranded.append(request)
