@@ -50,15 +50,15 @@ class Session:
         self.now = clock.monotonic
         self.queue = HostQueue(self._link.client, key, uuid4().hex, lifetime)
         self.on_flush: Callable[[], object] = self.exchange
-        """Called when reports have waited for long enough; makes an exchange."""
+        """Called when it is time to tell the server something; makes an exchange."""
         self._untold: list[tuple[Report, float]] = []
         """And since when each of them is."""
         self._flush = Alarm(self._flush_now, self.now, clock.call_later)
+        """Rings when the server is to be told something, if only that the worker is alive."""
         self._is_known = False
         self.is_unsure = False
         """Whether the server may know something else of what the worker has than the worker."""
         self._renew_at = self._reap_at = self._compare_at = 0.0
-        self._tell_by = inf
         self._valid_until = self._lost_at = -inf
         self._was_old = False
         self.is_refused = False
@@ -86,10 +86,9 @@ class Session:
 
     def tell(self, report: Report, *, soon: bool = True) -> None:
         """*report* is of now, or of so many seconds ago as it says."""
-        self._untold.append((report, self.now()))
-        self._tell_by = min(self._tell_by, self.now() + self.LATER)
-        if soon:
-            self._flush.set(self.now() + self.SOON)
+        now = self.now()
+        self._untold.append((report, now))
+        self._flush.set(now + (self.SOON if soon else self.LATER))
 
     def _flush_now(self) -> None:
         self.on_flush()
@@ -106,11 +105,6 @@ class Session:
         silence = max(delay, GRACE) if self._was_old else min(delay, GRACE)
         return max(0.0, self._lost_at + silence - self.now())
 
-    @property
-    def has_news(self) -> bool:
-        """Whether there is something to tell, if only that the worker is alive."""
-        return self.now() >= min(self._tell_by, self._renew_at)
-
     def exchange(self, most: int = 0, unknown: int = 0) -> Exchange | None:
         """Tells all, and asks for requests, see :meth:`.HostQueue.exchange`; None if the server is
         away.
@@ -118,7 +112,6 @@ class Session:
         self._flush.cancel()
         untold, self._untold = self._untold[: self.TOLD_AT_ONCE], self._untold[self.TOLD_AT_ONCE :]
         now = self.now()
-        self._tell_by = now if self._untold else inf
         renew = now >= self._renew_at
         ask = partial(
             self.queue.exchange,
@@ -131,7 +124,8 @@ class Session:
         )
         told = self.attempt(ask)
         if told is None:
-            self._untold, self._tell_by = untold + self._untold, now + self.LATER
+            self._untold = untold + self._untold
+            self._flush.set(now + self.LATER)
             return None
         self._lost_at, self._was_old = now - told.lost_ago, told.was_old
         if told.forgotten:
@@ -144,6 +138,7 @@ class Session:
         if told.lost:
             self._log.data_were_lost()
             self.is_unsure = True
+        self._flush.set(now if self._untold else max(self._renew_at, now + self.SOON))
         return told
 
     def compare(self, ids: Callable[[], set[bytes]]) -> set[bytes]:
@@ -246,21 +241,22 @@ class Session:
         self._valid_until = -inf
 
 
+TERMS = ("crawl_delay_obey", "crawl_delay_max", "crawl_delay_too_long", "default_delay")
+"""Settings that must be equal in all workers."""
+
+
 def terms(crawler: Crawler, crawl: Crawl) -> dict[str, str]:
     """What must be equal in all workers, so that none undoes the pace of the others.
 
     As text, by the names that a user knows.
     """
-    own = crawl.settings
     found: dict[str, object] = {
         "the version of scrapy-robots-plus": __version__,
         "whether robots.txt is obeyed": crawl.holds_requests,
         "DOWNLOAD_DELAY": crawler.settings.getfloat("DOWNLOAD_DELAY"),
-        "ROBOTS_CRAWL_DELAY_OBEY": own.crawl_delay_obey,
-        "ROBOTS_CRAWL_DELAY_MAX": own.crawl_delay_max,
-        "ROBOTS_CRAWL_DELAY_TOO_LONG": own.crawl_delay_too_long,
-        "ROBOTS_DEFAULT_DELAY": own.default_delay,
     }
+    for name in TERMS:
+        found[f"ROBOTS_{name.upper()}"] = getattr(crawl.settings, name)
     if crawl.holds_requests:
         found["the product token"] = next(iter(product_tokens(crawl.get(Agents).default)), "*")
     return {name: str(value) for name, value in found.items()}

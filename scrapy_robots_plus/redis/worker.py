@@ -292,13 +292,13 @@ class Worker:
         self._loop.start(self.LOOK_SECONDS, now=False)
 
     def _look(self, *, at_once: bool = False) -> None:
-        """Tells what has happened since the last time, if it is time or *at_once*."""
+        """Sees what has happened since the last time. The server hears of it soon, or *at_once*."""
         leases = self._leases
         leases.is_asked_again()
         leases.look_at_departures()
         leases.give_back_stale()
         leases.collect_ended()
-        if at_once or self._session.has_news:
+        if at_once:
             self._exchange()
         self.pushing.give()
         under_way = leases.under_way.values()

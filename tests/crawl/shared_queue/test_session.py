@@ -44,7 +44,7 @@ def test_what_has_piled_up_is_told_in_pieces(session: Session, client: Any) -> N
     for number in range(5_000):
         session.tell(Report("left", b"", f"{number}.example", 0.0, 1.0))
     pieces = 0
-    while session.has_news:
+    while session._untold:
         assert session.exchange() is not None
         pieces += 1
     assert pieces == 5_000 / Session.TOLD_AT_ONCE
