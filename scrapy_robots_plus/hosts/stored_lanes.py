@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
 from scrapy_robots_plus.job import FILE_NAME, Contents
 from scrapy_robots_plus.job.job import Job
-from scrapy_robots_plus.job.renaming import name_lanes
 
 from .host import Address, Lane, LaneQueue, State
 
@@ -116,7 +115,7 @@ class StoredLanes:
         self.queue = queue
         self._hosts = hosts
         self.job = Job.of(crawler)
-        name_lanes(self.job, "hosts", hosts.name_of)
+        self.job.name_lanes("hosts", hosts.name_of)
         self._classes = classes[0], classes[1] or classes[0]
         self._has_starts = classes[1] is not None
         self.newest_first = [each.newest_first for each in self._classes]
