@@ -16,6 +16,7 @@ import resource
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import scrapy
@@ -156,8 +157,10 @@ def open_all(crawler: Any) -> None:
     hosts, state = hosts_of(crawler), OriginState()
     known: Any = hosts.known
     known.origin_state = lambda _: state
+    known.just_fetched = lambda _: None
+    policy: Any = SimpleNamespace(denies_as_unreachable=False)
     for origin in list(hosts._awaiting):
-        hosts.fetch_ended(origin)
+        hosts.fetch_ended(origin, policy)
 
 
 def timed(method: Callable[..., Any], watch: Stopwatch) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 from .sites import answer
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
 
     from .sites import Hit, Reply
@@ -142,13 +142,18 @@ TELLS: dict[str, Callable[[int, int, float], dict[str, str]]] = {
 """Headers that say how many requests are left for so many seconds, at a moment since the epoch."""
 
 
-def telling(window: Window, tells: Callable[[int, int, float], dict[str, str]]) -> Reply:
-    """A page of a server with a limit, of which each answer says what is left."""
+def telling(
+    window: Window, tells: Callable[[int, int, float], dict[str, str]], slowly: float = 0.0
+) -> Reply:
+    """A page of a server with a limit, of which each answer says what is left; it takes *slowly*
+    seconds.
+    """
 
     async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
         status = 200 if window.allows(hit.at) else 429
         left = max(0, window.most - window.count)
         headers = tells(left, ceil(window.seconds - hit.at % window.seconds), time.time())
+        await asyncio.sleep(slowly)
         await answer("<p>A page</p>", status, **headers)(hit, writer)
 
     return reply

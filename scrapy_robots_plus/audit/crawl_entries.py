@@ -93,7 +93,7 @@ class Recorder:
         crawl.get(Retrieval).subscribe(survives(self._retrieved))
         self._in_hand = None if self._enforces else crawl.in_hand
         if self._in_hand is not None:
-            self._in_hand.subscribe(survives(self._left))
+            crawl.end_listeners.append(survives(self._left))
 
     def _now(self) -> dict[str, Any]:
         """What all entries have."""

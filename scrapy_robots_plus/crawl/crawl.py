@@ -26,7 +26,7 @@ from .request_settings import RequestSettings
 from .requests import origin_to_ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from scrapy import Request
     from scrapy.core.downloader import Downloader
@@ -153,17 +153,6 @@ class TakesBack(Protocol):
         """
 
 
-class InHand(Protocol):
-    """The requests that the downloader has."""
-
-    def __contains__(self, request: object, /) -> bool: ...
-
-    def subscribe(self, listener: Callable[[Request], None], /) -> None:
-        """Calls *listener* with every request that the downloader is done with, except those for
-        robots.txt.
-        """
-
-
 _Part = TypeVar("_Part")
 
 _crawls: WeakKeyDictionary[Crawler, ReferenceType[Crawl]] = WeakKeyDictionary()
@@ -203,8 +192,11 @@ class Crawl:
         self.standing_listeners: list[StandingListener] = []
         """Called with each origin that comes to treat the crawl otherwise, how, and the URL that
         decided; if the crawl enforces robots.txt."""
-        self.in_hand: InHand | None = None
-        """None if another downloader is in use."""
+        self.in_hand: Container[object] | None = None
+        """The requests that the downloader has; None if another one is in use."""
+        self.end_listeners: list[Callable[[Request], None]] = []
+        """Called with every request that the downloader is done with, except those for robots.txt,
+        unless another one is in use."""
         self.readiness: TakesBack | None = None
         """What the queues share, in which requests wait for robots.txt and delays; None if another
         queue or scheduler is in use."""

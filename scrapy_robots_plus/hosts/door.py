@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -65,12 +66,10 @@ class Door:
         self._pace = shared_pace(crawler, crawl.settings, crawl.get(Agents))
         self._changed: Callable[[str], None] = lambda _: None
         self._handed_over: Callable[[str, Request], None] = lambda _, __: None
-        self._doorway: Doorway | None = None
-        """None until a host has a pace, so that a crawl without delays pays nothing."""
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
         """By host: of those that have a pace."""
-        self._kept: Recent[str, Backoff] = Recent(self._most)
-        """Of hosts without a line, those that have refused requests or named a limit."""
+        self._backoffs: Recent[str, Backoff] = Recent(self._most)
+        """Of hosts without a line."""
         self._trim_at = 0.0
         self._closing_since = inf
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -80,7 +79,7 @@ class Door:
     @property
     def waiting(self) -> int:
         """How many requests stand here. They do not count as concurrent ones."""
-        return 0 if self._doorway is None else self._doorway.waiting
+        return self._doorway.waiting if self.lines else 0
 
     def expect(self, request: Request, origin: Origin, policy: Policy) -> None:
         """*request* has passed under *policy*: it leaves at least the policy's delay after the last
@@ -98,7 +97,6 @@ class Door:
         line.pace.keep(origin, delay)
         line.pace.expect(now)
         self.lines.move_to_end(origin.host)
-        self._closing_watch.start()
         if opens_in:
             line.pace.backoff.shut_for(opens_in, now)
         self._trim(line, now)
@@ -112,18 +110,14 @@ class Door:
         line = self.lines.get(host)
         return None if line is None else line.pace
 
-    def backoff_of(self, host: str) -> Backoff | None:
-        """What is known of the refusals of the host with this name; None if nothing is."""
-        line = self.lines.get(host)
-        return self._kept.get(host) if line is None else line.pace.backoff
-
     def backoff(self, host: str) -> Backoff:
-        """Like :meth:`backoff_of`; made if there is none."""
-        backoff = self.backoff_of(host)
+        """What its answers have said of the host with this name."""
+        line = self.lines.get(host)
+        if line is not None:
+            return line.pace.backoff
+        backoff = self._backoffs.get(host)
         if backoff is None:
-            backoff = Backoff()
-        if host not in self.lines:
-            self._kept.put(host, backoff)
+            self._backoffs.put(host, backoff := Backoff())
         return backoff
 
     def subscribe(
@@ -136,16 +130,14 @@ class Door:
         self._handed_over = handed_over
 
     def share(self, pace: SharedPace) -> None:
-        """Keeps *pace* together with other crawls. Called before any request is sent."""
+        """Keeps *pace* together with other crawls. Called before any host has one."""
         self._pace = pace
-        if self._doorway is not None:
-            self._doorway.pace = pace
 
     # What happens to a request
 
     async def _download(self, download: DownloadFunction, request: Request) -> Response:
         """Runs in place of *download*."""
-        if TAP_META_KEY in request.meta or self._doorway is None:
+        if TAP_META_KEY in request.meta:
             return await download(request)
         line = self._line_of(request)
         key = request.meta.get(compat.SLOT_META_KEY, "")
@@ -154,7 +146,7 @@ class Door:
                 await line.let_through(request)
                 line.handed_over(request)
             elif key in self._doorway.times:
-                await self._wait_for_slot(key, self._doorway)
+                await self._wait_for_slot(key, self._doorway.times)
             response = await download(request)
         except BaseException:
             if line is not None and line.pace.failed(request, self._clock.monotonic()):
@@ -167,13 +159,11 @@ class Door:
             line.changed()
         return response
 
-    async def _wait_for_slot(self, key: str, doorway: Doorway) -> None:
+    async def _wait_for_slot(self, key: str, times: SlotTimes) -> None:
         """Keeps the slot's own delay after requests of it that have waited here."""
-        now = self._clock.monotonic()
-        while (due := doorway.times.due_at(key)) > now:
+        while (now := self._clock.monotonic()) < (due := times.due_at(key)):
             await compat.sleep(due - now)
-            now = self._clock.monotonic()
-        doorway.times.handed_over(key, now)
+        times.handed_over(key, now)
 
     def _request_reached_downloader(self, request: Request) -> None:
         line = self._line_of(request)
@@ -199,7 +189,6 @@ class Door:
             seconds = line.pace.backoff.until - now
             if seconds > 0:
                 self._pace.leave_alone(host, seconds)
-            self._closing_watch.start()
             self.may_go_otherwise(line)
         else:
             line.pace.backoff.went_well(now)
@@ -221,7 +210,7 @@ class Door:
         def is_of_it(request: Request) -> bool:
             return valid_origin_of(request) == origin
 
-        self._open().slots.fail_queued(HeldAtGivingUp, is_of_it)
+        self._doorway.slots.fail_queued(HeldAtGivingUp, is_of_it)
         line.fail(HeldAtGivingUp, is_of_it)
 
     # The lines
@@ -234,31 +223,28 @@ class Door:
         """The line of *host*, made if there is none."""
         line = self.lines.get(host)
         if line is None:
-            line = self.lines[host] = HostLine(host, self._open())
-            line.pace.backoff = self._kept.pop(host, line.pace.backoff)
+            line = self.lines[host] = HostLine(host, self._doorway)
+            line.pace.backoff = self._backoffs.pop(host, line.pace.backoff)
         return line
 
-    def _open(self) -> Doorway:
-        if self._doorway is None:
-            slots = compat.Slots(compat.engine_of(self._crawler).downloader)
-            self._doorway = Doorway(
-                self._clock,
-                slots,
-                SlotTimes(slots),
-                self._pace,
-                self._closing_watch.start,
-                self._wait_for_others,
-                lambda host: self._changed(host),
-                lambda host, request: self._handed_over(host, request),
-            )
-            connect = self._crawler.signals.connect
-            connect(self._request_reached_downloader, signals.request_reached_downloader)
-            connect(self._headers_received, signals.headers_received)
-            compat.stand_before_handlers(self._crawler, self._download)
-        return self._doorway
-
-    def _wait_for_others(self) -> None:
-        self._stats.inc_value(stats.SHARED_PACE_WAITS)
+    @cached_property
+    def _doorway(self) -> Doorway:
+        """Made when a host has a pace, so that a crawl without delays pays nothing."""
+        slots = compat.Slots(compat.engine_of(self._crawler).downloader)
+        connect = self._crawler.signals.connect
+        connect(self._request_reached_downloader, signals.request_reached_downloader)
+        connect(self._headers_received, signals.headers_received)
+        compat.stand_before_handlers(self._crawler, self._download)
+        self._closing_watch.start()
+        return Doorway(
+            self._clock,
+            slots,
+            SlotTimes(slots),
+            self._pace,
+            lambda: self._stats.inc_value(stats.SHARED_PACE_WAITS),
+            lambda host: self._changed(host),
+            lambda host, request: self._handed_over(host, request),
+        )
 
     def _trim(self, line: HostLine, now: float) -> None:
         """Ends *line* if nothing delays its host any more."""
@@ -285,9 +271,7 @@ class Door:
 
     def _end(self, line: HostLine) -> None:
         self.lines.pop(line.host, None)
-        backoff = line.pace.backoff
-        if backoff.throttle is not None or backoff.quota is not None:
-            self._kept.put(line.host, backoff)
+        self._backoffs.put(line.host, line.pace.backoff)
 
     # The end of waiting
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 class ActiveRequests(set[Request]):
-    """``Downloader.active``: counts requests for robots.txt, and reports requests that leave.
+    """``Downloader.active``: counts requests for robots.txt, and tells ``Crawl.end_listeners`` of
+    others that leave.
 
     A callback on each download would do the same, but cost more than all the rest of the queue.
 
@@ -39,17 +40,11 @@ class ActiveRequests(set[Request]):
         super().__init__()
         self.crawler = crawler
         self._is_awaited = is_awaited
-        self._listeners: list[Callable[[Request], None]] = []
+        self._listeners = Crawl.of(crawler).end_listeners
         self.robots = 0
         """How many of them are for a robots.txt."""
         self.cut_off: set[Request] = set()
         """Those that the end of the crawl has cancelled: they are not dealt with."""
-
-    def subscribe(self, listener: Callable[[Request], None]) -> None:
-        """Calls *listener* with every request that the downloader is done with, except those for
-        robots.txt.
-        """
-        self._listeners.append(listener)
 
     def __bool__(self) -> bool:
         return len(self) > self.robots or (self.robots > 0 and self._is_awaited())

@@ -124,12 +124,13 @@ class Lane(ABC):
     def peek(self) -> Request | None:
         """The next request, left in the queue; None if the queue cannot tell."""
 
+    @abstractmethod
     def priorities(self) -> list[int]:
-        """Those that have requests, if these are in files, which are opened by them."""
-        return []
+        """Those that have requests."""
 
-    def close(self) -> None:  # noqa: B027 - most have none
-        """Closes the files, if there are any."""
+    def close(self) -> list[int]:
+        """Closes the files; returns the priorities that have requests."""
+        return self.priorities()
 
     def __len__(self) -> int:
         return self.count

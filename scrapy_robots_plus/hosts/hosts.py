@@ -37,9 +37,10 @@ from scrapy import Request, signals
 from scrapy_robots_plus.compat import SLOT_META_KEY
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.origins.policies import LEAST_PAUSE
+from scrapy_robots_plus.origins.policies import LEAST_PAUSE, Policies
 
 from .discovery import Discovery
+from .door import Door
 from .host import Host, Lane, LaneQueue, State
 from .known import Known
 from .outage_starts import OutageStarts
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
 
@@ -64,9 +66,12 @@ def hosts_of(crawler: Crawler) -> Hosts:
     if hosts is None:
         crawl = Crawl.of(crawler)
         crawl.check_names()
-        hosts = Hosts(Known(crawl))
+        hosts = crawl.readiness = Hosts(Known(crawl))
         crawler.signals.connect(hosts.alarm.cancel, signals.spider_closed)
-        crawl.readiness = hosts
+        crawl.end_listeners.append(hosts.came_back)
+        if crawl.holds_requests:
+            crawl.get(Door).subscribe(hosts.changed, hosts.handed_over)
+            crawl.get(Policies).subscribe(hosts.fetch_ended)
     return hosts
 
 
@@ -108,7 +113,6 @@ class Hosts:
         self._out: dict[Request, Host] = {}
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
-        known.tell(self)
 
     def __contains__(self, request: object) -> bool:
         """Whether *request* was handed out and has not come back."""
@@ -128,9 +132,7 @@ class Hosts:
     def enter(self, lane: Lane) -> None:
         """*lane* holds its first requests."""
         self.discovery.request_came_in()
-        self.lanes += 1
-        lane.order = self.number()
-        self._place(lane)
+        self._begin(lane)
 
     def grew(self, lane: Lane, *, is_urgent: bool) -> None:
         """*lane* has received another request; *is_urgent*: it goes before the others."""
@@ -149,6 +151,9 @@ class Hosts:
     def woke(self, lane: Lane) -> None:
         """*lane* was asleep, with its requests."""
         self._outages.has_lanes(lane.address.origin)
+        self._begin(lane)
+
+    def _begin(self, lane: Lane) -> None:
         self.lanes += 1
         lane.order = self.number()
         self._place(lane)
@@ -209,16 +214,16 @@ class Hosts:
 
     # What the crawl tells
 
-    def fetch_ended(self, origin: Origin, *, answered: bool = True) -> None:
-        """A fetch has ended, with or without a policy; *answered*: see :class:`.Discovery`."""
+    def fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
+        """A fetch has ended, with or without a policy."""
+        answered = policy is not None and not policy.denies_as_unreachable
         self.discovery.fetch_ended(answered=answered)
-        for lane in self._end_wait(origin):
+        lanes = self._end_wait(origin)
+        if policy is not None and lanes:
+            self.known.just_fetched(policy)
+        for lane in lanes:
             self._place(lane)
         self.known.wake()
-
-    def awaits(self, origin: Origin) -> bool:
-        """Whether a lane waits for its policy."""
-        return origin in self._awaiting
 
     def came_back(self, request: Request) -> None:
         """The downloader is done with a request, whether it was sent or not."""

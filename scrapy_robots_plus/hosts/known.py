@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import Request
 
@@ -14,7 +14,7 @@ from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
 
 from .door import Door
-from .downloader import ActiveRequests, RobotsDownloader
+from .downloader import ActiveRequests
 from .given_up import GivenUp
 from .host import Address, Lane
 
@@ -74,20 +74,6 @@ class Outlook(NamedTuple):
     """When the one that stands at the door may leave, if the door will say."""
 
 
-class Told(Protocol):
-    """Hears what happens: :class:`.Hosts`, which says what each of these means."""
-
-    def came_back(self, request: Request) -> None: ...
-
-    def changed(self, name: str) -> None: ...
-
-    def handed_over(self, name: str, request: Request) -> None: ...
-
-    def awaits(self, origin: Origin) -> bool: ...
-
-    def fetch_ended(self, origin: Origin, *, answered: bool) -> None: ...
-
-
 class Known:
     """What a crawl knows of its policies and its downloader. Times are by its monotonic clock.
 
@@ -115,6 +101,8 @@ class Known:
             self.budget = crawl.get(FetchBudget)
             self.defer = crawl.settings.defer or None
             self._policies = crawl.get(Policies)
+            self._agents = crawl.get(Agents)
+            self._given_up = crawl.get(GivenUp)
             self._door = crawl.get(Door)
             self._lines = self._door.lines
         self._slot_of = compat.slot_finder(self._downloader)
@@ -122,23 +110,6 @@ class Known:
         self._slots_with_settings = self._crawler.settings.getdict("DOWNLOAD_SLOTS")
         self._usual: Outlook | None = None
         """For a slot that has no settings of its own and is not there yet."""
-
-    def tell(self, hosts: Told) -> None:
-        """Tells *hosts* what happens, from now on."""
-        if isinstance(self._downloader, RobotsDownloader):
-            self._downloader.active.subscribe(hosts.came_back)
-        if not self._has_policies:
-            return
-        self._door.subscribe(hosts.changed, hosts.handed_over)
-
-        def fetch_ended(origin: Origin, policy: Policy | None) -> None:
-            if policy is not None and hosts.awaits(origin):
-                # Whatever its lifetime and the size of the cache: one request may use it.
-                self._just_fetched[origin] = self._state_under(policy)
-            answered = policy is not None and not policy.denies_as_unreachable
-            hosts.fetch_ended(origin, answered=answered)
-
-        self._policies.subscribe(fetch_ended)
 
     def address(self, request: Request) -> Address:
         """The lane that *request* belongs to."""
@@ -166,8 +137,13 @@ class Known:
         return state
 
     def _state_under(self, policy: Policy) -> OriginState:
-        get = self._crawl.get
-        return state_under(policy, get(Agents), get(GivenUp), self.clock())
+        return state_under(policy, self._agents, self._given_up, self.clock())
+
+    def just_fetched(self, policy: Policy) -> None:
+        """A lane waits for *policy*: whatever its lifetime and the size of the cache, one request
+        may use it.
+        """
+        self._just_fetched[policy.origin] = self._state_under(policy)
 
     def policy_was_used(self, origin: Origin) -> None:
         """A just fetched policy was used: from now on it counts only while it is fresh."""

@@ -28,16 +28,16 @@ class Pace:
     else is an event. Times are seconds by one monotonic clock, which the caller reads.
     """
 
-    __slots__ = ("_delays", "_phases", "backoff", "departures", "expected_until")
+    __slots__ = ("_delays", "_sent", "backoff", "departures", "expected_until")
 
     ON_THE_WAY_SECONDS = 5.0
     """Seconds that a request may take from the middleware to the door."""
 
     def __init__(self) -> None:
         self._delays: dict[Origin, float] = {}
-        self._phases: dict[Request, int | None] = {}
-        """Of requests whose answer was not heard; None if the host had refused none, see Throttle.
-        """
+        self._sent: dict[Request, tuple[int | None, int]] = {}
+        """Requests whose answer was not heard: the phase of the throttle, None if the host had
+        refused none, and how many answers had said what is left of a limit."""
         self.backoff = Backoff()
         self.departures = Departures()
         self.expected_until = -inf
@@ -74,11 +74,15 @@ class Pace:
 
     def phase_of(self, request: Request) -> int | None:
         """The phase of the throttle in which *request* was sent; None if there was none."""
-        return self._phases.get(request)
+        return self._sent.get(request, (None, 0))[0]
 
-    def beside(self, request: Request) -> int:
-        """How many others were sent whose answer was not heard."""
-        return len(self._phases) - (request in self._phases)
+    def beside(self, request: Request) -> tuple[int, int]:
+        """How many others were sent whose answer was not heard, and how many answers that tell of a
+        limit were heard since *request* was sent.
+        """
+        quota, sent = self.backoff.quota, self._sent.get(request)
+        since = 0 if quota is None or sent is None else quota.answers - sent[1]
+        return len(self._sent) - (sent is not None), since
 
     def has_effect(self, now: float) -> bool:
         """Whether it delays anything, or may soon."""
@@ -107,12 +111,13 @@ class Pace:
 
     def handed_over(self, request: Request, now: float) -> None:
         """A download handler gets *request*."""
-        throttle, self._phases[request] = self.backoff.throttle, None
+        throttle, quota, phase = self.backoff.throttle, self.backoff.quota, None
         if throttle is not None and throttle.is_on:
             # It may have been let go just before a pause began.
-            self._phases[request] = throttle.phase - (now < self.backoff.until)
-        if self.backoff.quota is not None:
-            self.backoff.quota.handed_over(now)
+            phase = throttle.phase - (now < self.backoff.until)
+        self._sent[request] = phase, 0 if quota is None else quota.answers
+        if quota is not None:
+            quota.handed_over(now)
         self.departures.handed_over(request, now)
 
     def answered(self, request: Request, now: float) -> bool:
@@ -128,7 +133,7 @@ class Pace:
 
     def is_over(self, request: Request) -> None:
         """What the answer to *request* says has been heard."""
-        self._phases.pop(request, None)
+        self._sent.pop(request, None)
 
 
 class Backoff:
@@ -139,10 +144,14 @@ class Backoff:
     visiting hours there is a pause too.
     """
 
+    __slots__ = ("_delay", "_until", "answered", "quota", "throttle")
+
     def __init__(self) -> None:
         self._until = self._delay = 0.0
+        self.answered = 0
+        """How many requests were, before it refused any."""
         self.throttle: Throttle | None = None
-        """None if its host was not slowed down."""
+        """None if its host has refused nothing."""
         self.quota: Quota | None = None
         """None if its host has not said what is left of a limit."""
 
@@ -183,4 +192,4 @@ class Backoff:
     def end(self) -> None:
         """Back to the usual delay."""
         self._until = self._delay = 0.0
-        self.throttle = self.quota = None
+        self.answered, self.throttle, self.quota = 0, None, None

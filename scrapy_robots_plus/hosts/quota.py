@@ -97,6 +97,8 @@ class Quota:
         self._until = -inf
         """Until then."""
         self._window = 0.0
+        self.answers = 0
+        """How many answers have come."""
         self._counts = False
         """Whether what is said goes down."""
         self._is_proven = False
@@ -120,18 +122,22 @@ class Quota:
             self._until = now + self._window
         self._left -= 1
 
-    def heard(self, left: Left | None, now: float, under_way: int, *, is_refused: bool) -> bool:
+    def heard(
+        self, left: Left | None, now: float, under_way: int, *, is_refused: bool, since: int = 0
+    ) -> bool:
         """An answer has come, and says that so much is *left*; *under_way*: requests without one.
-        *is_refused*: it was 429 or 503. Returns whether nothing is left.
+        *is_refused*: it was 429 or 503. *since*: how many other answers have come since its request
+        was sent. Returns whether nothing is left.
         """
+        self.answers += 1
         if self._is_wrong or (left is None and is_refused):
             return False
         if left is None or not self.EARLY < left.seconds <= self._longest:
             self._said, self._counts, self._left = None, False, inf
             return False
         requests, said = left.requests, self._said
-        if said is not None and said < requests <= said + under_way:
-            requests = said  # it was counted before one whose answer came sooner
+        if said is not None and said < requests <= said + since + under_way:
+            requests = said  # it was counted before others, whose answers came sooner
         self._is_proven |= is_refused or (said == 0 < requests)
         if not is_refused:
             self._is_wrong = left.requests == said == 0

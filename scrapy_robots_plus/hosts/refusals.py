@@ -12,7 +12,6 @@ from scrapy import Request, signals
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
-from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
     MAX_RETRIES_META_KEY,
     REFUSED_META_KEY,
@@ -60,9 +59,6 @@ class Refusals:
             crawl.standing_listeners.insert(0, self._wall_off)
         self._longest = settings.backoff_max
         """Seconds; 0 if no host is slowed down."""
-        self._unrefused: Recent[str, int] = Recent(settings.cache_size)
-        """How many requests were answered, up to :attr:`.Throttle.FEW`, by hosts that have refused
-        none."""
         self._once = Once(2 * settings.cache_size)
         self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
@@ -76,21 +72,23 @@ class Refusals:
         if origin is None:
             return
         status, host = response.status, origin.host
-        pace, backoff = self._door.pace_of(host), self._door.backoff_of(host)
+        pace, backoff = self._door.pace_of(host), self._door.backoff(host)
         is_telling = not TELLING.isdisjoint(response.headers)
         left = left_said(response, self._clock.wall()) if is_telling else None
         is_used_up = is_refused = False
-        if self._longest and (left or (backoff is not None and backoff.quota is not None)):
+        if self._longest and (left or backoff.quota):
             is_used_up = self._hear_left(left, request, response, host)
         if is_telling or status >= 400 or origin in self._walls.sites:
             self._walls.answered(request, response, origin, is_used_up=is_used_up)
         sent_in = None if pace is None else pace.phase_of(request)
         if self._longest and status in BUSY:
             is_refused = self._refused(request, response, origin, sent_in, wait)
-        elif self._longest:
-            self._answered(request, response, origin, sent_in)
+        elif backoff.throttle is None:
+            backoff.answered += 1
+        else:
+            self._answered(request, backoff.throttle, status, origin, sent_in)
         if wait and origin not in self._given_up:
-            backoff = self._door.line(origin.host).pace.backoff
+            self._door.line(host)
             backoff.leave_alone(wait, self._clock.monotonic())
         self._door.heard(request, origin.host, is_pause=bool(wait) or is_refused)
 
@@ -100,8 +98,9 @@ class Refusals:
         """So much is *left* of a limit, as *response* says. Returns whether nothing is."""
         pace, backoff = self._door.pace_of(host), self._door.backoff(host)
         quota = backoff.quota = backoff.quota or Quota(self._longest)
-        under_way, now = 0 if pace is None else pace.beside(request), self._clock.monotonic()
-        is_used_up = quota.heard(left, now, under_way, is_refused=response.status in BUSY)
+        under_way, since = (0, 0) if pace is None else pace.beside(request)
+        is_busy, now = response.status in BUSY, self._clock.monotonic()
+        is_used_up = quota.heard(left, now, under_way, is_refused=is_busy, since=since)
         if is_used_up:
             self._stats.inc_value(stats.USED_UP)
         if pace is not None or quota.is_on(now):
@@ -117,19 +116,12 @@ class Refusals:
             self._door.drop(origin)
 
     def _answered(
-        self, request: Request, response: Response, origin: Origin, sent_in: int | None
+        self, request: Request, throttle: Throttle, status: int, origin: Origin, sent_in: int | None
     ) -> None:
         """*request* was not refused. *sent_in*: the phase of the throttle in which it was sent."""
-        host = origin.host
-        backoff = self._door.backoff_of(host)
-        throttle = None if backoff is None else backoff.throttle
-        if throttle is None:
-            if (answered := self._unrefused.get(host, 0)) < Throttle.FEW:
-                self._unrefused.put(host, answered + 1)
-            return
         was_on, is_first = throttle.is_on, REFUSED_META_KEY not in request.meta
         throttle.answered(sent_in, self._clock.monotonic(), is_first=is_first)
-        self._tell(origin, throttle, response.status, was_on=was_on)
+        self._tell(origin, throttle, status, was_on=was_on)
 
     def _refused(
         self,
@@ -143,7 +135,9 @@ class Refusals:
         if origin in self._given_up:  # it was under way when the host was given up
             self._stats.inc_value(stats.REFUSED)
             return True
-        throttle = self._throttle(origin.host)
+        backoff = self._door.backoff(origin.host)
+        throttle = backoff.throttle or Throttle(self._longest, self._clock.jitter, backoff.answered)
+        backoff.throttle = throttle
         was_on = throttle.is_on
         before = request.meta.get(REFUSED_META_KEY, 0)
         is_429 = response.status == TOO_MANY_REQUESTS
@@ -171,13 +165,6 @@ class Refusals:
         if is_429 and 0 < self._settings.give_up_after <= throttle.in_a_row:
             self._give_up(origin, throttle.in_a_row)
         return True
-
-    def _throttle(self, host: str) -> Throttle:
-        backoff = self._door.backoff(host)
-        if backoff.throttle is None:
-            answered = self._unrefused.pop(host, 0)
-            backoff.throttle = Throttle(self._longest, self._clock.jitter, answered)
-        return backoff.throttle
 
     def _tell(self, origin: Origin, throttle: Throttle, status: int, *, was_on: bool) -> None:
         """Says in the log what has changed."""

@@ -110,6 +110,7 @@ class Throttle:
         """*jitter* returns a number from 0 to 1. *answered*: requests that were not refused before
         the first that was; of more than :attr:`FEW` the others make no difference.
         """
+        answered = min(answered, self.FEW)
         self._most = longest_wait
         self._jitter = jitter
         self.phase = 0

@@ -10,14 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .queue import RobotsDupeFilter, RobotsQueue
+    from .dupefilter import RobotsDupeFilter
+    from .queue import RobotsQueue
 
 __all__ = ["RobotsDupeFilter", "RobotsQueue"]
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import queue
+    if name == "RobotsDupeFilter":
+        from .dupefilter import RobotsDupeFilter
 
-    return getattr(queue, name)
+        return RobotsDupeFilter
+    if name == "RobotsQueue":
+        from .queue import RobotsQueue
+
+        return RobotsQueue
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

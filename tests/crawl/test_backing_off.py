@@ -45,7 +45,7 @@ def pages(host: Host, count: int) -> list[str]:
 
 def throttle_of(crawler: Any, host: Host) -> Throttle:
     door = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Door)
-    throttle = door.backoff_of(host.address).throttle
+    throttle = door.backoff(host.address).throttle
     assert isinstance(throttle, Throttle)
     return throttle
 

@@ -20,11 +20,12 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.given_up import GivenUp
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
-from tests.crawling import StepSpider, crawl, make_crawler, run, stat
+from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
 from tests.sites import Hit, Reply, Sites, answer, hang_up
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from scrapy.crawler import Crawler
@@ -184,17 +185,26 @@ async def test_a_site_that_denies_all_is_denied_by_its_robots_txt(
     assert site["standing"] == "denied"
 
 
+class SiteBySite(ProbeSpider):
+    """Asks for the pages of a site, two of each, before those of the next."""
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for number, url in enumerate(self.urls):
+            yield self.request(url).replace(priority=-(number // 2))
+
+
 @pytest_twisted.ensureDeferred
 async def test_many_sites_fill_neither_the_log_nor_the_memory(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
     hosts = [sites.host(RULES) for _ in range(104)]
     urls = [url for host in hosts for url in pages(host, 2, CHALLENGE)]
+    settings = {"ROBOTS_CACHE_SIZE": 10, "CONCURRENT_REQUESTS": 1, "ROBOTS_FETCH_CONCURRENCY": 1}
     with caplog.at_level(logging.DEBUG):
-        crawler = await crawl(*urls, ROBOTS_CACHE_SIZE=10, DOWNLOAD_DELAY=0)
+        crawler = await crawl(*urls, spider=SiteBySite, **settings)
     levels = [each.levelno for each in caplog.records if each.name.endswith("hosts.walls")]
-    assert levels.count(logging.INFO) <= 100
-    assert standings(crawler)["walled"] == len(levels) > 50
+    assert levels.count(logging.INFO) == 100
+    assert standings(crawler)["walled"] == len(levels) == 104
 
 
 # A challenge in place of a robots.txt

@@ -203,9 +203,6 @@ class World(HandClock):
 
     # What the queue asks
 
-    def tell(self, hosts: Hosts) -> None:
-        pass
-
     def address(self, request: Request) -> Address:
         number = host_number(request)
         return Address(origin(number), origin(number).host)
@@ -226,6 +223,9 @@ class World(HandClock):
         if host.unreachable:
             return OriginState(unreachable=True, again_at=host.known_until)
         return OriginState(host.delay)
+
+    def just_fetched(self, policy: Any) -> None:
+        pass
 
     def policy_was_used(self, asked: Origin) -> None:
         assert self.host_at(asked)
@@ -282,7 +282,8 @@ class World(HandClock):
         if not unreachable:
             self.budget.answered(origin(number))
         self.budget.give_back(origin(number))
-        self.queue_hosts.fetch_ended(origin(number))
+        policy: Any = SimpleNamespace(denies_as_unreachable=unreachable)
+        self.queue_hosts.fetch_ended(origin(number), policy)
 
     def settle(self) -> None:
         """The engine asks as long as it is woken."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.hosts.host import Lane
 
 OPEN = OriginState()
+ANSWERED: Any = SimpleNamespace(denies_as_unreachable=False)
 DEFER = 100.0
 
 
@@ -53,6 +55,7 @@ class Around(HandClock):
         self.homes: dict[str, str] = {}
         """The host that a lane belongs to, by its slot."""
         self.fetched: list[str] = []
+        self.came: list[Any] = []
         self.forgotten: list[str] = []
         self.under_way: set[str] = set()
         self.back: list[Request] = []
@@ -65,11 +68,11 @@ class Around(HandClock):
 
     # What the queue asks
 
-    def tell(self, hosts: Hosts) -> None:
-        pass
-
     def origin_state(self, origin: Origin) -> OriginState | None:
         return self.origins.get(origin.host, OPEN if origin.host in self.slots else None)
+
+    def just_fetched(self, policy: Any) -> None:
+        self.came.append(policy)
 
     def policy_was_used(self, origin: Origin) -> None:
         self.forgotten.append(origin.host)
@@ -398,8 +401,7 @@ def test_a_lane_without_a_request_after_all_lets_the_next_one_go(
 
     def take_or_not(lane: Lane) -> Request | None:
         if lane is damaged:
-            while damaged.pop() is not None:
-                pass
+            damaged.close()
             return None
         return take(lane)
 
@@ -425,13 +427,14 @@ def test_what_has_come_back_untold_is_looked_for_with_what_went_last(around: Aro
 def test_a_lane_whose_policy_is_not_known_waits_until_it_is(around: Around) -> None:
     lane = around.entered("a")
     assert state_of(lane) is State.POLICY
-    assert around.hosts.awaits(origin_of(lane))
+    assert origin_of(lane) in around.hosts._awaiting
     around.rest()
     assert around.fetched == ["a"]
     wakes, around.origins["a"] = around.wakes, OPEN
-    around.hosts.fetch_ended(origin_of(lane))
+    around.hosts.fetch_ended(origin_of(lane), ANSWERED)
     assert around.wakes > wakes
-    assert not around.hosts.awaits(origin_of(lane))
+    assert origin_of(lane) not in around.hosts._awaiting
+    assert around.came == [ANSWERED]
     assert around.popped(1) == ["a"]
     assert around.forgotten == ["a"]
 
@@ -442,7 +445,7 @@ def test_what_is_being_fetched_is_not_fetched_again(around: Around) -> None:
     around.rest()
     assert around.fetched == []
     around.origins["a"] = OPEN
-    around.hosts.fetch_ended(origin_of(lane))
+    around.hosts.fetch_ended(origin_of(lane), ANSWERED)
     assert around.popped() == ["a"]
 
 
@@ -469,12 +472,12 @@ def test_a_lane_that_falls_asleep_waits_for_no_policy_and_the_others_of_its_orig
     around.hosts.falls_asleep(lanes[0])
     assert lanes[0].state is State.EMPTY
     assert around.forgotten == ["a"]
-    assert around.hosts.awaits(origin)
-    around.hosts.fetch_ended(origin)
+    assert origin in around.hosts._awaiting
+    around.hosts.fetch_ended(origin, ANSWERED)
     assert [lane.state for lane in lanes] == [State.EMPTY, State.POLICY, State.POLICY]
     for lane in lanes[1:]:
         around.hosts.falls_asleep(lane)
-    assert not around.hosts.awaits(origin)
+    assert origin not in around.hosts._awaiting
     assert around.hosts.lanes == 0
 
 
@@ -504,8 +507,9 @@ def test_a_lane_without_an_origin_asks_for_no_policy(around: Around) -> None:
 
 
 def test_a_policy_that_no_lane_waits_for_wakes_the_engine_all_the_same(around: Around) -> None:
-    around.hosts.fetch_ended(Origin("http", "a", 80))
+    around.hosts.fetch_ended(Origin("http", "a", 80), ANSWERED)
     assert around.wakes == 1
+    assert around.came == []
 
 
 def test_requests_to_an_unreachable_origin_are_refused_and_delay_no_other(around: Around) -> None:

@@ -70,7 +70,7 @@ class Standing:
     def __init__(self, delay: float = 1.0) -> None:
         self.time = HandClock()
         self.pace = Pace()
-        self.waited = self.waited_for_others = 0
+        self.waited_for_others = 0
         self.changed: list[str] = []
         self.handed_over: list[Request] = []
         self.slots: dict[str, Slot] = {}
@@ -81,7 +81,6 @@ class Standing:
             slots,
             SlotTimes(slots),
             self.pace,
-            self._waits,
             self._waits_for_others,
             self.changed.append,
             lambda host, request: self.handed_over.append(request),
@@ -93,9 +92,6 @@ class Standing:
         """They reach a download handler in the next turn of the loop."""
         self.failed: list[BaseException] = []
         self._coroutines: dict[Request, Coroutine[Any, Any, None]] = {}
-
-    def _waits(self) -> None:
-        self.waited += 1
 
     def _waits_for_others(self) -> None:
         self.waited_for_others += 1

@@ -201,6 +201,20 @@ def test_answers_may_overtake_each_other() -> None:
     assert quota.due_at == 5.0
 
 
+def test_an_answer_that_many_have_overtaken_raises_no_hope() -> None:
+    """The slow answer to one of the first requests says what was left then."""
+    quota = Quota(300.0)
+    hear(quota, "9/5", "8/5", under_way=3)
+    for said in "7/5", "6/5", "4/5", "3/5", "2/5", "1/5":
+        hear(quota, said, under_way=3)
+    assert quota.due_at == 5.0
+    quota.heard(Left(5, 5.0), 0.0, 0, is_refused=False, since=6)
+    quota.handed_over(0.0)
+    assert quota.due_at == 5.0
+    quota.heard(Left(9, 5.0), 5.0, 0, is_refused=False, since=0)
+    assert quota.due_at < 5.0
+
+
 def test_after_a_pause_one_request_goes_first() -> None:
     quota = Quota(300.0)
     assert hear(quota, "2/5", "1/5", "0/5") == [False, False, True]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,12 +15,13 @@ from tests.limiters import TELLS, WRONG, Window, saying, telling, x_fields
 from tests.waiting import close_when, until
 
 if TYPE_CHECKING:
+    from asyncio import StreamWriter
     from collections.abc import AsyncIterator
 
     from scrapy import Request
     from scrapy.http import Response
 
-    from tests.sites import Host, Reply, Sites
+    from tests.sites import Hit, Host, Reply, Sites
 
 REFUSED = "downloader/response_status_count/429"
 USED_UP = "robotstxt/ratelimit/used_up"
@@ -60,6 +62,20 @@ async def test_no_more_is_asked_than_is_left(
     assert sorted(crawler.spider.got) == sorted(urls)
     assert stat(crawler, REFUSED) <= 2  # of 15 and more without it
     assert stat(crawler, USED_UP) >= 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_slow_answers_that_others_overtake_raise_no_hope(sites: Sites) -> None:
+    host, window, numbers = sites.host(), Window(10, 1.0), count()
+
+    async def reply(hit: Hit, writer: StreamWriter) -> None:
+        says = telling(window, TELLS["X-RateLimit"], slowly=0.4 * (next(numbers) % 4 == 2))
+        await says(hit, writer)
+
+    urls = pages(host, 25, reply)
+    crawler = await crawl(*urls, spider=OneFirst, **FOUR)
+    assert sorted(crawler.spider.got) == sorted(urls)
+    assert stat(crawler, REFUSED) <= 1
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "asyncio"])
