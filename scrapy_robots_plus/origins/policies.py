@@ -268,8 +268,7 @@ class Policies:
         usable = self.usable(origin, settings)
         if usable is not None and settings.needs_file:
             self._recent.move_to_end(origin)
-            is_old = self._recent[origin].lookup is Lookup.USE_AND_REFRESH
-            if is_old and origin not in self._fetches:
+            if self._recent[origin].is_old and origin not in self._fetches:
                 self._stats.inc_value(stats.REFRESHES)
                 self._start_fetch(origin, Fetch(request))
         return usable
@@ -349,7 +348,7 @@ class Policies:
 
     async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
         previous = self._recent.get(origin)
-        is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
+        is_refresh = previous is not None and previous.is_old
         try:
             try:
                 fetch.policy = await self._retrieval.retrieve(origin, previous)

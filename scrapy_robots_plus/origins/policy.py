@@ -71,17 +71,17 @@ class Policy:
     """Those in force. Policies for the same server share them."""
     _asked: dict[AgentNames, Pace] = field(default_factory=dict, init=False)
     """What the file asks of agents that were looked up."""
+    _tdmrep: TdmFile | None = None
+    """The site's ``tdmrep.json``; None if there is none, or it was not read."""
+    _tdmrep_until: float = inf
     _epoch: float = field(init=False)
     _fresh_until: float = field(init=False)
-    _tdmrep: TdmFile | None = field(default=None, init=False)
-    """The site's ``tdmrep.json``; None if there is none, or it was not read."""
-    _tdmrep_until: float = field(default=inf, init=False)
 
     def __post_init__(self) -> None:
         monotonic = self._clock.monotonic()
         self._epoch = self._clock.wall() - monotonic
         lasts = fresh_for(self.record, self.now) if self.settings.needs_file else inf
-        self._fresh_until = monotonic + lasts
+        self._fresh_until = min(monotonic + lasts, self._tdmrep_until)
 
     def reserve(self, tdmrep: RobotsRecord) -> None:
         """Goes by a ``tdmrep.json`` too. Called before its first use; it is refreshed, while it
@@ -123,6 +123,11 @@ class Policy:
         found = lookup(self.record, self.now, self.settings.limits)
         is_due = found is Lookup.USE and now >= self._tdmrep_until
         return Lookup.USE_AND_REFRESH if is_due else found
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it answers while it is refreshed."""
+        return self.lookup is Lookup.USE_AND_REFRESH
 
     @property
     def status(self) -> str:
@@ -225,11 +230,7 @@ class Policy:
         """What is known, read under other *settings*. It keeps the same pace."""
         record = under_statuses(self.record, settings.status_policy)
         file = self.file and self.file.read_as(settings.dialect)
-        kept = self.detail, self.source, self.paces
-        policy = Policy(record, file, settings, self._clock, self._stats, *kept)
-        policy._tdmrep, policy._tdmrep_until = self._tdmrep, self._tdmrep_until
-        policy._fresh_until = min(policy._fresh_until, self._tdmrep_until)
-        return policy
+        return replace(self, record=record, file=file, settings=settings)
 
     @property
     def obeys(self) -> bool:

@@ -149,7 +149,7 @@ class Retrieval:
         self, origin: Origin, stored: RobotsRecord | None, previous: Policy | None
     ) -> Policy:
         known = _newer(stored, previous.record if previous else None)
-        is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
+        is_refresh = previous is not None and previous.is_old
         result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
         if isinstance(result.outcome, int):
             self._budget.answered(origin)
