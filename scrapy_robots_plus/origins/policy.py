@@ -239,17 +239,15 @@ class Policy:
 
     def pace_of(self, agent: AgentNames) -> Pace:
         """What is asked of *agent*: by the file, or by the user. Puts nothing in force."""
-        file, settings = self.file, self.settings
-        if file is None or not settings.keeps_delays:
-            return pace_of(None, agent, settings)
         pace = self._asked.get(agent)
         if pace is None:
-            pace = guarded(
-                lambda: pace_of(file, agent, settings),
-                pace_of(None, agent, settings),
-                f"the pace of {self.origin}",
-                self._stats,
-            )
+            settings = self.settings
+            file = self.file if settings.keeps_delays else None
+            own = pace_of(None, agent, settings)
+            if file is None:
+                return own
+            subject = f"the pace of {self.origin}"
+            pace = guarded(lambda: pace_of(file, agent, settings), own, subject, self._stats)
             if len(self._asked) >= AGENTS_REMEMBERED:
                 del self._asked[next(iter(self._asked))]
             self._asked[agent] = pace
@@ -282,12 +280,8 @@ class Policy:
 
     def judged(self, url: str, agent: AgentNames) -> Verdict:
         """As :meth:`verdict`, without the names of what it is about."""
-        return guarded(
-            lambda: judging.verdict(self, url, agent),
-            judging.unreachable(url),
-            url,
-            self._stats,
-        )
+        known = guarded(lambda: judging.verdict(self, url, agent), None, url, self._stats)
+        return judging.unreachable(url) if known is None else known
 
     @property
     def reads_uses(self) -> bool:
