@@ -79,7 +79,9 @@ def _for_our_parser_alone(crawler: Crawler, settings: RobotsSettings) -> Iterato
     """What another ``ROBOTSTXT_PARSER`` leaves without effect."""
     overrides = settings.overrides.values()
     set_here: dict[str, object] = {
-        "dialect in ROBOTS_OVERRIDES has no effect": any(each.dialect for each in overrides),
+        "dialect in ROBOTS_OVERRIDES has no effect": any(
+            "dialect" in each.read for each in overrides
+        ),
         "ROBOTS_CLEAN_PARAM has no effect": settings.clean_param,
         "ROBOTS_AI_TOKENS has no effect": settings.ai_tokens,
         "ROBOTS_AI_USES is compared with tdmrep.json and pages only": settings.ai_uses,

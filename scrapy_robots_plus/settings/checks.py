@@ -114,15 +114,13 @@ def item_field(value: object) -> str:
 
 def number(unit: str, low: float, high: float, why: str = "") -> Check[float]:
     """A check for a number of *unit* between *low* and *high*; *why* explains the bound."""
-    words = f"number of {unit} between {_plain(low)} and {_plain(high)}"
-    read = partial(_number, low=low, high=high, expected=_expected(words, why))
-    return Check(f"a {words}", read)
+    words, expected = _in_words("a number", unit, low, high, why)
+    return Check(words, partial(_number, low=low, high=high, expected=expected))
 
 
 def whole_number(unit: str, low: int, high: int, why: str = "") -> Check[int]:
     """Like :func:`number`, without a fraction."""
-    words = f"whole number of {unit} between {_plain(low)} and {_plain(high)}"
-    expected = _expected(words, why)
+    words, expected = _in_words("a whole number", unit, low, high, why)
 
     def read(value: object) -> int:
         parsed = _number(value, low, high, expected)
@@ -130,13 +128,12 @@ def whole_number(unit: str, low: int, high: int, why: str = "") -> Check[int]:
             raise ValueError(expected)
         return int(parsed)
 
-    return Check(f"a {words}", read)
+    return Check(words, read)
 
 
 def pair(unit: str, low: float, high: float, why: str = "") -> Check[tuple[float, float]]:
     """A check for two numbers like :func:`number`, the first no larger than the second."""
-    words = f"two numbers of {unit} between {_plain(low)} and {_plain(high)}, the smaller first"
-    expected = f"expected {words} ({why})" if why else f"expected {words}"
+    words, expected = _in_words("two numbers", unit, low, high, why, ", the smaller first")
 
     def read(value: object) -> tuple[float, float]:
         value = json_if_text(value, "[")
@@ -151,6 +148,14 @@ def pair(unit: str, low: float, high: float, why: str = "") -> Check[tuple[float
     return Check(words, read)
 
 
+def _in_words(
+    what: str, unit: str, low: float, high: float, why: str, more: str = ""
+) -> tuple[str, str]:
+    """What is expected, and the same as a message."""
+    words = f"{what} of {unit} between {_plain(low)} and {_plain(high)}{more}"
+    return words, f"expected {words} ({why})" if why else f"expected {words}"
+
+
 def _number(value: object, low: float, high: float, expected: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise ValueError(expected)
@@ -161,10 +166,6 @@ def _number(value: object, low: float, high: float, expected: str) -> float:
     if not isfinite(parsed) or not low <= parsed <= high:
         raise ValueError(expected)
     return parsed
-
-
-def _expected(words: str, why: str) -> str:
-    return f"expected a {words} ({why})" if why else f"expected a {words}"
 
 
 def or_unset(given: Check[_T]) -> Check[_T | None]:

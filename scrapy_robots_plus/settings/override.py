@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -18,92 +18,68 @@ from .checks import SettingProblem, WrongPartsError
 from .host_patterns import HostPatterns, plain_pattern
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.access import StatusTable
-
-    from .options import AiPolicy, ContentUse, PageAction
-
     Keys = Mapping[str, Callable[[object], Any]]
     """Every key of an override, with what reads its value."""
 
 
 ABOUT = ("reason", "by", "evidence", "until")
 """Keys that say something about an override, and change nothing by themselves."""
-_NO_SETTINGS = (*ABOUT, "crawl_delay", "robots_txt", "given")
-"""Fields that are no settings of a whole crawl, under the same names."""
+_NO_SETTINGS = (*ABOUT, "crawl_delay", "robots_txt")
+"""Keys that are no settings of a whole crawl, under the same names."""
 _SHOWN_AS_READ = ("ai_uses", "content_use", "ai_policy", "ai_tokens")
 
 
 @dataclass(frozen=True, eq=False)
 class Override:
-    """The keys of one override, checked. None where a key is not given.
+    """The keys of one override: docs/overrides.md has them all.
 
     Two overrides are equal only if they are the same object: what is derived from one is kept for
     it.
     """
 
-    obey: bool | None = None
-    """Whether the rules are obeyed."""
-    reason: str | None = None
-    """Why, in the user's words."""
-    by: str | None = None
-    """Who has decided it."""
-    evidence: str | None = None
-    """Where that is written down."""
-    until: float | None = None
-    """When it ends, in seconds since the epoch: from then on it does not apply."""
-    user_agent: str | tuple[str, ...] | None = None
-    """The agent, as in ``ROBOTSTXT_USER_AGENT``."""
-    dialect: Dialect | None = None
-    """How the file is read."""
-    status_policy: StatusTable | None = None
-    """What a status means."""
-    crawl_delay: float | None = None
-    """The delay in seconds that is kept whatever the file asks for; 0 for none."""
-    default_delay: float | None = None
-    """The delay in seconds that is kept where the file asks for none."""
-    robots_txt: str | None = None
-    """The text that is read in place of the site's, which is not fetched."""
-    ai_uses: tuple[str, ...] | None = None
-    """What its pages are for."""
-    content_use: ContentUse | None = None
-    """How far its pages are used."""
-    ai_policy: AiPolicy | None = None
-    """What happens to pages whose site objects to that."""
-    ai_tokens: tuple[str, ...] | None = None
-    """Tokens whose groups are about training."""
-    nofollow: PageAction | None = None
-    """What is done about pages with ``nofollow``."""
-    noindex: PageAction | None = None
-    """What is done about pages with ``noindex``."""
-    given: Mapping[str, Any] = field(default_factory=dict)
+    read: Mapping[str, Any]
+    """The values to use."""
+    given: Mapping[str, Any]
     """The keys as the user wrote them."""
 
     @property
     def label(self) -> str:
         """The reason; without one, the keys: ``crawl_delay, user_agent``."""
-        return self.reason or ", ".join(sorted(set(self.given).difference(ABOUT)))
+        return self.read.get("reason") or ", ".join(sorted(set(self.given).difference(ABOUT)))
+
+    @property
+    def until(self) -> float | None:
+        """When it ends, in seconds since the epoch: from then on it does not apply."""
+        return self.read.get("until")
+
+    @property
+    def crawl_delay(self) -> float | None:
+        """The delay in seconds that is kept whatever the file asks for; 0 for none."""
+        return self.read.get("crawl_delay")
+
+    @property
+    def robots_txt(self) -> str | None:
+        """The text that is read in place of the site's, which is not fetched."""
+        return self.read.get("robots_txt")
 
     @property
     def settings(self) -> dict[str, Any]:
         """What it changes in the settings of a crawl, by their fields."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {
             name: value
-            for name, value in values.items()
+            for name, value in self.read.items()
             if value is not None and name not in _NO_SETTINGS
         }
 
     def with_changes(self, other: Override) -> Override:
         """This override with the keys of *other* laid over it."""
-        changed = {key: getattr(other, key) for key in other.given}
-        return replace(self, **changed, given={**self.given, **other.given})
+        return Override({**self.read, **other.read}, {**self.given, **other.given})
 
     def as_json(self) -> dict[str, Any]:
         """The keys as configured, for JSON; lists and options as they are read, a text of one's
         own as its SHA-256."""
-        shown = {key: _plain(value) for key, value in self.given.items()}
-        read = {name: getattr(self, name) for name in _SHOWN_AS_READ}
-        shown |= {name: _plain(value) for name, value in read.items() if value is not None}
+        read = {name: self.read[name] for name in _SHOWN_AS_READ if self.read.get(name) is not None}
+        shown = {key: _plain(value) for key, value in {**self.given, **read}.items()}
         if self.robots_txt is not None:
             text = self.robots_txt.encode("utf-8", "replace")
             shown["robots_txt"] = hashlib.sha256(text).hexdigest()
@@ -183,7 +159,7 @@ def override_from(value: object, keys: Keys) -> Override:
     problems += _lacking(value, keys)
     if problems:
         raise WrongPartsError(problems)
-    return Override(**read, given=dict(value))
+    return Override(read, dict(value))
 
 
 def _read(key: object, value: object, keys: Keys) -> Any:

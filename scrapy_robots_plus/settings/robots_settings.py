@@ -266,7 +266,11 @@ class RobotsSettings(Declared):
         """A host whose robots.txt an override switches off is not asked by its pages either, unless
         the override says so."""
         override = self.override
-        is_off = override is not None and override.obey is False and key not in override.given
+        is_off = (
+            override is not None
+            and override.read.get("obey") is False
+            and key not in override.given
+        )
         return PageAction.IGNORE if is_off else action
 
     @property

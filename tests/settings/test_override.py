@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from types import MappingProxyType
 
 from scrapy_robots_plus.origins.decide import as_meant_under, under_statuses
@@ -19,43 +18,42 @@ ORIGIN = Origin("http", "a.example", 80)
 
 def test_it_is_called_by_its_reason_else_by_its_keys() -> None:
     given = {"user_agent": "A", "crawl_delay": 1}
-    assert Override(user_agent="A", crawl_delay=1, given=given).label == "crawl_delay, user_agent"
-    assert Override(obey=False, reason="ours", given={"obey": False}).label == "ours"
+    assert Override(given, given).label == "crawl_delay, user_agent"
+    assert Override({"obey": False, "reason": "ours"}, {"obey": False}).label == "ours"
 
 
 def test_it_changes_the_settings_that_it_names_and_no_others() -> None:
     table = PRESETS["fail-open"]
-    override = Override(obey=False, reason="x", crawl_delay=1, robots_txt="", status_policy=table)
-    assert override.settings == {"obey": False, "status_policy": table}
-    assert Override(user_agent="A", dialect=GOOGLE).settings == {
+    changes = {"obey": False, "status_policy": table}
+    no_settings = {"reason": "x", "by": "y", "until": 1.0, "crawl_delay": 1, "robots_txt": ""}
+    assert Override({**no_settings, **changes}, {}).settings == changes
+    assert Override({"user_agent": "A", "dialect": GOOGLE, "content_use": None}, {}).settings == {
         "user_agent": "A",
         "dialect": GOOGLE,
     }
-    assert Override().settings == {}
+    assert Override({}, {}).settings == {}
 
 
 def test_a_key_that_is_not_given_is_none() -> None:
-    empty = Override()
-    assert {getattr(empty, each.name) for each in fields(empty) if each.name != "given"} == {None}
-    assert (empty.given, empty.label) == ({}, "")
+    empty = Override({}, {})
+    assert (empty.until, empty.crawl_delay, empty.robots_txt, empty.label) == (None, None, None, "")
 
 
 def test_another_is_laid_over_it_key_by_key() -> None:
     one = Override(
-        obey=False,
-        reason="one",
-        crawl_delay=2,
-        given={"obey": 0, "reason": "one", "crawl_delay": 2},
+        {"obey": False, "reason": "one", "crawl_delay": 2},
+        {"obey": 0, "reason": "one", "crawl_delay": 2},
     )
-    other = Override(crawl_delay=0, dialect=GOOGLE, given={"crawl_delay": 0, "dialect": "google"})
+    other = Override({"crawl_delay": 0, "dialect": GOOGLE}, {"crawl_delay": 0, "dialect": "google"})
     both = one.with_changes(other)
-    assert (both.obey, both.reason, both.crawl_delay, both.dialect) == (False, "one", 0, GOOGLE)
+    assert both.read == {"obey": False, "reason": "one", "crawl_delay": 0, "dialect": GOOGLE}
+    assert both.crawl_delay == 0
     assert both.given == {"obey": 0, "reason": "one", "crawl_delay": 0, "dialect": "google"}
 
 
 def test_two_that_say_the_same_are_two() -> None:
-    assert Override(obey=True) != Override(obey=True)
-    assert len({Override(obey=True), Override(obey=True)}) == 2
+    assert Override({"obey": True}, {}) != Override({"obey": True}, {})
+    assert len({Override({"obey": True}, {}), Override({"obey": True}, {})}) == 2
 
 
 def test_as_json_it_has_the_keys_as_they_are_configured() -> None:
@@ -70,7 +68,7 @@ def test_as_json_it_has_the_keys_as_they_are_configured() -> None:
         "robots_txt": "x",
         "dialect": None,
     }
-    shown = Override(robots_txt="x", given=given).as_json()
+    shown = Override({"robots_txt": "x"}, given).as_json()
     assert json.loads(json.dumps(shown)) == {
         "obey": False,
         "reason": "ours",
@@ -80,13 +78,13 @@ def test_as_json_it_has_the_keys_as_they_are_configured() -> None:
         "robots_txt": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
         "dialect": None,
     }
-    assert Override(given={"dialect": RFC9309}).as_json() == {"dialect": "RFC9309"}
+    assert Override({}, {"dialect": RFC9309}).as_json() == {"dialect": "RFC9309"}
     for dialect in (own, liar):
-        shown = Override(given={"dialect": dialect}).as_json()["dialect"]
+        shown = Override({}, {"dialect": dialect}).as_json()["dialect"]
         assert shown["name"] == dialect.name
         assert shown["wildcards"] is False
         assert shown["names"] == dialect.names.value
-    assert Override(robots_txt="\ud800", given={}).as_json()["robots_txt"]
+    assert Override({"robots_txt": "\ud800"}, {}).as_json()["robots_txt"]
 
 
 def record(access: Access, outcome: int | Failure) -> RobotsRecord:
@@ -124,13 +122,12 @@ def test_a_record_of_another_crawl_is_of_use_if_both_mean_the_same() -> None:
 
 def test_as_json_uses_are_as_they_are_read() -> None:
     given = {"ai_uses": "train-ai, search", "ai_policy": "SKIP", "ai_tokens": "Google-Extended"}
-    override = Override(
-        ai_uses=("train-ai", "search"),
-        ai_policy=AiPolicy.SKIP,
-        ai_tokens=("Google-Extended",),
-        given=given,
-    )
-    assert json.loads(json.dumps(override.as_json())) == {
+    read = {
+        "ai_uses": ("train-ai", "search"),
+        "ai_policy": AiPolicy.SKIP,
+        "ai_tokens": ("Google-Extended",),
+    }
+    assert json.loads(json.dumps(Override(read, given).as_json())) == {
         "ai_uses": ["train-ai", "search"],
         "ai_policy": "skip",
         "ai_tokens": ["Google-Extended"],
@@ -139,5 +136,5 @@ def test_as_json_uses_are_as_they_are_read() -> None:
 
 def test_a_use_is_shown_by_its_word() -> None:
     content_use = ContentUse.FULL
-    shown = Override(content_use=content_use, given={"content_use": content_use}).as_json()
+    shown = Override({"content_use": content_use}, {"content_use": content_use}).as_json()
     assert shown == {"content_use": "full"}
