@@ -9,19 +9,8 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
+from . import urls
 from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand
-from .urls import (
-    EXITS,
-    STYLES,
-    TURN,
-    URLS,
-    arriving,
-    asked_ahead,
-    fields_of,
-    origin_of,
-    urls_in,
-    word_for,
-)
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -39,23 +28,23 @@ class Check(Subcommand):
 
     # Verdicts in the order of the URLs, in constant memory.
 
-    arguments = URLS, AGENT, DIALECT, FILE, JSON
+    arguments = urls.URLS, AGENT, DIALECT, FILE, JSON
 
     def run(self) -> None:
         self._counts: Counter[str] = Counter()
-        self._urls = urls_in(self.given)
+        self._asked = urls.urls_in(self.given)
         if self.given.file is None:
             self.project.ask(self._ask)
             return
         source = self.file(self.given.file)
         self._note(source.record)
-        for url in self._urls:
+        for url in self._asked:
             self._add(url, self._by(source, url))
 
     async def _ask(self, crawl: Crawl) -> None:
         policies = crawl.get(Policies)
         crawl.get(Retrieval).subscribe(lambda found: self._note(found.record))
-        async for url in asked_ahead(arriving(self._urls), policies):
+        async for url in urls.asked_ahead(urls.arriving(self._asked), policies):
             try:
                 self._add(url, await policies.verdict(url, self.project.named_agent))
             except ValueError as error:
@@ -64,7 +53,7 @@ class Check(Subcommand):
     def _by(self, source: Source, url: str) -> Verdict | ValueError:
         """The verdict of one file, whatever the site."""
         try:
-            requested, origin = origin_of(url)
+            requested, origin = urls.origin_of(url)
         except ValueError as error:
             return error
         if origin is None:
@@ -74,15 +63,15 @@ class Check(Subcommand):
     def _add(self, url: str, answer: Verdict | ValueError) -> None:
         """Prints a verdict, or why *url* is not a URL."""
         if isinstance(answer, Verdict):
-            word, why, fields = word_for(answer), answer.describe(), fields_of(answer)
+            word, why, fields = urls.word_for(answer), answer.describe(), urls.fields_of(answer)
         else:
             word, why = "undecided", str(answer)
             fields = {"result": word, "problem": why}
         self._counts[word] += 1
-        self.note(EXITS[word])
-        line = (f"{word:9} ", STYLES[word]), url, f"  ({why})"
+        self.note(urls.EXITS[word])
+        line = (f"{word:9} ", urls.STYLES[word]), url, f"  ({why})"
         self.show({"url": url, **fields}, [line])
-        if self._counts.total() % TURN == 0:
+        if self._counts.total() % urls.TURN == 0:
             self.output.progress(", ".join(f"{n:,} {word}" for word, n in self._counts.items()))
 
     def _note(self, record: RobotsRecord) -> None:

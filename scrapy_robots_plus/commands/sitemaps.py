@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request
@@ -33,13 +33,6 @@ MOST_OCTETS = 100_000_000
 """Of one sitemap, uncompressed; the protocol allows 50 MiB (https://www.sitemaps.org/protocol.html)."""
 
 
-class _Named(NamedTuple):
-    """A sitemap that is to be read."""
-
-    name: str
-    level: int
-
-
 class Sitemaps:
     """All URLs that a sitemap leads to; each sitemap is read once, one after the other.
 
@@ -54,27 +47,22 @@ class Sitemaps:
         self.unread = 0
 
     async def urls(self) -> AsyncIterator[str]:
-        waiting = [_Named(self._first, 1)]
-        known = {self._first}
+        waiting, known = [(self._first, 1)], {self._first}
         while waiting:
-            here = waiting.pop()
+            name, level = waiting.pop()
             try:
-                for url, is_sitemap in await self._entries(here.name):
+                for url, is_sitemap in await self._entries(name):
                     if not is_sitemap:
                         yield url
-                    elif url not in known and self._takes(url, here.level, len(known)):
+                    elif url not in known and (level == MOST_LEVELS or len(known) == MOST_FILES):
+                        self._leave_out(f"{url}: too many sitemaps")
+                    elif url not in known:
                         known.add(url)
-                        waiting.append(_Named(url, here.level + 1))
+                        waiting.append((url, level + 1))
             except UnreadableError as error:
-                if here.name == self._first:
+                if name == self._first:
                     raise
                 self._leave_out(error)
-
-    def _takes(self, url: str, level: int, known: int) -> bool:
-        if level < MOST_LEVELS and known < MOST_FILES:
-            return True
-        self._leave_out(f"{url}: too many sitemaps")
-        return False
 
     def _leave_out(self, why: object) -> None:
         self.unread += 1
@@ -95,8 +83,7 @@ class Sitemaps:
     async def _body(self, name: str, *, is_file: bool) -> bytes:
         try:
             body = Path(name).read_bytes() if is_file else await self._fetched(name)
-            is_gzip = body[:3] == b"\x1f\x8b\x08"
-            return gunzip(body, max_size=MOST_OCTETS) if is_gzip else body
+            return gunzip(body, max_size=MOST_OCTETS) if body[:3] == b"\x1f\x8b\x08" else body
         except Exception as error:  # any download handler may be in use
             why = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise UnreadableError(f"{name} cannot be read: {why}") from error
