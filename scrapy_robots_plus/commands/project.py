@@ -149,24 +149,20 @@ class AskingSpider(Spider):
     """Asks instead of crawling."""
 
     name = "robots"
-
-    def __init__(self, work: Work, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self._work = work
-        self.has_started = self.has_ended = False
-        self.failure: Exception | None = None
-        """What the work raised."""
+    work: Work
+    has_started = has_ended = False
+    failure: Exception | None = None
+    """What the work raised."""
 
     async def start(self) -> AsyncIterator[Any]:
         self.has_started = True
         try:
-            await self._work(Crawl.of(self.crawler))
+            await self.work(Crawl.of(self.crawler))
             self.has_ended = True
         except Exception as error:  # noqa: BLE001 - raised again by Project.ask
             if not isinstance(error, compat.CANCELLED):  # the user stopped it
                 self.failure = error
-        nothing: tuple[Any, ...] = ()
-        for request in nothing:
+        for request in list[Any]():
             yield request
 
 
