@@ -72,6 +72,7 @@ class Recorder:
         self._problems = problems
         self._name = uuid4().hex[:12]
         self._mode = crawl.settings.mode
+        self._strict = crawl.settings.dialect.tokens_only
         self._enforces = crawl.settings.enforces
         self._share = crawl.settings.audit_log_allowed
         self._under_way: WeakKeyDictionary[Request, VerdictEntry] = WeakKeyDictionary()
@@ -224,7 +225,7 @@ class Recorder:
             url=request.url,
             origin=str(origin),
             agent=agent,
-            tokens=product_tokens(agent, self._crawl.settings.dialect.tokens_only),
+            tokens=product_tokens(agent, self._strict),
             **dict(zip(_AS_DECIDED, _decided_by(verdict), strict=True)),
             preferences=known or None,
             statements=stamp.get("statements") or None,
