@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, get_type_hints
 
@@ -15,11 +16,19 @@ if TYPE_CHECKING:
 
 
 def make_resolvable() -> None:
-    """Gives each module of the package what it imports for the type checker alone."""
+    """Gives each module of the package what it imports for the type checker alone: twice, since
+    that may be what another module has for the type checker alone."""
     for module in modules():
-        for node in ast.parse(Path(str(module.__file__)).read_text()).body:
-            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-                exec(compile(ast.unparse(node.body), str(module.__file__), "exec"), vars(module))
+        with suppress(ImportError):
+            _run_for_the_type_checker(module)
+    for module in modules():
+        _run_for_the_type_checker(module)
+
+
+def _run_for_the_type_checker(module: ModuleType) -> None:
+    for node in ast.parse(Path(str(module.__file__)).read_text()).body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            exec(compile(ast.unparse(node.body), str(module.__file__), "exec"), vars(module))
 
 
 def unresolved() -> list[str]:

@@ -12,41 +12,39 @@ from typing import TYPE_CHECKING
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .addon import Addon
-    from .crawl.exceptions import (
-        RobotsDisallowed,
-        RobotsDuplicate,
-        RobotsGivenUp,
-        RobotsIgnored,
-        RobotsNoindex,
-        RobotsOverrideError,
-        RobotsUnreachable,
-        RobotsUseDisallowed,
-        RobotsWalled,
-    )
-    from .crawl.signals import (
-        request_disallowed,
-        request_not_followed,
-        robots_changed,
-        sitemaps_found,
-    )
-    from .extension import RobotsExtension
-    from .hosts.downloader import RobotsDownloader
-    from .hosts.queue import RobotsPriorityQueue
-    from .origins.changes import RobotsChange
-    from .origins.our_parser import RobotsParser
-    from .origins.policy import Policy
-    from .pages.items import RobotsItemMiddleware
-    from .pages.link_rel import FOLLOWED_LINKS, drop_nofollow
-    from .pages.middleware import RobotsPagesMiddleware
-    from .pages.sitemap_spider import RobotsSitemapSpider
-    from .protocol.access import Access
-    from .protocol.dialect import Dialect
-    from .protocol.origin import Origin
-    from .protocol.verdict import Reason, Verdict
-    from .requests.middleware import RobotsMiddleware
-    from .settings.robots_settings import RobotsSettingsError
-    from .storage.base import StoreError
+    from .addon import Addon as Addon
+    from .crawl.exceptions import RobotsDisallowed as RobotsDisallowed
+    from .crawl.exceptions import RobotsDuplicate as RobotsDuplicate
+    from .crawl.exceptions import RobotsGivenUp as RobotsGivenUp
+    from .crawl.exceptions import RobotsIgnored as RobotsIgnored
+    from .crawl.exceptions import RobotsNoindex as RobotsNoindex
+    from .crawl.exceptions import RobotsOverrideError as RobotsOverrideError
+    from .crawl.exceptions import RobotsUnreachable as RobotsUnreachable
+    from .crawl.exceptions import RobotsUseDisallowed as RobotsUseDisallowed
+    from .crawl.exceptions import RobotsWalled as RobotsWalled
+    from .crawl.signals import request_disallowed as request_disallowed
+    from .crawl.signals import request_not_followed as request_not_followed
+    from .crawl.signals import robots_changed as robots_changed
+    from .crawl.signals import sitemaps_found as sitemaps_found
+    from .extension import RobotsExtension as RobotsExtension
+    from .hosts.downloader import RobotsDownloader as RobotsDownloader
+    from .hosts.queue import RobotsPriorityQueue as RobotsPriorityQueue
+    from .origins.changes import RobotsChange as RobotsChange
+    from .origins.our_parser import RobotsParser as RobotsParser
+    from .origins.policy import Policy as Policy
+    from .pages.items import RobotsItemMiddleware as RobotsItemMiddleware
+    from .pages.link_rel import FOLLOWED_LINKS as FOLLOWED_LINKS
+    from .pages.link_rel import drop_nofollow as drop_nofollow
+    from .pages.middleware import RobotsPagesMiddleware as RobotsPagesMiddleware
+    from .pages.sitemap_spider import RobotsSitemapSpider as RobotsSitemapSpider
+    from .protocol.access import Access as Access
+    from .protocol.dialect import Dialect as Dialect
+    from .protocol.origin import Origin as Origin
+    from .protocol.verdict import Reason as Reason
+    from .protocol.verdict import Verdict as Verdict
+    from .requests.middleware import RobotsMiddleware as RobotsMiddleware
+    from .settings.robots_settings import RobotsSettingsError as RobotsSettingsError
+    from .storage.base import StoreError as StoreError
 
 _HOMES = {
     "Access": "protocol.access",
@@ -84,42 +82,7 @@ _HOMES = {
     "sitemaps_found": "crawl.signals",
 }
 
-__all__ = [
-    "FOLLOWED_LINKS",
-    "Access",
-    "Addon",
-    "Dialect",
-    "Origin",
-    "Policy",
-    "Reason",
-    "RobotsChange",
-    "RobotsDisallowed",
-    "RobotsDownloader",
-    "RobotsDuplicate",
-    "RobotsExtension",
-    "RobotsGivenUp",
-    "RobotsIgnored",
-    "RobotsItemMiddleware",
-    "RobotsMiddleware",
-    "RobotsNoindex",
-    "RobotsOverrideError",
-    "RobotsPagesMiddleware",
-    "RobotsParser",
-    "RobotsPriorityQueue",
-    "RobotsSettingsError",
-    "RobotsSitemapSpider",
-    "RobotsUnreachable",
-    "RobotsUseDisallowed",
-    "RobotsWalled",
-    "StoreError",
-    "Verdict",
-    "__version__",
-    "drop_nofollow",
-    "request_disallowed",
-    "request_not_followed",
-    "robots_changed",
-    "sitemaps_found",
-]
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> object:

@@ -46,33 +46,42 @@ def report_wiring(crawl: Crawl) -> None:
 _DEFER = "ROBOTS_DEFER has no effect"
 
 
-def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
+def _because(
+    what: str, setting: str, used: type, ours: str, follows: str = "", remedy: str = ""
+) -> str:
+    """What is so because the crawl has a class of its own, and which setting changes that.
+
+    *remedy*: that setting, if it is another one.
+    """
+    why = f"because {setting} is {global_object_name(used)}{follows}"
+    return f'{what}, {why}. To change that, set {remedy or setting} = "{ours}".'
+
+
+def _mistakes(crawler: Crawler, settings: RobotsSettings) -> Iterator[str]:
     middlewares = compat.engine_of(crawler).downloader.middleware.middlewares
     ours = [item for item in middlewares if isinstance(item, RobotsMiddleware)]
     others = [item for item in middlewares if isinstance(item, RobotsTxtMiddleware)]
-    found = []
     if not ours and settings.obey:
         does = "Scrapy's own obeys" if others else "nothing obeys"
-        found.append(
+        yield (
             f"RobotsMiddleware is not in DOWNLOADER_MIDDLEWARES, so {does} robots.txt. "
             'Add it: "scrapy_robots_plus.RobotsMiddleware": 100.'
         )
     elif len(ours) + len(others) > 1:
         names = [global_object_name(type(item)) for item in (*others, *ours[1:])]
-        found.append(
+        yield (
             "Every robots.txt is fetched and counted more than once, because RobotsMiddleware runs "
             f"alongside {' and '.join(names)}. Remove it from DOWNLOADER_MIDDLEWARES: "
             f"{', '.join(f'{name!r}: None' for name in names)}."
         )
     if names_our_queue(crawler.settings) and not has_workers(crawler.settings):
         scheduler = global_object_name(class_in(crawler.settings, "SCHEDULER"))
-        found.append(
+        yield (
             f"SCHEDULER_QUEUE_CLASS has no effect, because SCHEDULER is {scheduler}. To share "
             'requests with other workers, set SCHEDULER = "scrapy_redis.scheduler.Scheduler".'
         )
     if ours and not takes_several_names(crawler.settings):
-        found.extend(_for_our_parser_alone(crawler, settings))
-    return found
+        yield from _for_our_parser_alone(crawler, settings)
 
 
 def _for_our_parser_alone(crawler: Crawler, settings: RobotsSettings) -> Iterator[str]:
@@ -86,77 +95,56 @@ def _for_our_parser_alone(crawler: Crawler, settings: RobotsSettings) -> Iterato
         "ROBOTS_AI_TOKENS has no effect": settings.ai_tokens,
         "ROBOTS_AI_USES is compared with tdmrep.json and pages only": settings.ai_uses,
     }
-    parser = global_object_name(class_in(crawler.settings, "ROBOTSTXT_PARSER"))
+    parser = class_in(crawler.settings, "ROBOTSTXT_PARSER")
     for what in filter(set_here.get, set_here):
-        yield (
-            f"{what}, because ROBOTSTXT_PARSER is {parser}. To change that, set "
-            'ROBOTSTXT_PARSER = "scrapy_robots_plus.RobotsParser".'
-        )
+        yield _because(what, "ROBOTSTXT_PARSER", parser, "scrapy_robots_plus.RobotsParser")
 
 
-def _inactive(crawl: Crawl) -> list[str]:
-    found = []
-    if crawl.readiness is None and not _workers_share_ours(crawl.crawler.settings):
-        found.append(_queue_is_not_in_use(crawl))
-    downloader = compat.engine_of(crawl.crawler).downloader
-    if not isinstance(downloader, RobotsDownloader):
-        found.append(
-            "robots.txt requests and the requests waiting for one count towards "
-            "CONCURRENT_REQUESTS, because DOWNLOADER is "
-            f"{global_object_name(type(downloader))}. To change that, set "
-            'DOWNLOADER = "scrapy_robots_plus.RobotsDownloader".'
-        )
-    return found + _job_is_kept(crawl.crawler)
+def _inactive(crawl: Crawl) -> Iterator[str]:
+    settings = crawl.crawler.settings
+    if crawl.readiness is None and not (has_workers(settings) and names_our_queue(settings)):
+        yield _queue_is_not_in_use(crawl)
+    downloader = type(compat.engine_of(crawl.crawler).downloader)
+    if not issubclass(downloader, RobotsDownloader):
+        what = "robots.txt requests and the requests waiting for one count towards"
+        ours = "scrapy_robots_plus.RobotsDownloader"
+        yield _because(f"{what} CONCURRENT_REQUESTS", "DOWNLOADER", downloader, ours)
+    if job_folder(settings) is not None and Scheduler in class_in(settings, "SCHEDULER").__mro__:
+        yield from _job_is_kept(settings)
 
 
-def _job_is_kept(crawler: Crawler) -> list[str]:
+def _job_is_kept(settings: BaseSettings) -> Iterator[str]:
     """How a job is kept, if a kill may lose something of it that it need not lose."""
-    settings = crawler.settings
-    if job_folder(settings) is None or Scheduler not in class_in(settings, "SCHEDULER").__mro__:
-        return []
     from scrapy_robots_plus.job.dupefilter import JobDupeFilter
     from scrapy_robots_plus.job.wiring import keeps_one_file
 
     dupefilter = class_in(settings, "DUPEFILTER_CLASS")
     if not keeps_one_file(settings):
-        text = (
+        yield (
             "This job is kept in files, from which a kill may lose requests, because "
             "SCHEDULER_DISK_QUEUE says so, or because it was begun with files. For the latter, "
             '"scrapy robots job convert JOBDIR" puts it into one file.'
         )
-        return [text]
-    if not issubclass(dupefilter, JobDupeFilter):
-        text = (
-            "After a kill, requests that were not yet written count as seen, because "
-            f"DUPEFILTER_CLASS is {global_object_name(dupefilter)}. To change that, set "
-            'DUPEFILTER_CLASS = "scrapy_robots_plus.dupefilters.JobDupeFilter".'
-        )
-        return [text]
-    return []
+    elif not issubclass(dupefilter, JobDupeFilter):
+        what = "After a kill, requests that were not yet written count as seen"
+        ours = "scrapy_robots_plus.dupefilters.JobDupeFilter"
+        yield _because(what, "DUPEFILTER_CLASS", dupefilter, ours)
 
 
 def _queue_is_not_in_use(crawl: Crawl) -> str:
     settings = crawl.crawler.settings
     scheduler = class_in(settings, "SCHEDULER")
-    queue = class_in(settings, "SCHEDULER_PRIORITY_QUEUE")
-    parts, alone = "RobotsPriorityQueue is", ""
+    parts, alone, remedy = "RobotsPriorityQueue is", "", ""
     if Scheduler in scheduler.__mro__:  # issubclass() only checks for methods
-        why = f"SCHEDULER_PRIORITY_QUEUE is {global_object_name(queue)}"
-        remedy = 'SCHEDULER_PRIORITY_QUEUE = "scrapy_robots_plus.RobotsPriorityQueue"'
+        setting, ours = "SCHEDULER_PRIORITY_QUEUE", "scrapy_robots_plus.RobotsPriorityQueue"
     else:
+        setting, ours = "SCHEDULER", "scrapy.core.scheduler.Scheduler"
         if job_folder(settings) is not None:
             parts = "RobotsPriorityQueue and the file of the job are"
-        why = f"SCHEDULER is {global_object_name(scheduler)}"
-        remedy = 'SCHEDULER = "scrapy.core.scheduler.Scheduler"'
         if has_workers(settings):
             alone = ", and each worker keeps delays for itself"
-            remedy = 'SCHEDULER_QUEUE_CLASS = "scrapy_robots_plus.redis.RobotsQueue"'
+            remedy, ours = "SCHEDULER_QUEUE_CLASS", "scrapy_robots_plus.redis.RobotsQueue"
     acts = f", and {_DEFER}" if crawl.settings.defers else ""
-    return (
-        f"{parts} not in use, because {why}: requests wait for robots.txt and delays outside the "
-        f"queue{alone}{acts}. To change that, set {remedy}."
-    )
-
-
-def _workers_share_ours(settings: BaseSettings) -> bool:
-    return has_workers(settings) and names_our_queue(settings)
+    follows = f": requests wait for robots.txt and delays outside the queue{alone}{acts}"
+    used = class_in(settings, setting)
+    return _because(f"{parts} not in use", setting, used, ours, follows, remedy)

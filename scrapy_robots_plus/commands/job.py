@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from scrapy_robots_plus.job import (
     FILE_NAME,
+    NAMED_BY,
     JobFile,
     JobFileError,
     held_requests,
@@ -22,7 +23,6 @@ from scrapy_robots_plus.job import (
     replace,
 )
 from scrapy_robots_plus.job.queues import QUEUE_FOLDER
-from scrapy_robots_plus.job.renaming import NAMED_BY
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
 

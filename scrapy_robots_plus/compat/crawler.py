@@ -65,8 +65,11 @@ def dealt_with(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
         return []
     listed, scraped = slot.inprogress, scraper.active if scraper is not None else ()
     cut_off: Any = getattr(engine.downloader.active, "cut_off", ())
-    kept = (listed, scraped, cut_off)
-    return [each for each in requests if not any(each in some for some in kept)]
+    return [
+        each
+        for each in requests
+        if each not in listed and each not in scraped and each not in cut_off
+    ]
 
 
 _ending: WeakSet[Crawler] = WeakSet()

@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity, is_damage, pragma, set_aside
+from scrapy_robots_plus.storage.sqlite_file import (
+    FAULTS,
+    identity,
+    is_damage,
+    pragma,
+    set_aside,
+    transaction,
+)
 
 from .book import BookError, Entry
 
@@ -141,8 +148,7 @@ class BookInFile:
 
     def _changed(self, key: str, event: str, arguments: tuple[Any, ...]) -> Any:
         connection = self._connected()
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(connection):
             moment = self._clock.now()
             entry, now = _entry(connection, key, moment)
             answer = getattr(entry, event)(now, *arguments)
@@ -155,11 +161,6 @@ class BookInFile:
             self._calls += 1
             if self._calls % CALLS_BETWEEN_CLEANUPS == 1:  # of hosts that nobody has asked lately
                 connection.execute("DELETE FROM book WHERE wall + useful_for < ?", (moment.wall,))
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
         return answer
 
     def _connected(self) -> sqlite3.Connection:
@@ -213,11 +214,10 @@ def _opened(path: Path) -> sqlite3.Connection:
     )
     try:
         connection.execute("PRAGMA synchronous = OFF")  # nothing in it outlives the machine
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {LAYOUT}")
-        connection.execute(_LAYOUT)
-        connection.execute("COMMIT")
+        with transaction(connection):
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {LAYOUT}")
+            connection.execute(_LAYOUT)
     except BaseException:
         connection.close()
         raise

@@ -124,13 +124,12 @@ class Lane(ABC):
     def peek(self) -> Request | None:
         """The next request, left in the queue; None if the queue cannot tell."""
 
-    @abstractmethod
     def priorities(self) -> list[int]:
-        """Those that have requests."""
+        """Those that have requests, if these are in files, which are opened by them."""
+        return []
 
-    def close(self) -> list[int]:
-        """Closes the files; returns the priorities that have requests."""
-        return self.priorities()
+    def close(self) -> None:  # noqa: B027 - most have none
+        """Closes the files, if there are any."""
 
     def __len__(self) -> int:
         return self.count

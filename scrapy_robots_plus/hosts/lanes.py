@@ -112,16 +112,6 @@ class LaneInMemory(Lane):
             return None
         return self._next[-1 if self._is_newest_first(self._rank) else 0]
 
-    def priorities(self) -> list[int]:
-        ranks = [self._rank, *(self._others or ())] if self.count else []
-        return sorted({rank >> 1 for rank in ranks})
-
-    def close(self) -> list[int]:
-        """Empties the lane."""
-        priorities = self.priorities()
-        self.count, self._next, self._others = 0, [], None
-        return priorities
-
     def _begin(self, rank: int, held: list[Request] | deque[Request]) -> None:
         self._rank, self.priority, self._next = rank, rank >> 1, held
 
@@ -146,20 +136,20 @@ class Lanes:
     def __init__(self, make: Callable[[Address], Lane]) -> None:
         """*make* makes a new lane."""
         self._make = make
-        self._lanes: dict[Address, Lane] = {}
+        self._lanes = dict[Address, Lane]()
         self.get = self._lanes.get
         """The lane at an address; None if there is none yet."""
 
     def __iter__(self) -> Iterator[Lane]:
         return iter(self._lanes.values())
 
-    def __contains__(self, address: object) -> bool:
+    def __contains__(self, address: Address) -> bool:
         return address in self._lanes
 
-    def new(self, address: Address, request: Request) -> Lane:
-        """A lane with its first request.
+    def new(self, address: Address, request: Request) -> Lane | None:
+        """A lane with its first request; None if it sleeps on.
 
-        Raises what Scrapy's disk queues raise if it cannot be written.
+        Raises what the queues raise if the request cannot be written.
         """
         lane = self._make(address)
         try:
@@ -175,15 +165,15 @@ class Lanes:
         del self._lanes[lane.address]
 
     def state(self) -> dict[str, list[int]]:
-        """The priorities that have requests, by lane."""
-        open_now = {lane.address.name: lane.priorities() for lane in self}
-        return {name: found for name, found in open_now.items() if found}
+        """What a job needs to be resumed."""
+        priorities = {lane.address.name: lane.priorities() for lane in self}
+        return {name: found for name, found in priorities.items() if found}
 
-    def close(self) -> dict[str, list[int]]:
-        """Closes all; returns the priorities that have requests, by lane."""
-        closed = {lane.address.name: lane.close() for lane in self}
+    def close(self) -> None:
+        """Closes all, and forgets them."""
+        for lane in self:
+            lane.close()
         self._lanes.clear()
-        return {name: priorities for name, priorities in closed.items() if priorities}
 
 
 class LanesInFiles(Lanes):
@@ -308,13 +298,11 @@ class _LaneInFiles(Lane):
     def priorities(self) -> list[int]:
         return compat.priorities_of(self._requests)
 
-    def close(self) -> list[int]:
-        priorities = self.priorities()
+    def close(self) -> None:
         with suppress(Exception):  # one that is damaged
             self._requests.close()
         self._lanes.opened(-self._files)
         self._files = 0
-        return priorities
 
     def _count_files(self) -> None:
         files = compat.count_parts(self._requests)

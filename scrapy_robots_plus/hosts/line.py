@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from twisted.internet.defer import Deferred
 
@@ -55,19 +55,18 @@ class Doorway:
             self.wanting[key] = lines
 
 
+@dataclass(slots=True, eq=False)
 class _Waiter:
     """A request in a line."""
 
-    __slots__ = ("is_aside", "may_go", "request", "slot")
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.slot: str = request.meta.get(compat.SLOT_META_KEY, "")
-        self.may_go: Deferred[None] = Deferred()
-        self.is_aside = False
-        """Whether others of its slot may go meanwhile."""
+    request: Request
+    slot: str
+    may_go: Deferred[None] = field(default_factory=Deferred)
+    is_aside: bool = False
+    """Whether others of its slot may go meanwhile."""
 
 
+@dataclass(slots=True, eq=False)
 class HostLine:
     """Lets one request at a time go, when its moment has come.
 
@@ -79,47 +78,30 @@ class HostLine:
     a free one before it goes.
     """
 
-    __slots__ = (
-        "_alarm",
-        "_ask_at",
-        "_asked",
-        "_asked_at",
-        "_doorway",
-        "_is_granted",
-        "_is_untold",
-        "_leaving",
-        "_waiting",
-        "_waits_for_others",
-        "host",
-        "pace",
-        "shown",
-    )
-
-    LOOKS_AGAIN_SECONDS = 0.1
+    LOOKS_AGAIN_SECONDS: ClassVar = 0.1
     """Until it looks for a place that nobody has told of: that of a robots.txt, which does not come
     through the door."""
 
-    def __init__(self, host: str, doorway: Doorway) -> None:
-        """*host*: its name, in lower case and without the port."""
-        self.host = host
-        self.pace = Pace()
-        self.shown = ShownDelay()
-        self._doorway = doorway
-        self._waiting: deque[_Waiter] = deque()
-        self._leaving: Request | None = None
-        self._alarm: Alarm | None = None
-        self._asked: Ask | None = None
-        """The last question to other crawls, until a request goes or none waits for the answer."""
-        self._asked_at = 0.0
-        self._ask_at: float | None = -inf
-        """When to ask again; None while the answer is on its way."""
-        self._is_granted = False
-        """Whether the one that leaves has its turn."""
-        self._is_untold = False
-        """Whether other crawls are still to hear when the last request left. While the answer to a
-        question is on its way, the host would seem free although the next one may have been let go.
-        """
-        self._waits_for_others = False
+    host: str
+    """Its name, in lower case and without the port."""
+    _doorway: Doorway
+    pace: Pace = field(default_factory=Pace)
+    shown: ShownDelay = field(default_factory=ShownDelay)
+    _waiting: deque[_Waiter] = field(default_factory=deque)
+    _leaving: Request | None = None
+    _alarm: Alarm | None = None
+    _asked: Ask | None = None
+    """The last question to other crawls, until a request goes or none waits for the answer."""
+    _asked_at: float = 0.0
+    _ask_at: float | None = -inf
+    """When to ask again; None while the answer is on its way."""
+    _is_granted: bool = False
+    """Whether the one that leaves has its turn."""
+    _is_untold: bool = False
+    """Whether other crawls are still to hear when the last request left. While the answer to a
+    question is on its way, the host would seem free although the next one may have been let go.
+    """
+    _waits_for_others: bool = False
 
     # For the door
 
@@ -129,7 +111,7 @@ class HostLine:
 
         Raises what :meth:`fail` was given.
         """
-        waiter = _Waiter(request)
+        waiter = _Waiter(request, request.meta.get(compat.SLOT_META_KEY, ""))
         self._waiting.append(waiter)
         self.look()
         if self._leaving is request:

@@ -65,7 +65,7 @@ class RobotsPriorityQueue:
         self._not_written = Once()
         hosts.queues.append(self)
         self._stored: StoredLanes | None = None
-        self._lanes: Lanes | StoredLanes
+        self._lanes: Lanes
         classes: Any = (downstream_queue_cls, start_queue_cls)
         order = None if key else MemoryOrder.of(*classes)
         if order is not None:
@@ -81,16 +81,9 @@ class RobotsPriorityQueue:
         """Rings when lanes that are asleep may be exchanged for those that wait."""
 
     @classmethod
-    def from_crawler(
-        cls,
-        crawler: Crawler,
-        downstream_queue_cls: type[QueueProtocol],
-        key: str,
-        startprios: dict[str, Iterable[int]] | None = None,
-        *,
-        start_queue_cls: type[QueueProtocol] | None = None,
-    ) -> Self:
-        return cls(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
+    def from_crawler(cls, crawler: Crawler, *arguments: Any, **named: Any) -> Self:
+        """As Scrapy makes priority queues."""
+        return cls(crawler, *arguments, **named)
 
     def __len__(self) -> int:
         return self._length if self._stored is None else self._stored.job.file.held
@@ -188,7 +181,8 @@ class RobotsPriorityQueue:
     def close(self) -> dict[str, list[int]]:
         """Closes the queues; returns the state to resume from."""
         self._put_stranded()
-        state = self._lanes.close()
+        state = self._lanes.state()
+        self._lanes.close()
         self._length = 0
         self._hosts.close()
         self._exchange.cancel()

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
 from scrapy_robots_plus.job import FILE_NAME, Contents
 from scrapy_robots_plus.job.job import Job
-from scrapy_robots_plus.job.renaming import name_lanes
 
 from .host import Address, Lane, LaneQueue, State
+from .lanes import Lanes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.job.queues import JobQueue
 
     from .hosts import Hosts
-
-IN_ONE_FILE: dict[str, list[int]] = {FILE_NAME: []}
-"""The state of a job whose requests are in one file, whichever lanes there are."""
 
 
 class StoredLane(Lane):
@@ -70,9 +67,6 @@ class StoredLane(Lane):
         newest = self._lanes.newest_first[starts]
         return self._lanes.job.peek(self.name, priority, starts=starts, newest=newest)
 
-    def priorities(self) -> list[int]:
-        return sorted({priority for priority, _ in self._counts})
-
     def _took(self, place: tuple[int, bool], number: int) -> None:
         self.count -= number
         self._counts[place] -= number
@@ -85,8 +79,8 @@ class StoredLane(Lane):
         self.priority = self._next[0] if self._next else 0
 
 
-class StoredLanes:
-    """Lanes by name. Those asleep take no memory; each comes in turn, by priority, then by age.
+class StoredLanes(Lanes):
+    """Those of a job. Those asleep take no memory; each comes in turn, by priority, then by age.
 
     A push to a lane that is asleep only writes the request. While there is room, lanes are woken
     with each request that is handed out. Without room, lanes that wait give theirs to others, now
@@ -113,15 +107,15 @@ class StoredLanes:
 
         Raises JobFileError if the file of the job cannot be used.
         """
+        super().__init__(lambda address: self._awake(address, address.name, {}))
         self.queue = queue
         self._hosts = hosts
         self.job = Job.of(crawler)
-        name_lanes(self.job, "hosts", hosts.name_of)
+        self.job.name_lanes("hosts", hosts.name_of)
         self._classes = classes[0], classes[1] or classes[0]
         self._has_starts = classes[1] is not None
         self.newest_first = [each.newest_first for each in self._classes]
         """Whether the newest request goes first; of start requests last."""
-        self._lanes: dict[str, StoredLane] = {}
         self._most_urgent_asleep = -inf if self.asleep else inf
         """No lane that is asleep has a more urgent priority."""
         self._pause = self.LEAST_PAUSE
@@ -129,15 +123,11 @@ class StoredLanes:
         self._woken_in_vain = 0
         """How many lanes were woken since a request was handed out."""
 
-    def __iter__(self) -> Iterator[Lane]:
-        """Those that are awake."""
-        return iter(self._lanes.values())
-
     def __contains__(self, address: Address) -> bool:
-        return address.name in self._lanes or self.job.holds(address.name)
+        return super().__contains__(address) or self.job.holds(address.name)
 
     @property
-    def asleep(self) -> int:
+    def asleep(self) -> int:  # type: ignore[override]
         """How many lanes are asleep."""
         return self.job.asleep
 
@@ -155,10 +145,6 @@ class StoredLanes:
     def room(self) -> int:
         return self.MOST_AWAKE - len(self._lanes)
 
-    def get(self, address: Address) -> Lane | None:
-        """The lane at *address*; None if it is not awake."""
-        return self._lanes.get(address.name)
-
     def new(self, address: Address, request: Request) -> Lane | None:
         """A lane with its first request, or one that was asleep with another; None if it sleeps on.
 
@@ -169,13 +155,12 @@ class StoredLanes:
             priority, _ = self.add(name, request)
             self._most_urgent_asleep = min(self._most_urgent_asleep, priority)
             return None
-        contents = self.job.contents(name) if self.asleep else {}
-        lane = self._awake(name, address, contents)
+        lane = self._awake(address, name, self.job.contents(name) if self.asleep else {})
         try:
             lane.push(request)
         except BaseException:
             if not len(lane):
-                del self._lanes[name]
+                del self._lanes[address]
             else:
                 self._hosts.woke(lane)
             raise
@@ -184,20 +169,12 @@ class StoredLanes:
         return lane
 
     def remove(self, lane: Lane) -> None:
-        """The lane is empty."""
-        self._forget(lane)
-
-    changes = 0
-    """The state of the job is always the same."""
+        super().remove(lane)
+        self.job.sleep(lane.address.name)
 
     def state(self) -> dict[str, list[int]]:
-        """The state of the job."""
-        return dict(IN_ONE_FILE)
-
-    def close(self) -> dict[str, list[int]]:
-        """The state of the job."""
-        self._lanes.clear()
-        return self.state()
+        """The state of the job, whichever lanes there are."""
+        return {FILE_NAME: []}
 
     # Who is awake
 
@@ -261,13 +238,14 @@ class StoredLanes:
             return 0
         rows = self.job.wake(most)
         for name, _, contents in rows:
-            if name not in self._lanes:  # unless the file was damaged, and mended
-                self._hosts.woke(self._awake(name, Address.named(name), contents))
+            address = Address.named(name)
+            if address not in self._lanes:  # unless the file was damaged, and mended
+                self._hosts.woke(self._awake(address, name, contents))
         self._most_urgent_asleep = rows[-1].priority if len(rows) == most else inf
         return len(rows)
 
-    def _awake(self, name: str, address: Address, contents: Contents) -> Lane:
-        lane = self._lanes[name] = StoredLane(address, name, self, contents)
+    def _awake(self, address: Address, name: str, contents: Contents) -> Lane:
+        lane = self._lanes[address] = StoredLane(address, name, self, contents)
         return lane
 
     def _make_room(
@@ -277,12 +255,8 @@ class StoredLanes:
         candidates = (lane for lane in self if may_go(lane) and self._hosts.may_sleep(lane))
         for lane in nlargest(most, candidates, key=rank):
             self._hosts.falls_asleep(lane)
-            self._forget(lane)
+            self.remove(lane)
             self._most_urgent_asleep = min(self._most_urgent_asleep, lane.priority)
-
-    def _forget(self, lane: Lane) -> None:
-        del self._lanes[lane.address.name]
-        self.job.sleep(lane.address.name)
 
 
 _WAITING = {State.HELD, State.LATER, State.AT_DOOR, State.POLICY, State.FULL}

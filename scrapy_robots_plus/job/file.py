@@ -23,12 +23,11 @@ from .mending import (
     unused,
 )
 from .recent import Recent, read_recent, recent_of
-from .requests import LOSSES, JobRequests, mended
+from .requests import LOSSES, NAMED_BY, JobRequests, mended
 from .schema import JobFileError, StoredRequest, connect, explained, journal_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from types import TracebackType
+    from collections.abc import Callable, Collection
 
     from typing_extensions import Self
 
@@ -113,6 +112,20 @@ class JobFile(JobRequests):
         self.mend(sqlite3.DatabaseError("requests are missing"))
         self.set_awake(())
 
+    @mended
+    def name_lanes(self, by: str, name_of: Callable[[bytes], str | None]) -> None:
+        """Moves each request into the lane *name_of* its data, unless lanes are named *by* this
+        already. None means that it stays. A kill meanwhile leaves all where they were.
+
+        When a job is resumed with another priority queue, this reads all its requests.
+        """
+        named_by = self.note(NAMED_BY)
+        if named_by != by:
+            if named_by is not None:
+                self.rename(name_of)
+            self.set_note(NAMED_BY, by)
+            self._write()
+
     def close(self) -> None:
         """Commits and closes. The next run finds what is under way now waiting."""
         if self.failure is None:
@@ -121,12 +134,7 @@ class JobFile(JobRequests):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @mended

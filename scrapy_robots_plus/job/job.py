@@ -221,6 +221,17 @@ class Job:
             self._not_in_file.add(fingerprint)
             self._forget(fingerprint)
 
+    def name_lanes(self, by: str, name_of: Callable[[Request], str]) -> None:
+        """Moves each request into the lane *name_of* it, unless lanes are named *by* this."""
+
+        def name(data: bytes) -> str | None:
+            try:
+                return name_of(read(data, self.spider))
+            except Exception:  # noqa: BLE001 - it is set aside when its turn comes
+                return None
+
+        self.file.name_lanes(by, name)
+
     # What is under way
 
     def look(self) -> None:

@@ -61,8 +61,6 @@ class JobQueue:
 
     def pop(self) -> Request | None:
         """The next request, which stays in the file until the engine has dealt with it."""
-        if self._job.is_held_up:
-            return None
         request = self._job.take(
             self._lane, self._priority, starts=self._starts, newest=self.newest_first
         )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 if TYPE_CHECKING:
+    from io import FileIO
     from pathlib import Path
 
     from scrapy_robots_plus.storage.sqlite_file import Identity
@@ -28,7 +29,6 @@ MOST_OCTETS = 64 << 20
 MOST_STEPS = 500_000
 """A start after a kill has to do them again: some microseconds each."""
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 _HEAD = Struct(">2I")
 """Of each block: its length and checksum."""
 
@@ -95,7 +95,7 @@ class Recent:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file: int | None = None
+        self._file: FileIO | None = None
         self._octets = 0
         self._steps = 0
 
@@ -109,7 +109,7 @@ class Recent:
         self.close()
         self._octets = self._steps = 0
         try:
-            self._file = os.open(self.path, _NEW, 0o666)
+            self._file = self.path.open("wb", buffering=0)
         except OSError as error:
             raise _as_of_sqlite(error) from error
         self._append([generation, *(file or ())])
@@ -122,7 +122,7 @@ class Recent:
 
     def close(self) -> None:
         if self._file is not None:
-            os.close(self._file)
+            self._file.close()
             self._file = None
 
     def __del__(self) -> None:
@@ -140,11 +140,10 @@ class Recent:
         if self._file is None:
             raise sqlite3.OperationalError(f"{self.path.name} is not open")
         try:
-            written = os.write(self._file, data)
+            if self._file.write(data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise _as_of_sqlite(error) from error
-        if written != len(data):
-            raise _as_of_sqlite(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         self._octets += len(data)
 
 

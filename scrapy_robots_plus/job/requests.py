@@ -12,6 +12,7 @@ priority, then in the order in which they fell asleep or came.
 from __future__ import annotations
 
 import sqlite3
+from array import array
 from collections import defaultdict
 from contextlib import suppress
 from functools import wraps
@@ -42,7 +43,7 @@ MOST_BYTES = 999_000_000
 MOST_AT_ONCE = 16
 """Of those that may be why the process was killed."""
 
-_BOOT, _GROUP, LOSSES = "boot", "suspects at once", "lost"
+_BOOT, _GROUP, NAMED_BY, LOSSES = "boot", "suspects at once", "lanes are named by", "lost"
 """Notes; LOSSES has a line for each time that damage has taken requests, until it is accepted."""
 
 _OUT = (State.UNDER_WAY, State.ALONE)
@@ -298,6 +299,17 @@ class JobRequests:
         for lane in lanes:
             self.wake_one(lane)
         self.awake = dict.fromkeys(lanes)
+
+    def rename(self, name_of: Callable[[bytes], str | None]) -> None:
+        """Lets each that waits wait in the lane *name_of* its data, if that is not None."""
+        moved = "UPDATE requests SET lane = ?, crc = ? WHERE id = ?"
+        ids = array("q", (id_ for (id_,) in self._run("SELECT id FROM requests ORDER BY id")))
+        for row in (self._request(id_) for id_ in ids if id_ not in self._states):
+            lane = name_of(row.data)
+            if lane is not None and lane != row.lane:
+                self._stop_waiting(row)
+                self._run(moved, (lane, checksum(row.id, lane, *row[2:5]), row.id))
+                self._wait(row._replace(lane=lane))
 
     # What else is kept
 

@@ -20,13 +20,15 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.settings.scrapys_own import class_in, job_folder
 
 from .queues import QUEUE_FOLDER
-from .renaming import name_lanes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from . import Contents
     from .job import Job
 
 logger = logging.getLogger(__name__)
@@ -83,11 +85,11 @@ def restore_state(crawler: Crawler, job: Job) -> None:
     """Names the lanes as the priority queue in use names its folders, and writes its state."""
     queue = class_in(crawler.settings, "SCHEDULER_PRIORITY_QUEUE")
     if issubclass(queue, DownloaderAwarePriorityQueue):
-        name_lanes(job, "slots", lambda request: compat.path_safe(_slot(crawler, request)))
-        state: Any = _by_slot(crawler, job)
+        job.name_lanes("slots", lambda request: compat.path_safe(_slot(crawler, request)))
+        state: Any = dict(_by_slot(crawler, job))
     elif issubclass(queue, ScrapyPriorityQueue):
-        name_lanes(job, "none", lambda _: "")
-        state = _priorities(job, "")
+        job.name_lanes("none", lambda _: "")
+        state = _priorities(job.contents(""))
     else:  # RobotsPriorityQueue, which reads the file; or one that nothing is known of
         return
     folder = Path(job_folder(crawler.settings) or "", QUEUE_FOLDER)
@@ -95,26 +97,19 @@ def restore_state(crawler: Crawler, job: Job) -> None:
     (folder / STATE).write_text(json.dumps(state), encoding="utf-8")
 
 
-def _by_slot(crawler: Crawler, job: Job) -> dict[str, list[int]]:
-    state = {}
+def _by_slot(crawler: Crawler, job: Job) -> Iterator[tuple[str, list[int]]]:
+    """The priorities of each lane, with the slot that one of its requests tells."""
     for lane in job.names():
-        request = _any_request(job, lane)
-        if request is not None:
-            state[_slot(crawler, request)] = _priorities(job, lane)
-    return state
+        contents = job.contents(lane)
+        for priority, starts in contents:
+            request = job.peek(lane, priority, starts=starts, newest=False)
+            if request is not None:
+                yield _slot(crawler, request), _priorities(contents)
+                break
 
 
-def _any_request(job: Job, lane: str) -> Request | None:
-    """One of *lane*; None if none of them can be read."""
-    for priority, starts in job.contents(lane):
-        request = job.peek(lane, priority, starts=starts, newest=False)
-        if request is not None:
-            return request
-    return None
-
-
-def _priorities(job: Job, lane: str) -> list[int]:
-    return sorted({priority for priority, _ in job.contents(lane)})
+def _priorities(contents: Contents) -> list[int]:
+    return sorted({priority for priority, _ in contents})
 
 
 def _slot(crawler: Crawler, request: Request) -> str:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _UNPRINTABLE = re.compile(
     "["
@@ -57,6 +61,18 @@ class Word(str, Enum):
 
     def __str__(self) -> str:
         return str(self.value)
+
+
+class Explained(Word):
+    """Members have, beside their text, words that explain it."""
+
+    _value_: str
+    words: str
+
+    def __new__(cls, value: str, words: str) -> Self:
+        member = str.__new__(cls, value)
+        member._value_, member.words = value, words
+        return member
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

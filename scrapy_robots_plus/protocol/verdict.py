@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from .printable import Word, printable
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from .printable import Explained, printable
 
 _SHOWN = 500
 """Characters of a rule or a URL that a description shows."""
 
 
-class Reason(Word):
-    """What decided. The values are the last part of the ``robotstxt/forbidden/…`` stats."""
-
-    _value_: str
-    words: str
-    """What decided, in words; ``{}`` stands for the URL of the robots.txt."""
-
-    def __new__(cls, value: str, words: str) -> Self:
-        reason = str.__new__(cls, value)
-        reason._value_ = value
-        reason.words = words
-        return reason
+class Reason(Explained):
+    """What decided. The values are the last part of the ``robotstxt/forbidden/…`` stats; in the
+    words, ``{}`` stands for the URL of the robots.txt."""
 
     RULE = "rule", "a rule of {}"
     """A rule of the file matches (RFC 9309 2.2.2)."""

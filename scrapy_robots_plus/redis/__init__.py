@@ -10,19 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .dupefilter import RobotsDupeFilter
-    from .queue import RobotsQueue
+    from .queue import RobotsDupeFilter, RobotsQueue
 
 __all__ = ["RobotsDupeFilter", "RobotsQueue"]
 
 
 def __getattr__(name: str) -> object:
-    if name == "RobotsDupeFilter":
-        from .dupefilter import RobotsDupeFilter
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import queue
 
-        return RobotsDupeFilter
-    if name == "RobotsQueue":
-        from .queue import RobotsQueue
-
-        return RobotsQueue
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(queue, name)

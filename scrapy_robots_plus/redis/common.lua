@@ -16,8 +16,6 @@ local MARKS_SCORE = 9000000000000000 -- later than any time
 local UNKNOWN = -1
 local REMEMBERED = 3600000 -- for so long after its last request the pace of a host is kept
 
-local NOTED_EVERY = 1000 -- the time is written down at most so often
-
 -- A server that is out of memory refuses only scripts that have not written yet. What makes room
 -- must get through.
 local function write_even_if_full() call('DEL', KEYS[1] .. ':none') end
@@ -39,7 +37,7 @@ end
 
 local function note_time()
   local was_set_back = now() > servers + ahead
-  if not was_set_back and now() < noted + NOTED_EVERY then return end
+  if not was_set_back and now() < noted + 1000 then return end -- once a second
   write_even_if_full()
   call('SET', CLOCK, string.format('%.0f %.0f', now(), now() - servers))
 end
@@ -139,10 +137,6 @@ local function hold_of(worker, id) return id .. '@' .. worker end
 
 local function pace_of(host) return read_pace(call('HGET', PACE, host)) end
 
-local function forget_later(host, pace)
-  call('ZADD', IDLE, math.max(now(), next_of(pace)) + REMEMBERED, host)
-end
-
 -- Milliseconds until the first host of a set is due
 local function until_first(set)
   local first = call('ZRANGE', set, 0, 0, 'WITHSCORES')
@@ -152,16 +146,14 @@ end
 
 -- Puts a host that is not held where it belongs
 local function place(host, pace)
-  if call('ZCARD', requests_of(host)) == 0 then
-    call('ZREM', DUE, host)
-    call('ZREM', NEW, host)
-    forget_later(host, pace)
-  elseif pace.delay == UNKNOWN then
-    call('ZREM', DUE, host)
-    call('ZADD', NEW, math.max(now(), next_of(pace)), host)
+  local at, set, other = math.max(now(), next_of(pace)), DUE, NEW
+  if pace.delay == UNKNOWN then set, other = NEW, DUE end
+  call('ZREM', other, host)
+  if call('EXISTS', requests_of(host)) == 1 then
+    call('ZADD', set, at, host)
   else
-    call('ZREM', NEW, host)
-    call('ZADD', DUE, math.max(now(), next_of(pace)), host)
+    call('ZREM', set, host)
+    call('ZADD', IDLE, at + REMEMBERED, host)
   end
 end
 

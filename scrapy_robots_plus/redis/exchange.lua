@@ -7,7 +7,8 @@
 --   reap: 1 to give back what a dead worker has
 --   most: how many requests it takes of hosts whose pace is known
 --   unknown: how many of other hosts, one each
---   reports: what has become of requests, see below
+--   reports: what has become of requests: of each what, and the id, host, milliseconds that it is ago, and
+--   milliseconds, as far as that is of interest
 -- Returns whether there is more to give back, to forget or to find; 1 if the worker was forgotten, 2 if the
 -- server has lost data since the worker was last alive; the era; milliseconds since something was lost, and
 -- whether there was anything; milliseconds until a host is due (-1: nobody knows, or it can take no more);
@@ -38,75 +39,69 @@ note_time()
 if renew or #ARGV > 7 then write_even_if_full() end
 
 local ended = {}
-local at = 8
-local function arguments(number)
-  at = at + number + 1
-  return unpack(ARGV, at - number, at - 1)
-end
+local reports = {}
 
 local function let_go(pace, id)
   if pace.holder == hold_of(worker, id) and not forgotten then pace.holder = '' end
 end
 
-local reports = {
-  -- id: it was dealt with, and holds nothing
-  ended = function()
-    local id = arguments(1)
-    ended[#ended + 1] = id
-    local packed = is_from_before and call('HGET', out, id) -- that it has left may be forgotten
-    if packed then release((cmsgpack.unpack(packed)), hold_of(worker, id)) end
-  end,
-  -- id, host: it was dealt with, and may hold the host
-  freed = function()
-    local id, host = arguments(2)
-    ended[#ended + 1] = id
-    if not forgotten then release(host, hold_of(worker, id)) end
-  end,
-  -- id: it was not sent
-  back = function()
-    local id = arguments(1)
-    local packed = call('HGET', out, id)
-    if packed then give_back(worker, id, packed) end
-  end,
-  -- id: it cannot be read
-  aside = function()
-    local id = arguments(1)
-    local packed = call('HGET', out, id)
-    if not packed then return end
-    local host, _, member = cmsgpack.unpack(packed)
-    call('RPUSH', ASIDE, string.sub(member, 9))
-    call('HDEL', out, id)
-    release(host, hold_of(worker, id))
-  end,
-  -- id, host, delay: what is asked of requests to the host
-  pace = function()
-    local id, host, delay = arguments(3)
-    local pace = pace_of(host)
-    pace.delay = tonumber(delay)
-    if pace.delay == 0 then let_go(pace, id) end
-    settle(host, pace)
-  end,
-  -- id, host, ago, delay: the request was sent
-  left = function()
-    local id, host, ago, delay = arguments(4)
-    local pace = pace_of(host)
-    pace.delay = tonumber(delay)
-    pace.next = math.max(pace.next, now() - tonumber(ago) + pace.delay)
-    let_go(pace, id)
-    settle(host, pace)
-  end,
-  -- host, pause: nothing is to be sent to the host for so long
-  pause = function()
-    local host, pause = arguments(2)
-    local pace = pace_of(host)
-    pace.next = math.max(pace.next, now() + tonumber(pause))
-    settle(host, pace)
-  end,
-}
-while at <= #ARGV do reports[ARGV[at]]() end
-for i = 1, #ended, 1000 do
-  call('HDEL', out, unpack(ended, i, math.min(i + 999, #ended)))
+-- It was dealt with, and holds nothing
+function reports.ended(id)
+  ended[#ended + 1] = id
+  local packed = is_from_before and call('HGET', out, id) -- that it has left may be forgotten
+  if packed then release((cmsgpack.unpack(packed)), hold_of(worker, id)) end
 end
+
+-- It was dealt with, and may hold the host
+function reports.freed(id, host)
+  ended[#ended + 1] = id
+  if not forgotten then release(host, hold_of(worker, id)) end
+end
+
+-- It was not sent
+function reports.back(id)
+  local packed = call('HGET', out, id)
+  if packed then give_back(worker, id, packed) end
+end
+
+-- It cannot be read
+function reports.aside(id)
+  local packed = call('HGET', out, id)
+  if not packed then return end
+  local host, _, member = cmsgpack.unpack(packed)
+  call('RPUSH', ASIDE, string.sub(member, 9))
+  call('HDEL', out, id)
+  release(host, hold_of(worker, id))
+end
+
+-- What is asked of requests to the host is known
+function reports.pace(id, host, _, delay)
+  local pace = pace_of(host)
+  pace.delay = delay
+  if delay == 0 then let_go(pace, id) end
+  settle(host, pace)
+end
+
+-- It was sent
+function reports.left(id, host, ago, delay)
+  local pace = pace_of(host)
+  pace.delay, pace.next = delay, math.max(pace.next, now() - ago + delay)
+  let_go(pace, id)
+  settle(host, pace)
+end
+
+-- Nothing is to be sent to the host for so long
+function reports.pause(_, host, ago, seconds)
+  local pace = pace_of(host)
+  pace.next = math.max(pace.next, now() - ago + seconds)
+  settle(host, pace)
+end
+
+for i = 8, #ARGV, 5 do
+  local what, id, host, ago, delay = unpack(ARGV, i, i + 4)
+  reports[what](id, host, tonumber(ago), tonumber(delay))
+end
+for i = 1, #ended, 1000 do call('HDEL', out, unpack(ended, i, math.min(i + 999, #ended))) end
 
 -- Who is alive
 
@@ -173,81 +168,34 @@ end
 
 -- What it gets
 
-local taken, number, out_args = {}, 0, {}
+local taken, number, handed_out = {}, 0, {}
 
 local function hand_out(host, member, score, pace)
   local id = string.format('%.0f', (struct.unpack('>I8', member)))
-  local holds = pace.delay ~= 0
-  if holds then pace.holder = hold_of(worker, id) end
-  out_args[#out_args + 1] = id
-  out_args[#out_args + 1] = cmsgpack.pack(host, score, member)
-  taken[#taken + 1] = string.format('%s %d %.0f ', id, holds and 1 or 0, pace.delay) .. host
+  if pace.delay ~= 0 then pace.holder = hold_of(worker, id) end
+  handed_out[#handed_out + 1] = id
+  handed_out[#handed_out + 1] = cmsgpack.pack(host, score, member)
+  taken[#taken + 1] = string.format('%s %d %.0f ', id, pace.delay ~= 0 and 1 or 0, pace.delay) .. host
   taken[#taken + 1] = string.sub(member, 9)
   number = number + 1
 end
 
-local changes -- of one round, so that each kind is one command
-local function change(kind, ...)
-  for _, each in ipairs({...}) do table.insert(changes[kind], each) end
-end
-
-local function write_changes()
-  if #changes.due > 0 then call('ZADD', DUE, unpack(changes.due)) end
-  if #changes.pace > 0 then call('HSET', PACE, unpack(changes.pace)) end
-  if #changes.no_longer_due > 0 then call('ZREM', DUE, unpack(changes.no_longer_due)) end
-  if #changes.no_longer_new > 0 then call('ZREM', NEW, unpack(changes.no_longer_new)) end
-  if #changes.idle > 0 then call('ZADD', IDLE, unpack(changes.idle)) end
-end
-
-local function hold(host, pace)
-  change('due', '+inf', host)
-  change('pace', host, written_pace(pace))
-end
-
-local function take_from(host, pace, share)
-  local number = pace.delay == 0 and share or 1
-  local got = call('ZPOPMIN', requests_of(host), number)
-  for i = 1, #got, 2 do hand_out(host, got[i], got[i + 1], pace) end
-  if #got > 0 and pace.delay ~= 0 then
-    hold(host, pace)
-  elseif call('EXISTS', requests_of(host)) == 1 then
-    change('due', now(), host)
-  else
-    change('no_longer_due', host)
-    change('idle', math.max(now(), next_of(pace)) + REMEMBERED, host)
+local function take_from(set, host, share)
+  local pace = pace_of(host)
+  local is_due = pace.holder == '' and next_of(pace) <= now() and (pace.delay == UNKNOWN) == (set == NEW)
+  if is_due then -- its score was right
+    local got = call('ZPOPMIN', requests_of(host), pace.delay == 0 and share or 1)
+    for i = 1, #got, 2 do hand_out(host, got[i], got[i + 1], pace) end
   end
-end
-
--- Whether its score was right
-local function is_due(set, host, pace)
-  local is_right = pace.holder == '' and next_of(pace) <= now() and (pace.delay == UNKNOWN) == (set == NEW)
-  if not is_right then settle(host, pace) end
-  return is_right
-end
-
-local function take_round(set, room)
-  local hosts = call('ZRANGEBYSCORE', set, '-inf', now(), 'LIMIT', 0, room)
-  if #hosts == 0 then return false end
-  changes = {due = {}, pace = {}, no_longer_due = {}, no_longer_new = {}, idle = {}}
-  local paces = call('HMGET', PACE, unpack(hosts))
-  local before = number
-  for i, host in ipairs(hosts) do
-    local pace = read_pace(paces[i])
-    if is_due(set, host, pace) then
-      if set == NEW then change('no_longer_new', host) end
-      local share = math.ceil((room - (number - before)) / (#hosts - i + 1))
-      take_from(host, pace, share)
-    end
-  end
-  write_changes()
-  return true
+  settle(host, pace)
 end
 
 local function take(set, most)
-  local before = number
+  local full = number + most
   for _ = 1, 20 do -- a host may have had no requests left, or not have been due
-    local room = most - (number - before)
-    if room < 1 or not take_round(set, room) then return end
+    local hosts = number < full and call('ZRANGEBYSCORE', set, '-inf', now(), 'LIMIT', 0, full - number) or {}
+    if #hosts == 0 then return end
+    for i, host in ipairs(hosts) do take_from(set, host, math.ceil((full - number) / (#hosts - i + 1))) end
   end
 end
 
@@ -261,9 +209,7 @@ if number - of_unknown < most or most == 0 then
   if wait == math.huge then wait = -1 end
   are_waiting = waiting()
 end
-for i = 1, #out_args, 2000 do
-  call('HSET', out, unpack(out_args, i, math.min(i + 1999, #out_args)))
-end
+for i = 1, #handed_out, 2000 do call('HSET', out, unpack(handed_out, i, math.min(i + 1999, #handed_out))) end
 
 local status = is_from_before and 2 or forgotten and 1 or 0
 local ago = now() - era.since

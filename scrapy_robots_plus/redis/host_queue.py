@@ -1,4 +1,4 @@
-"""The queue of one crawl, as one of its workers sees it."""
+"""The queue of one crawl on a Redis server, as one of its workers sees it."""
 
 from __future__ import annotations
 
@@ -16,92 +16,25 @@ _ANSWERS = {ord("-"): None, ord("0"): False, ord("1"): True}
 """To a push."""
 _LONGEST = 3.2e9
 """Seconds: a hundred years."""
-GRACE = 1.0
-"""Seconds within which each worker comes to a server that has lost data. See ``common.lua``."""
-
-
-class Keys:
-    """All begin with the *key* of scrapy-redis's queue, and lie in its hash slot.
-
-    So a script may touch all of them in a Redis Cluster, too
-    (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
-    """
-
-    def __init__(self, key: str) -> None:
-        opening = key.find("{")
-        has_hash_tag = opening >= 0 and key.find("}", opening) > opening + 1
-        self.base = base = key if has_hash_tag else f"{{{key}}}"
-        self.due = f"{base}:due"
-        """Sorted set: the hosts whose pace is known, by when they may be asked next."""
-        self.new = f"{base}:new"
-        """The same of the hosts whose pace is unknown."""
-        self.pace = f"{base}:pace"
-        """Hash: of each host its delay, when it may be asked next, and what holds it."""
-        self.workers = f"{base}:workers"
-        """Sorted set: the workers, by how long each is taken to be alive."""
-        self.aside = f"{base}:aside"
-        """List: requests that no worker could read."""
-        self.lost = f"{base}:lost"
-        """String: how many requests were lost with their keys."""
-        self.terms = f"{base}:terms"
-        """Hash: settings that must be equal in all workers, as the first of them has them."""
-        self.clock = f"{base}:clock"
-        """String: when the time was last written, and how far ahead of the server's it is."""
-
-    def out(self, worker: str) -> str:
-        """Hash: the requests that a worker has."""
-        return f"{self.base}:out:{worker}"
 
 
 class Report(NamedTuple):
-    """Written as the arguments of ``exchange.lua``, which says what each does.
+    """What has become of a request, or of a host."""
 
-    Times are seconds.
-    """
+    what: str
+    """The name of one of the reports in ``exchange.lua``, which say what each does."""
+    id: bytes = b""
+    host: str = ""
+    ago: float = 0.0
+    """Seconds. Below 0 a request may be under way for that many more."""
+    seconds: float = 0.0
+    """The delay that is to be kept between requests to the host, or a pause of it."""
 
-    arguments: tuple[bytes | str | int, ...]
-
-    @classmethod
-    def ended(cls, id_: bytes) -> Report:
-        """The request was dealt with. It does not hold its host."""
-        return cls(("ended", id_))
-
-    @classmethod
-    def freed(cls, id_: bytes, host: str) -> Report:
-        """The request was dealt with, and was not sent. If it holds its host, that is free."""
-        return cls(("freed", id_, encoded(host)))
-
-    @classmethod
-    def back(cls, id_: bytes) -> Report:
-        """The request is given back: it was not sent."""
-        return cls(("back", id_))
-
-    @classmethod
-    def aside(cls, id_: bytes) -> Report:
-        """The request cannot be read."""
-        return cls(("aside", id_))
-
-    @classmethod
-    def pace(cls, id_: bytes, host: str, delay: float) -> Report:
-        """*delay* seconds are to be kept between requests to *host*.
-
-        If that is none, the request no longer holds the host.
-        """
-        return cls(("pace", id_, encoded(host), _milliseconds(delay)))
-
-    @classmethod
-    def left(cls, id_: bytes, host: str, ago: float, delay: float) -> Report:
-        """The request was sent *ago* seconds ago, and the next may be *delay* seconds after it.
-
-        If *ago* is below 0, it may be under way for that many more seconds.
-        """
-        passed = int(min(max(ago, -_LONGEST), _LONGEST) * 1000 // 1)
-        return cls(("left", id_, encoded(host), passed, _milliseconds(delay)))
-
-    @classmethod
-    def pause(cls, host: str, seconds: float) -> Report:
-        """Nothing is to be sent to *host* for *seconds* from now."""
-        return cls(("pause", encoded(host), _milliseconds(seconds)))
+    @property
+    def arguments(self) -> tuple[bytes | str | int, ...]:
+        """What the script is told."""
+        passed = int(min(max(self.ago, -_LONGEST), _LONGEST) * 1000 // 1)
+        return self.what, self.id, encoded(self.host), passed, _milliseconds(self.seconds)
 
 
 class Stored(NamedTuple):
@@ -144,20 +77,10 @@ class Exchange(NamedTuple):
     lost: bool
     """Whether the server has lost data since the worker was last alive: it may not know what the
     worker has, or count as the worker's what that has never got. It got nothing, and is alive."""
-    loss: Loss
-
-
-class Loss(NamedTuple):
-    """Since when a server knows what happens."""
-
-    ago: float
-    """Seconds."""
-    is_known: bool
-    """Whether there was anything to be lost; else the queue is new."""
-
-    def silence(self, delay: float) -> float:
-        """Seconds from then for which a host with *delay* is left alone."""
-        return max(delay, GRACE) if self.is_known else min(delay, GRACE)
+    lost_ago: float
+    """Seconds since then the server knows what happens."""
+    was_old: bool
+    """Whether there was anything to be lost then; else the queue was new."""
 
 
 class State(NamedTuple):
@@ -198,25 +121,31 @@ class HostQueue:
         self._scripts: dict[str, Script] = {}
         self._lifetime = round(lifetime * 1000)
         self._moved_key = key
+        self._base = in_its_slot(key)
         self._era: bytes | str = ""
         """What the server knew without a gap when it was last asked."""
         self.worker = worker
-        self.keys = Keys(key)
 
-    def push(self, requests: Sequence[Stored], seen: str = "") -> list[bool | None]:
+    def key(self, name: str) -> str:
+        """One of the keys of the queue, which docs/cluster-operation.md lists."""
+        return f"{self._base}:{name}"
+
+    def push(
+        self, requests: Sequence[Stored], seen: str = "", moved_from: str = ""
+    ) -> list[bool | None]:
         """Adds *requests*; of those with a fingerprint, the ones that are not in the set *seen*.
 
-        Returns for each whether it may be due at once; None if it was seen.
+        Or takes them out of *moved_from*, a queue of scrapy-redis, the next to go first. Returns
+        for each whether it may be due at once; None if it was seen, or taken by another worker.
         """
         answers: list[bool | None] = []
+        keys = [seen or moved_from] if seen or moved_from else []
         for start in range(0, len(requests), self.AT_ONCE):
-            arguments: list[Any] = []
+            arguments: list[Any] = ["move" if moved_from else ""]
             for each in requests[start : start + self.AT_ONCE]:
                 arguments += (encoded(each.host), _score(each.priority), each.data)
                 arguments.append(each.fingerprint)
-            keys = [seen] if seen else []
-            told = self._run("push", arguments, *keys)
-            answers += [_ANSWERS[each] for each in told]
+            answers += [_ANSWERS[each] for each in self._run("push", arguments, *keys)]
         return answers
 
     def exchange(
@@ -242,7 +171,7 @@ class HostQueue:
         for report in reports:
             arguments += report.arguments
         told = self._run("exchange", arguments)
-        more, status, self._era, ago, is_known, wait, waiting, *taken = told
+        more, status, self._era, ago, was_old, wait, waiting, *taken = told
         return Exchange(
             [_taken(*taken[at : at + 2]) for at in range(0, len(taken), 2)],
             None if wait < 0 else wait / 1000,
@@ -250,7 +179,8 @@ class HostQueue:
             bool(more),
             forgotten=status == 1,
             lost=status == 2,
-            loss=Loss(ago / 1000, bool(is_known)),
+            lost_ago=ago / 1000,
+            was_old=bool(was_old),
         )
 
     def ask(self, id_: bytes, host: str, delay: float, instead_of: bytes = b"") -> float:
@@ -265,7 +195,7 @@ class HostQueue:
 
     def held(self) -> set[bytes]:
         """The ids of all that the worker has, as far as the server knows."""
-        return set(self._client.hkeys(self.keys.out(self.worker)))
+        return set(self._client.hkeys(self.key(f"out:{self.worker}")))
 
     def leave(self) -> int:
         """The worker ends. Returns how many of its requests were given back."""
@@ -279,32 +209,38 @@ class HostQueue:
         """Which of *terms* are others than those of the workers that are there, and how they have
         them. The only worker decides for those that come.
         """
+        key = self.key("terms")
         if not self.state().workers:
-            self._client.delete(self.keys.terms)
-            self._client.hset(self.keys.terms, mapping=terms)
-        found = {
-            name.decode(): value.decode()
-            for name, value in self._client.hgetall(self.keys.terms).items()
-        }
+            self._client.delete(key)
+            self._client.hset(key, mapping=terms)
+        found = {name.decode(): each.decode() for name, each in self._client.hgetall(key).items()}
         return {name: there for name, there in found.items() if terms.get(name, there) != there}
 
     def state(self) -> State:
         """What waits and when it can be handed out, and what the other workers are and have."""
-        waiting, elsewhere, workers, lost, wait, held = self._run("state", [self.worker])
-        first = None if wait < 0 else wait / 1000
-        return State(waiting, elsewhere, workers, lost, first, held)
+        *counts, wait, held = self._run("state", [self.worker])
+        waiting, elsewhere, workers, lost = counts
+        return State(waiting, elsewhere, workers, lost, None if wait < 0 else wait / 1000, held)
 
     def clear(self) -> None:
         """Removes all requests, in pieces."""
         while self._run("clear", []):
             pass
 
-    # Migration from scrapy-redis's own queues
+    def move_all(self, stored: Callable[[bytes, float], Stored]) -> int:
+        """Takes over all requests in the queue of scrapy-redis, if there is one.
 
-    def unmoved(self, number: int) -> list[tuple[bytes, float]]:
-        """Up to *number* requests in the queue of scrapy-redis, each with its score; the next to go
-        is the first.
+        *stored* makes what is pushed from the data and the score of a request. Returns how many
+        were moved; several workers may do so at once.
         """
+        moved = 0
+        while found := self._unmoved(self.AT_ONCE // 2):
+            answers = self.push([stored(*each) for each in found], moved_from=self._moved_key)
+            moved += sum(each is not None for each in answers)
+        return moved
+
+    def _unmoved(self, number: int) -> list[tuple[bytes, float]]:
+        """Up to *number* requests of scrapy-redis, each with its score; the next to go first."""
         key, kind = self._moved_key, self._client.type(self._moved_key)
         if kind == b"zset":
             return list(self._client.zrange(key, 0, number - 1, withscores=True))
@@ -312,38 +248,28 @@ class HostQueue:
             return [(data, 0.0) for data in reversed(self._client.lrange(key, -number, -1))]
         return []
 
-    def move_all(self, stored: Callable[[bytes, float], Stored]) -> int:
-        """Takes all of them over, in steps. Returns how many; several workers may do so at once.
-
-        *stored* makes what is pushed from the data and the score of a request.
-        """
-        moved = 0
-        while found := self.unmoved(self.AT_ONCE // 2):
-            moved += self.move([stored(*each) for each in found])
-        return moved
-
-    def move(self, requests: Sequence[Stored]) -> int:
-        """Takes *requests* over from the queue of scrapy-redis, in the order of :meth:`unmoved`.
-
-        Returns how many. Others may have taken some meanwhile.
-        """
-        arguments: list[Any] = []
-        for each in requests:
-            arguments += (encoded(each.host), _score(each.priority), each.data)
-        return int(self._run("migrate", arguments, self._moved_key))
-
     def _run(self, name: str, arguments: list[Any], *keys: str) -> Any:
         """Each script is sent once, and named by its digest from then on."""
         script = self._scripts.get(name)
         if script is None:
             script = self._scripts[name] = self._client.register_script(_text(name))
-        return script(keys=[self.keys.due, *keys], args=arguments)
+        return script(keys=[self.key("due"), *keys], args=arguments)
 
 
 @cache
 def _text(name: str) -> str:
     folder = files(__package__)
     return "\n".join(folder.joinpath(f"{each}.lua").read_text("utf-8") for each in ("common", name))
+
+
+def in_its_slot(key: str) -> str:
+    """What keys begin with that lie in the hash slot of *key*, so that a script may touch all of
+    them in a Redis Cluster, too
+    (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
+    """
+    opening = key.find("{")
+    has_hash_tag = opening >= 0 and key.find("}", opening) > opening + 1
+    return key if has_hash_tag else f"{{{key}}}"
 
 
 def encoded(host: str) -> bytes:

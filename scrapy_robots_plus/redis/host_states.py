@@ -81,7 +81,7 @@ class HostStates:
             return None
         if request not in slot.transferring and request in self._downloader.active:
             return None  # it has not reached its slot
-        return max(0.0, self._crawl.clock.slots() - slot.lastseen)
+        return self.left_ago(request)
 
     def left_ago(self, request: Request) -> float:
         """Seconds since *request*, which the downloader is done with, was handed over."""

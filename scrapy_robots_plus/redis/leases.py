@@ -1,22 +1,26 @@
-"""The requests that the engine has until it is done with them, and the pace that they go at."""
+"""The requests that a worker has, until the server hears of their end."""
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
-from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.policies import Policies
 
-from .host_queue import Report, encoded
+from .host_queue import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.hosts.shared_pace import Ask
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.origin import Origin
 
     from .host_states import HostStates
     from .session import Session
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 class Lease:
     """A request that this worker has, as the server knows it. Times are by the monotonic clock."""
 
+    request: Request
     id: bytes
     """Empty if the server no longer counts it as this worker's."""
     host: str
@@ -35,7 +40,7 @@ class Lease:
     is_first: bool = False
     """Whether the server knew nothing of the host when it handed the request out."""
     asked: bool = False
-    """Whether its slot has asked for its turn, and will tell when it left."""
+    """Whether it has come so far that it has asked for its turn."""
     sent_by: float | None = None
     """When it counts as sent, whatever its slot knows."""
     departure: tuple[float, float] | None = None
@@ -46,36 +51,138 @@ class Lease:
         """Whether it may leave without asking for a turn."""
         return self.holds and bool(self.id)
 
-    def void(self) -> None:
-        """The server is still told when it leaves."""
-        self.id = b""
-
 
 class Leases:
-    """Tells the server when a request has left, and when it was dealt with.
+    """Each request waits for its robots.txt, then for the engine to ask, and then is under way: it
+    leaves, and the engine is done with it some time after that.
 
-    No signal tells that a request was dealt with, and only some tell that one has left. So
+    No signal tells that the engine is done with a request, and only some tell that one has left. So
     :meth:`look_at_departures` and :meth:`collect_ended` are called several times a second.
     """
 
+    STALE_SECONDS = 3.0
+    """What has waited longer than this for the engine is given back: its host may be paused."""
+
     def __init__(self, crawler: Crawler, session: Session, hosts: HostStates) -> None:
         self._crawler = crawler
+        self._crawl = Crawl.of(crawler)
         self._session = session
         self._hosts = hosts
-        self._leases: dict[Request, Lease] = {}
+        self._parked: dict[Origin, list[Lease]] = {}
+        """Those that wait for a robots.txt."""
+        self._ready: deque[Lease] = deque()
+        """Those that wait for the engine."""
+        self.under_way: dict[Request, Lease] = {}
+        """Those that the engine has."""
         self._last: Request | None = None
         """The last one handed out: the engine may not know it yet."""
 
     def __iter__(self) -> Iterator[Lease]:
-        return iter(self._leases.values())
+        return chain(self.under_way.values(), self._ready, *self._parked.values())
 
-    def __contains__(self, request: Request) -> bool:
-        return request in self._leases
+    @property
+    def ready(self) -> int:
+        """How many only wait for the engine."""
+        return len(self._ready)
 
-    def hand_out(self, request: Request, lease: Lease) -> None:
-        """The engine gets *request*."""
-        self._leases[request] = self._leases.pop(request, lease)
-        self._last = request
+    @property
+    def parked(self) -> int:
+        """How many wait for a robots.txt."""
+        return sum(map(len, self._parked.values()))
+
+    @property
+    def waiting(self) -> int:
+        """How many wait here."""
+        return self.ready + self.parked
+
+    def room_for_new_hosts(self, most: int) -> int:
+        """How many requests may come to hosts whose robots.txt has to be fetched first.
+
+        *most*: the answer if this crawl waits for no robots.txt.
+        """
+        if not self._crawl.holds_requests:
+            return most
+        return max(0, self._crawl.settings.fetch_concurrency - len(self._parked))
+
+    def void(self, ids: set[bytes] | None = None) -> None:
+        """The server no longer counts those with one of *ids*, or all, as this worker's. It is
+        still told when they leave.
+        """
+        for lease in self:
+            if ids is None or lease.id in ids:
+                lease.id = b""
+
+    # Here
+
+    def add(self, lease: Lease, policy: Policy | None = None) -> None:
+        """The request waits here, or goes back to the server. *policy*: one that has just come."""
+        state = self._hosts.state(lease.request, lease.host, policy)
+        if state is None:
+            self._park(lease)
+            return
+        silent_for = self._session.silent_for(state.delay) if lease.is_first else 0.0
+        closed_for = max(state.closed_for, silent_for)
+        if lease.id and closed_for > 0:
+            self._session.tell(Report("pause", host=lease.host, seconds=closed_for))
+            self._give_back(lease)
+        elif lease.id and state.delay and not lease.holds:  # it has no turn
+            self._tell_pace(lease, state.delay)
+            self._give_back(lease)
+        elif lease.holds and state.delay:
+            self._ready.appendleft(lease)
+        else:
+            if lease.holds:
+                lease.holds = False
+                self._tell_pace(lease, 0.0)
+            self._ready.append(lease)
+
+    def fetch_ended(self, origin: Origin, policy: Policy | None) -> bool:
+        """Whether any request waited for it."""
+        parked = self._parked.pop(origin, ())
+        for lease in parked:
+            if policy is None:
+                self._give_back(lease)
+            else:
+                self.add(lease, policy)
+        return bool(parked)
+
+    def give_back_stale(self) -> None:
+        """Gives back what has waited too long for the engine: another worker may be faster."""
+        since = self._session.now() - self.STALE_SECONDS
+        stale = {lease for lease in self._ready if lease.id and lease.since < since}
+        if stale:
+            for lease in stale:
+                self._give_back(lease)
+            self._ready = deque(each for each in self._ready if each not in stale)
+
+    def clear(self) -> None:
+        """Nothing waits here any more."""
+        self._ready.clear()
+        self._parked.clear()
+
+    def _park(self, lease: Lease) -> None:
+        origin = self._hosts.origin_to_wait_for(lease.request)
+        if origin is None:
+            return
+        self._parked.setdefault(origin, []).append(lease)
+        policies = self._crawl.get(Policies)
+        if not policies.is_fetching(origin):
+            policies.prefetch(origin, lease.request)
+
+    def _give_back(self, lease: Lease) -> None:
+        self._session.tell(Report("back", lease.id))
+
+    def _tell_pace(self, lease: Lease, delay: float) -> None:
+        self._session.tell(Report("pace", lease.id, lease.host, seconds=delay))
+
+    # Under way
+
+    def hand_out(self) -> Request:
+        """The next one for the engine."""
+        lease = self._ready.popleft()
+        self.under_way[lease.request] = lease
+        self._last = lease.request
+        return lease.request
 
     def is_asked_again(self) -> None:
         """The engine has dealt with what it got before."""
@@ -83,7 +190,7 @@ class Leases:
 
     def with_turn(self, request: Request, host: str) -> Lease | None:
         """The lease of *request*, if it holds *host*."""
-        lease = self._leases.get(request)
+        lease = self.under_way.get(request)
         if lease is None or not lease.has_turn or lease.host != host:
             return None
         if self._session.is_unsure or not self._session.is_alive:
@@ -92,7 +199,7 @@ class Leases:
 
     def unasked(self, host: str) -> Lease | None:
         """One that holds *host* and whose request has not come so far that it asks for its turn."""
-        leases = self._leases.values()
+        leases = self.under_way.values()
         free = (each for each in leases if each.holds and each.host == host and not each.asked)
         return next(free, None)
 
@@ -102,36 +209,37 @@ class Leases:
             lease.holds, lease.sent_by = False, None
             delay = max(delay, self._hosts.drawn_delay(lease.host))
             lease.departure = self._session.now() - ago, delay
-            self._session.left(lease.id, lease.host, ago, delay)
+            self._session.tell(Report("left", lease.id, lease.host, ago, delay))
 
     def tell_departures_again(self) -> None:
         """The server may have forgotten them, and that hosts are no longer held."""
         now = self._session.now()
-        for lease in self._leases.values():
+        for lease in self.under_way.values():
             if lease.departure is not None:
                 at, delay = lease.departure
-                self._session.left(lease.id, lease.host, now - at, delay)
+                self._session.tell(Report("left", lease.id, lease.host, now - at, delay))
 
     def left_downloader(self, request: Request) -> None:
         """The downloader is done with *request*."""
-        lease = self._leases.get(request)
+        lease = self.under_way.get(request)
         if lease is not None and lease.holds:
             self.left(lease, self._hosts.left_ago(request))
 
     def collect_ended(self) -> None:
         """Tells which requests were dealt with."""
-        if not self._leases:
+        if not self.under_way:
             return
-        for request in compat.dealt_with(self._leases, self._crawler):
+        for request in compat.dealt_with(self.under_way, self._crawler):
             if request is not self._last:
-                lease = self._leases.pop(request)
+                lease = self.under_way.pop(request)
                 if lease.id:
-                    self._session.tell(partial(_ended, lease), soon=lease.holds)
+                    what = "freed" if lease.holds else "ended"
+                    self._session.tell(Report(what, lease.id, lease.host), soon=lease.holds)
 
     def look_at_departures(self) -> None:
         """Tells which requests have left, as far as nothing else tells it."""
         now = self._session.now()
-        for request, lease in self._leases.items():
+        for request, lease in self.under_way.items():
             if not lease.holds:
                 continue
             if lease.asked:
@@ -139,85 +247,3 @@ class Leases:
                     self.left(lease, now - lease.sent_by)
             elif (ago := self._hosts.sent_ago(request)) is not None:
                 self.left(lease, ago)
-
-
-def _ended(lease: Lease) -> Report:
-    return Report.freed(lease.id, lease.host) if lease.holds else Report.ended(lease.id)
-
-
-class QueuePace:
-    """See :class:`.SharedPace`. The hosts of the queue are those of the pace."""
-
-    def __init__(self, session: Session, leases: Leases, workers: int) -> None:
-        """*workers*: how many share a host, for as long as the server is away."""
-        self._session = session
-        self._leases = leases
-        self._workers = workers
-        self._with_turn: dict[str, Lease] = {}
-        """By host: the request of the queue that has its turn."""
-        self._turns: dict[str, bytes] = {}
-        """By host: the id of a turn that was asked for."""
-
-    @property
-    def ids(self) -> set[bytes]:
-        """Of turns that were asked for, and are not over."""
-        return set(self._turns.values())
-
-    def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
-        lease = self._leases.with_turn(asked.request, asked.host)
-        if lease is not None and self._session.is_unsure:
-            if self._session.is_alive:  # the server may come back without knowing of this turn
-                answer(self._session.LATER)
-                return
-            lease = None
-        if lease is None:
-            answer(self._ask_server(asked))
-            return
-        lease.asked, lease.sent_by = True, self._session.now() + asked.patience
-        self._with_turn[asked.host] = lease
-        answer(0.0)
-
-    def left(self, host: str, ago: float, delay: float) -> None:
-        known = ago >= 0  # else it may still be under way
-        lease, id_ = self._with_turn.get(host), self._turns.get(host)
-        if known:
-            self._with_turn.pop(host, None)
-            self._turns.pop(host, None)
-        if lease is None:
-            self._session.left(id_ or b"", host, ago, delay)
-            if id_ is not None and known:
-                self._session.tell(partial(Report.ended, id_))
-        elif known:
-            self._leases.left(lease, ago, delay)
-
-    def unused(self, host: str, ago: float, delay: float) -> None:  # noqa: ARG002
-        lease, id_ = self._with_turn.pop(host, None), self._turns.pop(host, None)
-        if lease is not None:
-            lease.sent_by = None
-        if id_ is not None:
-            self._session.tell(partial(Report.freed, id_, host))
-
-    def leave_alone(self, host: str, seconds: float) -> None:
-        self._session.pause(host, seconds)
-
-    def close(self) -> None:
-        """The worker leaves by itself."""
-
-    def _ask_server(self, asked: Ask) -> float:
-        """A request that has the turn may wait behind this one in the same slot, each for the
-        other: so it hands its turn over, and asks for another when it comes to that.
-        """
-        id_, holder = b"turn:" + encoded(asked.host), self._leases.unasked(asked.host)
-        instead_of = b"" if holder is None else holder.id
-        ask = partial(self._session.queue.ask, id_, asked.host, asked.delay, instead_of)
-        wait = self._session.attempt(ask)
-        if wait is None:
-            return asked.wait_alone(self._workers)
-        if wait < 0:
-            self._session.renew()
-            return self._session.SOON
-        if not wait:
-            self._turns[asked.host] = id_
-            if holder is not None:
-                holder.holds = False
-        return wait

@@ -1,22 +1,30 @@
 -- Adds requests.
 --
--- KEYS[2]: the fingerprints that were seen, if any request has one
--- ARGV: host, score, data, fingerprint of each; the fingerprint is '' if it does not count
--- Returns a character for each: "-" it was seen before, "1" it may be due at once, "0" it waits
+-- KEYS[2]: the fingerprints that were seen, if any request has one; or a queue of scrapy-redis
+-- ARGV: 'move' if the requests are to be taken out of that queue, or ''; then host, score, data, fingerprint of
+--   each; the fingerprint is '' if it does not count
+-- Returns a character for each: "-" it was seen before, or taken by another worker; "1" it may be due at once,
+-- "0" it waits
 
 look()
-local number = #ARGV / 4
+local number = (#ARGV - 1) / 4
 local last = next_numbers(number)
-local answers, seen = {}, 0
+local kind = ARGV[1] == 'move' and call('TYPE', KEYS[2]).ok
+
+local function is_new(data, fingerprint)
+  if kind == 'zset' then return call('ZREM', KEYS[2], data) == 1 end
+  if kind == 'list' then return call('LINDEX', KEYS[2], -1) == data and call('RPOP', KEYS[2]) end
+  return not kind and (fingerprint == '' or call('SADD', KEYS[2], fingerprint) == 1)
+end
+
+local answers, added = {}, 0
 for i = 1, number do
-  local host, score, data, fingerprint = unpack(ARGV, i * 4 - 3, i * 4)
-  if fingerprint ~= '' and call('SADD', KEYS[2], fingerprint) == 0 then
-    answers[i] = '-'
-    seen = seen + 1
-  else
-    local member = struct.pack('>I8', last - number + i) .. data
-    answers[i] = add(host, score, member) and '1' or '0'
+  local host, score, data, fingerprint = unpack(ARGV, i * 4 - 2, i * 4 + 1)
+  answers[i] = '-'
+  if is_new(data, fingerprint) then
+    added = added + 1
+    answers[i] = add(host, score, struct.pack('>I8', last - number + i) .. data) and '1' or '0'
   end
 end
-call('INCRBY', WAITING, number - seen)
+call('INCRBY', WAITING, added)
 return table.concat(answers)

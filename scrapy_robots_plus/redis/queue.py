@@ -1,16 +1,21 @@
-"""The queue class for scrapy-redis."""
+"""The queue class and the duplicate filter for scrapy-redis."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy import Request, Spider, signals
+from scrapy_redis import picklecompat
+from scrapy_redis.dupefilter import RFPDupeFilter
+
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
 
 from .worker import Worker
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
+    from typing_extensions import Self
 
 
 class RobotsQueue:
@@ -29,10 +34,7 @@ class RobotsQueue:
         """Called by scrapy-redis. *server*: its connection, from which this one is made. *key*:
         where requests are; requests in a queue of scrapy-redis itself at this key are taken over.
         """
-        if serializer is None:
-            from scrapy_redis import picklecompat
-
-            serializer = picklecompat
+        serializer = picklecompat if serializer is None else serializer
         for method in ("loads", "dumps"):
             if not hasattr(serializer, method):
                 raise TypeError(f"serializer does not implement {method!r} function: {serializer}")
@@ -56,7 +58,7 @@ class RobotsQueue:
         """Adds *request*. While the server is away it is kept in memory."""
         try:
             if not self.worker.was_pushed(request):
-                self.worker.push(request)
+                self.worker.pushing.push(request, "")
         except Exception as error:  # noqa: BLE001 - it would be lost
             Crawl.of(self.crawler).errors.tell("the shared queue", error)
             self.worker.stranded.append(request)
@@ -73,3 +75,57 @@ class RobotsQueue:
     def clear(self) -> None:
         """Removes all requests. At the end of a crawl, only if no other worker is alive."""
         self.worker.clear()
+
+
+class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
+    """Scrapy's ``DUPEFILTER_CLASS``, beside :class:`RobotsQueue`: a fingerprint is noted together
+    with its request, so that neither is ever without the other.
+
+    All requests of a moment are looked up together, a few milliseconds after they came: until then
+    they count as new. If the server is away, they are kept in memory, and looked up when it is
+    back. ``SCHEDULER_DUPEFILTER_KEY`` and ``DUPEFILTER_DEBUG`` mean what they mean for
+    scrapy-redis; with another queue it is that of scrapy-redis.
+    """
+
+    crawler: Crawler
+    _worker: Worker | None = None
+
+    @classmethod
+    def from_spider(cls, spider: Spider) -> Self:
+        """Called by scrapy-redis."""
+        dupefilter: Self = super().from_spider(spider)
+        worker = Worker.of(spider.crawler)
+        if worker is not None:
+            dupefilter.use(worker)
+        return dupefilter
+
+    def use(self, worker: Worker) -> None:
+        """Shares the connection of *worker*."""
+        self._worker, self.crawler = worker, worker.crawler
+        worker.use_seen(self.key)
+        worker.pushing.on_seen = self._was_seen
+
+    def request_seen(self, request: Request) -> bool:
+        """Whether a request like *request* has been seen by any worker."""
+        if self._worker is None:
+            return bool(super().request_seen(request))
+        return not self._is_new(request, self._worker)
+
+    @guarded("the duplicate filter of the shared queue", otherwise=True)
+    def _is_new(self, request: Request, worker: Worker) -> bool:
+        return worker.push_new(request, self.request_fingerprint(request))
+
+    def _was_seen(self, request: Request) -> None:
+        """*request*, which scrapy-redis has counted as new, is not."""
+        spider = compat.spider_of(self.crawler)
+        self.log(request, spider)
+        count_for_scrapy_redis = compat.stats_of(self.crawler).inc_value
+        count_for_scrapy_redis("scheduler/enqueued/redis", -1)
+        self.crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=spider)
+
+    def clear(self) -> None:
+        """Forgets what was seen. At the end of a crawl, only if no other worker is alive."""
+        if self._worker is None:
+            super().clear()
+        else:
+            self._worker.clear_seen(self.key)

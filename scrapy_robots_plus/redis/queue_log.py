@@ -10,10 +10,15 @@ from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.printable import counted, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.crawl.clock import Now
     from scrapy_robots_plus.storage.redis_server import ServerError
+
+    from .host_queue import State
 
 logger = crawl_log(__name__)
 
@@ -171,3 +176,42 @@ class QueueLog:
             "The queue of requests is left to %s that it is shared with",
             counted(others, "other worker"),
         )
+
+
+class Standstill:
+    """Says after a minute why a worker has nothing to do while requests wait, and again each time
+    that took twice as long.
+    """
+
+    SECONDS = 60.0
+
+    def __init__(self, log: QueueLog, now: Now) -> None:
+        self._log = log
+        self._now = now
+        self._since = now()
+        self._say_after = self.SECONDS
+
+    def look(self, waiting: int, parked: int, state: Callable[[], State | None]) -> None:
+        """Called several times a second. *waiting*: how many requests wait, 0 for a worker that has
+        something to do. *parked*: how many of them do so here, for a robots.txt.
+        """
+        if not waiting:
+            self._since, self._say_after = self._now(), self.SECONDS
+            return
+        passed = self._now() - self._since
+        if passed >= self._say_after:
+            self._say_after *= 2
+            self._log.nothing_to_do(passed, waiting, _why(state(), parked))
+
+
+def _why(state: State | None, parked: int) -> str:
+    if state is None:
+        return "the Redis server cannot be used"
+    if parked:
+        return f"{counted(parked, 'request')} here for a robots.txt that is being fetched"
+    if state.wait:
+        return f"the first host may be asked in {state.wait:,.0f} s"
+    if state.wait is None:
+        held = counted(state.held, "host")
+        return f"{held} to which other workers have a request under way that has not left yet"
+    return "a host may be asked now, and this worker is to get a request to it soon"

@@ -13,7 +13,7 @@ from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
 
-from .host_queue import Exchange, HostQueue, Loss, Report, State, Stored
+from .host_queue import Exchange, HostQueue, Report, State, Stored
 from .link import Link
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .queue_log import QueueLog
 
 _T = TypeVar("_T")
+
+GRACE = 1.0
+"""Seconds within which each worker comes to a server that has lost data. See ``common.lua``."""
 
 
 class Session:
@@ -40,41 +43,24 @@ class Session:
     HEARTBEATS = 4
     """In each lifetime."""
 
-    def __init__(
-        self,
-        client: Any,
-        key: str,
-        lifetime: float,
-        clock: Clock,
-        reports: QueueLog,
-        *,
-        ids: Callable[[], set[bytes]],
-        void: Callable[[set[bytes]], object],
-        tell_again: Callable[[], object] = list,
-    ) -> None:
-        """*ids* returns those of all requests and turns that the worker has; *void* is called with
-        those that have become meaningless, *tell_again* when the server may have lost what it was
-        told of departures.
-        """
+    def __init__(self, client: Any, key: str, lifetime: float, clock: Clock, log: QueueLog) -> None:
         self._lifetime = lifetime
-        self._reports = reports
-        self._ids = ids
-        self._void = void
-        self._tell_again = tell_again
+        self._log = log
         self._link = Link(client)
         self.now = clock.monotonic
         self.queue = HostQueue(self._link.client, key, uuid4().hex, lifetime)
         self.on_flush: Callable[[], object] = self.exchange
-        """Called when reports have waited for long enough; makes an exchange."""
-        self._untold: list[Callable[[], Report]] = []
+        """Called when it is time to tell the server something; makes an exchange."""
+        self._untold: list[tuple[Report, float]] = []
+        """And since when each of them is."""
         self._flush = Alarm(self._flush_now, self.now, clock.call_later)
+        """Rings when the server is to be told something, if only that the worker is alive."""
         self._is_known = False
         self.is_unsure = False
         """Whether the server may know something else of what the worker has than the worker."""
         self._renew_at = self._reap_at = self._compare_at = 0.0
-        self._tell_by = inf
         self._valid_until = self._lost_at = -inf
-        self._loss = Loss(inf, is_known=False)
+        self._was_old = False
         self.is_refused = False
         """Whether the server has refused what the worker began with, and always will."""
 
@@ -85,10 +71,10 @@ class Session:
             return
         policy = self.attempt(self._eviction_policy)
         if policy is not None and policy.startswith("allkeys"):
-            self._reports.keys_may_be_evicted(policy)
+            self._log.keys_may_be_evicted(policy)
         self.state()
         for name, there in (self.attempt(lambda: self.queue.agree(terms)) or {}).items():
-            self._reports.differs(name, terms[name], there)
+            self._log.differs(name, terms[name], there)
 
     def _eviction_policy(self) -> str:
         from redis.exceptions import ResponseError
@@ -98,29 +84,14 @@ class Session:
         except ResponseError:  # the user may not ask
             return ""
 
-    # Reports
-
-    def tell(self, report: Callable[[], Report], *, soon: bool = True) -> None:
-        """*report* is made when it is told: it may say how long ago something was."""
-        self._untold.append(report)
-        self._tell_by = min(self._tell_by, self.now() + self.LATER)
-        if soon:
-            self._flush.set(self.now() + self.SOON)
-
-    def left(self, id_: bytes, host: str, ago: float, delay: float) -> None:
-        """See :meth:`.Report.left`."""
-        at = self.now() - ago
-        self.tell(lambda: Report.left(id_, host, self.now() - at, delay))
-
-    def pause(self, host: str, seconds: float) -> None:
-        """Nothing is to be sent to *host* for *seconds* from now."""
-        end = self.now() + seconds
-        self.tell(lambda: Report.pause(host, end - self.now()))
+    def tell(self, report: Report, *, soon: bool = True) -> None:
+        """*report* is of now, or of so many seconds ago as it says."""
+        now = self.now()
+        self._untold.append((report, now))
+        self._flush.set(now + (self.SOON if soon else self.LATER))
 
     def _flush_now(self) -> None:
         self.on_flush()
-
-    # Questions
 
     @property
     def is_alive(self) -> bool:
@@ -131,12 +102,8 @@ class Session:
         """Seconds for which nothing may be sent to a host with *delay* of which the server knows
         nothing: it may have lost what other workers sent there.
         """
-        return max(0.0, self._lost_at + self._loss.silence(delay) - self.now())
-
-    @property
-    def has_news(self) -> bool:
-        """Whether there is something to tell, if only that the worker is alive."""
-        return self.now() >= min(self._tell_by, self._renew_at)
+        silence = max(delay, GRACE) if self._was_old else min(delay, GRACE)
+        return max(0.0, self._lost_at + silence - self.now())
 
     def exchange(self, most: int = 0, unknown: int = 0) -> Exchange | None:
         """Tells all, and asks for requests, see :meth:`.HostQueue.exchange`; None if the server is
@@ -145,52 +112,53 @@ class Session:
         self._flush.cancel()
         untold, self._untold = self._untold[: self.TOLD_AT_ONCE], self._untold[self.TOLD_AT_ONCE :]
         now = self.now()
-        self._tell_by = now if self._untold else inf
         renew = now >= self._renew_at
-        reap = renew and now >= self._reap_at
-        reports = [report() for report in untold]
-        told = self.attempt(
-            partial(
-                self.queue.exchange,
-                most,
-                unknown,
-                reports,
-                known=self._is_known,
-                renew=renew,
-                reap=reap,
-            )
+        ask = partial(
+            self.queue.exchange,
+            most,
+            unknown,
+            [each._replace(ago=each.ago + now - since) for each, since in untold],
+            known=self._is_known,
+            renew=renew,
+            reap=renew and now >= self._reap_at,
         )
+        told = self.attempt(ask)
         if told is None:
-            self._untold, self._tell_by = untold + self._untold, now + self.LATER
+            self._untold = untold + self._untold
+            self._flush.set(now + self.LATER)
             return None
-        self._lost_at, self._loss = now - told.loss.ago, told.loss
+        self._lost_at, self._was_old = now - told.lost_ago, told.was_old
         if told.forgotten:
             if not self._untold:  # what it has to tell of hosts still counts
                 self._was_forgotten()
         elif renew or told.lost:
-            self._renewed(told, now)
+            self._is_known = True
+            self._valid_until = now + self._lifetime
+            self._renew_at = now if told.more else now + self._lifetime / self.HEARTBEATS
         if told.lost:
-            self._reports.data_were_lost()
+            self._log.data_were_lost()
             self.is_unsure = True
-            self._tell_again()
+        self._flush.set(now if self._untold else max(self._renew_at, now + self.SOON))
         return told
 
-    def make_sure(self) -> None:
-        """Compares what the worker has with what the server counts as the worker's: an answer may
-        have been lost, or the server may have come back with older data.
+    def compare(self, ids: Callable[[], set[bytes]]) -> set[bytes]:
+        """Makes sure that the server counts as the worker's what that has, and gives back all else:
+        an answer may have been lost, or the server may have come back with older data.
+
+        *ids* returns those of all that the worker has. Returns the ones that mean nothing any more.
         """
         now = self.now()
         if self._untold or not (self.is_unsure or now >= self._compare_at):
-            return
+            return set()
         held = self.attempt(self.queue.held)
         if held is None:
-            return
+            return set()
         self.is_unsure = False
         self._compare_at = now + self._lifetime / self.HEARTBEATS
-        ids = self._ids()
-        for id_ in held - ids:
-            self.tell(partial(Report.back, id_))
-        self._void(ids - held)
+        own = ids()
+        for id_ in held - own:
+            self.tell(Report("back", id_))
+        return own - held
 
     def renew(self) -> None:
         """Makes sure that the worker is alive."""
@@ -200,11 +168,10 @@ class Session:
     def push(self, requests: Sequence[Stored], seen_key: str) -> list[bool | None]:
         """See :meth:`.HostQueue.push`. Raises :class:`.ServerError` if the server does not."""
         try:
-            answers = self._link.run(lambda _: self.queue.push(requests, seen_key))
+            return self._link.run(lambda _: self.queue.push(requests, seen_key))
         except ServerError as error:
             self._failed(error)
             raise
-        return answers
 
     @cached_property
     def is_cluster(self) -> bool:
@@ -228,7 +195,7 @@ class Session:
         """See :meth:`.HostQueue.state`; None if the server is away. Tells what was lost."""
         state = self.attempt(self.queue.state)
         if state is not None and state.lost:
-            self._reports.were_lost(state.lost, self.queue.keys.lost)
+            self._log.were_lost(state.lost, self.queue.key("lost"))
         return state
 
     def delete(self, key: str) -> None:
@@ -253,31 +220,29 @@ class Session:
         except ServerError as error:
             self._failed(error)
             return None
-        self._reports.answered()
+        self._log.answered()
         return result
 
     def _failed(self, error: ServerError) -> None:
         """While the server was away, no worker could report: the others get time to do so."""
         if error.is_lasting and not self._is_known:
             self.is_refused = True
-            self._reports.cannot_begin(error)
+            self._log.cannot_begin(error)
         else:
-            self._reports.failed(error)
+            self._log.failed(error)
         self.is_unsure = True
         self._reap_at = self.now() + self._lifetime
 
-    def _renewed(self, told: Exchange, now: float) -> None:
-        self._is_known = True
-        self._valid_until = now + self._lifetime
-        self._renew_at = now if told.more else now + self._lifetime / self.HEARTBEATS
-
     def _was_forgotten(self) -> None:
         """Others have its requests."""
-        self._reports.was_forgotten()
+        self._log.was_forgotten()
         self.queue.worker = uuid4().hex
         self._is_known, self._renew_at = False, 0.0
         self._valid_until = -inf
-        self._void(self._ids())
+
+
+TERMS = ("crawl_delay_obey", "crawl_delay_max", "crawl_delay_too_long", "default_delay")
+"""Settings that must be equal in all workers."""
 
 
 def terms(crawler: Crawler, crawl: Crawl) -> dict[str, str]:
@@ -285,16 +250,13 @@ def terms(crawler: Crawler, crawl: Crawl) -> dict[str, str]:
 
     As text, by the names that a user knows.
     """
-    own = crawl.settings
     found: dict[str, object] = {
         "the version of scrapy-robots-plus": __version__,
         "whether robots.txt is obeyed": crawl.holds_requests,
         "DOWNLOAD_DELAY": crawler.settings.getfloat("DOWNLOAD_DELAY"),
-        "ROBOTS_CRAWL_DELAY_OBEY": own.crawl_delay_obey,
-        "ROBOTS_CRAWL_DELAY_MAX": own.crawl_delay_max,
-        "ROBOTS_CRAWL_DELAY_TOO_LONG": own.crawl_delay_too_long,
-        "ROBOTS_DEFAULT_DELAY": own.default_delay,
     }
+    for name in TERMS:
+        found[f"ROBOTS_{name.upper()}"] = getattr(crawl.settings, name)
     if crawl.holds_requests:
         found["the product token"] = next(iter(product_tokens(crawl.get(Agents).default)), "*")
     return {name: str(value) for name, value in found.items()}

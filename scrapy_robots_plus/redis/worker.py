@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import chain
+from math import inf
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -12,22 +12,22 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
 from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.downloader import RobotsDownloader
 from scrapy_robots_plus.origins.policies import Policies
 
 from .feeding import Feeding
+from .host_queue import Exchange, Report, State, Taken
 from .host_states import HostStates
-from .leases import Lease, Leases, QueuePace
+from .leases import Lease, Leases
 from .pushing import Pushing, Serialization
-from .queue_log import QueueLog
+from .queue_log import QueueLog, Standstill
+from .queue_pace import QueuePace
 from .session import Session, terms
-from .standstill import Standstill
-from .taking import Taking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy.crawler import Crawler
     from twisted.internet.task import LoopingCall
 
@@ -39,7 +39,8 @@ _workers: WeakKeyDictionary[Crawler, Worker] = WeakKeyDictionary()
 
 
 class Worker:
-    """One per crawler.
+    """One per crawler. Asks the server for as many requests as the engine is about to ask for, when
+    a host is due.
 
     A request that it takes stays leased to it until the engine has dealt with it, see
     :func:`~scrapy_robots_plus.compat.dealt_with`.
@@ -47,37 +48,40 @@ class Worker:
 
     LOOK_SECONDS = 0.2
     """Between two looks at what has become of requests."""
+    LONGEST_WAIT = 0.5
+    """Seconds after which the server is asked again, whatever it answered: other workers push."""
+    REFILL_SECONDS = 0.1
+    """What the worker has should last for about this long, and is refilled as often."""
+    MOST_AHEAD = 16
+    """How many requests may be taken before the engine asks for them."""
+    MOST_AT_ONCE = 100
+    """How many requests one exchange asks for, beside those ahead."""
 
     def __init__(self, crawler: Crawler, client: Any, key: str, serializer: Any) -> None:
-        self.crawler = self._crawler = crawler
+        self.crawler = crawler
         self.stranded: list[Request] = []
         """Requests that an error of this package has kept out of the queue."""
         self._crawl = crawl = Crawl.of(crawler)
         self._now = crawl.clock.monotonic
-        self._log = QueueLog(crawler)
-        self._hosts = HostStates(crawler)
-        lifetime = crawl.settings.worker_lifetime
-        self._session = session = Session(
-            client,
-            key,
-            lifetime,
-            crawl.clock,
-            self._log,
-            ids=self._ids,
-            void=self._void,
-            tell_again=self._tell_again,
-        )
-        self._leases = Leases(crawler, session, self._hosts)
-        self._pace = QueuePace(session, self._leases, crawl.settings.workers)
-        serialization = Serialization(compat.spider_of(crawler), serializer)
-        log, hosts = self._log, self._hosts
-        self.pushing = Pushing(session, hosts, serialization, log, crawl.clock)
-        self._taking = Taking(
-            crawler, session, hosts, self._leases, self.pushing, serialization, log
-        )
-        session.on_flush = self._taking.exchange
+        self._log = log = QueueLog(crawler)
+        self._hosts = hosts = HostStates(crawler)
+        settings = crawl.settings
+        self._session = session = Session(client, key, settings.worker_lifetime, crawl.clock, log)
+        session.on_flush = self._exchange
+        self._leases = Leases(crawler, session, hosts)
+        self._pace = QueuePace(session, self._leases, settings.workers)
+        self._serialization = Serialization(compat.spider_of(crawler), serializer)
+        self.pushing = Pushing(session, hosts, self._serialization, log, crawl.clock)
+        self.pushing.on_given = self._was_given
         self._feeding = Feeding(crawler, crawl.clock)
-        self._standstill = Standstill(session, self._log, self._now)
+        self._standstill = Standstill(log, self._now)
+        wake = partial(compat.wake_engine, crawler)
+        self._alarm = Alarm(wake, self._now, crawl.clock.call_later)
+        self._ask_at = self._asked_at = 0.0
+        self._handed_out = 0
+        """Since the server was asked for requests."""
+        self._there, self._there_at = 0, -inf
+        """How many requests the server has, as far as is known, and since when."""
         self._pushed: Request | None = None
         self._seen_key = ""
         self.patience = 0.0
@@ -88,11 +92,11 @@ class Worker:
         self._connect()
         _workers[crawler] = self
         session.begin(terms(crawler, crawl))
-        if crawl.holds_requests and not crawl.settings.store:
-            self._log.files_are_not_shared()
+        if crawl.holds_requests and not settings.store:
+            log.files_are_not_shared()
         moved = session.attempt(partial(session.queue.move_all, self.pushing.stored))
         if moved:
-            self._log.moved(moved, key)
+            log.moved(moved, key)
 
     def _connect(self) -> None:
         if self._crawl.holds_requests:
@@ -100,7 +104,7 @@ class Worker:
             if self._crawl.settings.shared_pace == "process":  # not chosen otherwise
                 self._crawl.get(Door).share(self._pace)
             self._crawl.readiness = self
-        connect = self._crawler.signals.connect
+        connect = self.crawler.signals.connect
         connect(self._begin, signals.spider_opened)
         connect(self._leases.left_downloader, signals.request_left_downloader)
         connect(self._idle, signals.spider_idle)
@@ -113,10 +117,6 @@ class Worker:
 
     # For the queue and the duplicate filter
 
-    def push(self, request: Request, fingerprint: str = "") -> bool:
-        """Whether *request* is new, see :meth:`.Pushing.push`."""
-        return self.pushing.push(request, fingerprint)
-
     def use_seen(self, key: str) -> None:
         """*key*: the set of fingerprints of what was seen."""
         self._seen_key = key
@@ -124,10 +124,10 @@ class Worker:
             self.pushing.seen_key = key
 
     def push_new(self, request: Request, fingerprint: str) -> bool:
-        """Like :meth:`push`, before the queue is asked to."""
+        """Whether *request* is new; then it is pushed, before the queue is asked to."""
         if self._session.is_cluster:
             return self._session.is_new(self._seen_key, fingerprint)
-        is_new = self.push(request, fingerprint)
+        is_new = self.pushing.push(request, fingerprint)
         if is_new:
             self._pushed = request
         return is_new
@@ -138,31 +138,46 @@ class Worker:
         return request is pushed
 
     def next(self) -> Request | None:
-        """The next request that may be sent; None if there is none now."""
+        """The next request that may be sent; None if there is none now. The engine is woken when
+        there may be one.
+        """
         self._leases.is_asked_again()
-        request = self._taking.next()
-        if request is not None:
+        if not self._leases.ready:
+            self.pushing.give_at_once()
+        if self._now() >= (
+            self._asked_at + self.REFILL_SECONDS if self._leases.ready else self._ask_at
+        ):
+            self._ask_for_more()
+        if self._leases.ready:
             self._idle_since = None
-            return request
+            self._handed_out += 1
+            return self._leases.hand_out()
+        self._alarm.set(self._ask_at)
         if self.pushing.unwritable:
             return self.pushing.unwritable.popleft()
-        self._feeding.look(is_idle=not self._taking.any_waits_there)
+        self._feeding.look(is_idle=not self._there)
         return None
 
     def __len__(self) -> int:
-        if self._taking.is_outdated and self._taking.state() is None:
-            return max(1, self._taking.here + len(self.pushing))
-        return len(self._taking) + len(self.pushing)
+        """How many requests wait, here and at the server as far as is known."""
+        is_outdated = self._now() > self._there_at + self.LONGEST_WAIT
+        is_away = is_outdated and self._state() is None
+        return max(1, self._waiting) if is_away else self._waiting
+
+    @property
+    def _waiting(self) -> int:
+        return max(0, self._there) + self._leases.waiting + len(self.pushing)
 
     def clear(self) -> None:
         """Removes all requests. A worker that ends leaves them to others that are alive."""
-        if self._loop is None and (state := self._taking.state()) and state.workers:
+        if self._loop is None and (state := self._state()) and state.workers:
             self._log.cleared_under(state.workers)
         others = self._others_at_the_end()
         if others:
             self._log.not_cleared(others)
         elif others == 0:
-            self._taking.clear()
+            self._leases.clear()
+            self._there = 0
             self.pushing.clear()
             self._session.attempt(self._session.queue.clear)
 
@@ -178,78 +193,136 @@ class Worker:
         """
         if self._loop is None:
             return 0  # at the start: SCHEDULER_FLUSH_ON_START
-        if compat.is_closing(self._crawler):
+        if compat.is_closing(self.crawler):
             self._leave()
-        state = self._taking.state()
+        state = self._state()
         return None if state is None else state.workers
 
     # For the middleware
 
     def takes_back(self, request: Request, origin: Origin) -> bool:
         """See :class:`.TakesBack`."""
-        return request in self._leases and self._hosts.defers(origin)
+        return request in self._leases.under_way and self._hosts.defers(origin)
 
     def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
-        if self._taking.fetch_ended(origin, policy):
-            compat.wake_engine(self._crawler)
+        if self._leases.fetch_ended(origin, policy):
+            self._ask_at = 0.0
+            compat.wake_engine(self.crawler)
 
-    def _tell_again(self) -> None:
-        self._leases.tell_departures_again()
-        self.pushing.push_again()
+    # With the server
 
-    def _void(self, ids: set[bytes]) -> None:
-        for lease in self._all_leases:
-            if lease.id in ids:
-                lease.void()
-
-    def _ids(self) -> set[bytes]:
-        return {lease.id for lease in self._all_leases if lease.id} | self._pace.ids
+    def _ask_for_more(self) -> None:
+        now = self._now()
+        passed = max(now - self._asked_at, self.REFILL_SECONDS)
+        ahead = min(int(self._handed_out * self.REFILL_SECONDS / passed), self.MOST_AHEAD)
+        self._asked_at, self._handed_out = now, 0
+        room = int(min(self._capacity, self.MOST_AT_ONCE)) + ahead - self._leases.ready
+        self._exchange(max(1, room), self._leases.room_for_new_hosts(self.MOST_AT_ONCE))
 
     @property
-    def _all_leases(self) -> Iterable[Lease]:
-        return chain(self._leases, self._taking.leases())
+    def _capacity(self) -> float:
+        downloader = compat.engine_of(self.crawler).downloader
+        if isinstance(downloader, RobotsDownloader):
+            return downloader.capacity
+        return (downloader.total_concurrency or inf) - len(downloader.active)
+
+    def _exchange(self, most: int = 0, unknown: int = 0) -> None:
+        """See :meth:`.Session.exchange`. Before, the server gets what pages have yielded."""
+        self._leases.collect_ended()
+        self.pushing.give_at_once()
+        told = self._session.exchange(most, unknown)
+        if told is None:
+            self._ask_at = self._now() + self.LONGEST_WAIT
+        else:
+            if told.forgotten:
+                self._leases.void()
+            if told.lost:
+                self._leases.tell_departures_again()
+                self.pushing.push_again()
+            for each in told.taken:
+                self._receive(each)
+            self._note_wait(told, asked=most > 0)
+            if void := self._session.compare(self._ids):
+                self._leases.void(void)
+        self._alarm.set(self._ask_at)
+
+    def _ids(self) -> set[bytes]:
+        return {lease.id for lease in self._leases if lease.id} | self._pace.ids
+
+    def _note_wait(self, told: Exchange, *, asked: bool) -> None:
+        now = self._now()
+        if told.waiting is None:
+            self._ask_at = now  # it got as much as it could take
+            return
+        wait = inf if told.wait is None else told.wait
+        ask_at = now + min(wait, self.LONGEST_WAIT)
+        self._ask_at = ask_at if asked else min(self._ask_at, ask_at)
+        self._there, self._there_at = told.waiting, now
+
+    def _receive(self, taken: Taken) -> None:
+        try:
+            request = self._serialization.read(taken.data)
+        except Exception as error:  # noqa: BLE001 - any serializer may be in use
+            self._log.cannot_be_read(self._session.queue.key("aside"), error)
+            self._session.tell(Report("aside", taken.id))
+            return
+        is_first = taken.delay is None
+        self._leases.add(Lease(request, taken.id, taken.host, taken.holds, self._now(), is_first))
+
+    def _was_given(self, due: bool) -> None:
+        """The server has got another request, which may be *due*."""
+        self._there += 1
+        if due:
+            self._ask_at = 0.0
+            self._alarm.set(self._now())
+
+    def _state(self) -> State | None:
+        """See :meth:`.Session.state`."""
+        state = self._session.state()
+        if state is not None:
+            self._there, self._there_at = state.waiting, self._now()
+        return state
 
     # What the engine does
 
     def _begin(self) -> None:
         if self._session.is_refused:
-            compat.close_crawl(self._crawler, "shared_queue_failed")
+            compat.close_crawl(self.crawler, "shared_queue_failed")
         self._loop = create_looping_call(self._look)
         self._loop.start(self.LOOK_SECONDS, now=False)
 
     def _look(self, *, at_once: bool = False) -> None:
-        """Tells what has happened since the last time, if it is time or *at_once*."""
-        self._leases.is_asked_again()
-        self._leases.look_at_departures()
-        self._taking.look()
-        self._leases.collect_ended()
-        if at_once or self._session.has_news:
-            self._taking.exchange()
+        """Sees what has happened since the last time. The server hears of it soon, or *at_once*."""
+        leases = self._leases
+        leases.is_asked_again()
+        leases.look_at_departures()
+        leases.give_back_stale()
+        leases.collect_ended()
+        if at_once:
+            self._exchange()
         self.pushing.give()
-        oldest = min((lease.since for lease in self._leases), default=self._now())
+        under_way = leases.under_way.values()
+        oldest = min((lease.since for lease in under_way), default=self._now())
         self.pushing.done_with_pages_until(oldest)
-        self._standstill.look(
-            has_work=any(True for _ in self._leases),
-            waiting=len(self._taking) + len(self.pushing),
-            parked=self._taking.parked,
-        )
+        waiting = 0 if under_way else self._waiting
+        self._standstill.look(waiting, leases.parked, self._session.state)
 
     def _idle(self) -> None:
         """The engine has nothing to do; other workers may have, and leave it some."""
         self._look(at_once=True)
-        state = self._taking.state()
+        state = self._state()
         session = self._session
         if state is None or state.waiting or state.elsewhere or session.is_unsure or len(self):
             self._idle_since = None
-            self._stay_open(Taking.LONGEST_WAIT)
+            self._stay_open(self.LONGEST_WAIT)
         if self._idle_since is None:
             self._idle_since = self._now()
         left = self._idle_since + self.patience - self._now()
         if left > 0:
-            self._stay_open(min(left, Taking.LONGEST_WAIT))
+            self._stay_open(min(left, self.LONGEST_WAIT))
 
     def _stay_open(self, seconds: float) -> None:
-        self._taking.wake_in(seconds)
+        self._alarm.set(self._now() + seconds)
         raise DontCloseSpider
 
     def _close(self) -> None:
@@ -258,7 +331,7 @@ class Worker:
         self._session.close()
         if len(self.pushing):
             self._log.lost(len(self.pushing))
-        _workers.pop(self._crawler, None)
+        _workers.pop(self.crawler, None)
 
     def _leave(self) -> None:
         """Others get what it has not sent."""
@@ -271,7 +344,7 @@ class Worker:
         while self.stranded:
             self._push_stranded(self.stranded.pop())
         self.pushing.close()
-        self._taking.close()
+        self._alarm.cancel()
         self._session.leave()
 
     @guarded("the shared queue")

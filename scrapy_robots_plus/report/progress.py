@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from heapq import nlargest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.host import Lane, State
@@ -34,17 +34,6 @@ _ASKED_FOR_THEIR_DELAY = 1_000
 _ORDER = tuple(dict.fromkeys(_GROUPS.values()))
 
 
-class Wait(NamedTuple):
-    """How long the requests of a slot take because of its delay and its pause alone."""
-
-    seconds: float
-    name: str
-    requests: int
-    delay: float
-    pause: float
-    """Seconds until the first of them may go, beyond the delay."""
-
-
 def describe(
     lanes: Collection[Lane],
     delay_of: Callable[[Lane], float],
@@ -72,17 +61,14 @@ def describe(
     waits = []
     for lane in nlargest(_ASKED_FOR_THEIR_DELAY, lanes, key=len):
         delay = delay_of(lane)
-        pause = max(0.0, due_in(lane) - delay)
-        seconds = pause + len(lane) * delay
-        waits.append(Wait(seconds, lane.address.name, len(lane), delay, pause))
-    longest = max(waits)
-    if longest.seconds:
-        text += (
-            f". At least {duration(longest.seconds)} remaining: {longest.name}, "
-            f"{counted(longest.requests, 'request')} x {longest.delay:.3g} s"
-        )
-        if longest.pause >= 1:
-            text += f" after a pause of {duration(longest.pause)}"
+        pause = max(0.0, due_in(lane) - delay)  # beyond the delay
+        waits.append((pause + len(lane) * delay, lane.address.name, len(lane), delay, pause))
+    seconds, name, count, delay, pause = max(waits)
+    if seconds:
+        of_them = f"{name}, {counted(count, 'request')} x {delay:.3g} s"
+        text += f". At least {duration(seconds)} remaining: {of_them}"
+        if pause >= 1:
+            text += f" after a pause of {duration(pause)}"
     return text
 
 

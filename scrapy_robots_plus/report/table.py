@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.origins.judging import Delay
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
@@ -105,15 +106,17 @@ class Site(NamedTuple):
         return self.policy is not None and self.policy.access is Access.UNREACHABLE
 
     @property
+    def _asked(self) -> Delay | None:
+        return None if self.policy is None else self.policy.asked_delay
+
+    @property
     def is_skipped(self) -> bool:
-        asked = None if self.policy is None else self.policy.asked_delay
-        return asked is not None and asked.skip
+        return self._asked is not None and self._asked.skip
 
     @property
     def delay_asked(self) -> float | None:
         """The longest delay that its robots.txt asks for, in seconds."""
-        asked = None if self.policy is None else self.policy.asked_delay
-        return None if asked is None else asked.asked
+        return None if self._asked is None else self._asked.asked
 
     @property
     def delay(self) -> float | None:
@@ -130,11 +133,9 @@ def sites_of(tally: Tally) -> list[Site]:
         Site(origin, row.policy, row.allowed, row.denied, row.given_up, row.standing)
         for origin, row in tally
     ]
-    return sorted(sites, key=_rank_of_site)
-
-
-def _rank_of_site(site: Site) -> tuple[int, int, float, int]:
-    return site.kind, -site.denied, -(site.delay or 0.0), -site.allowed
+    return sorted(
+        sites, key=lambda each: (each.kind, -each.denied, -(each.delay or 0.0), -each.allowed)
+    )
 
 
 MOST_LINES = 20
@@ -152,19 +153,17 @@ _DELAYS = slice(2, 4)
 
 def headline(tally: Tally, mode: Mode = Mode.OBEY) -> str:
     """The totals in words."""
-    sites, requests = counted(len(tally), "site"), counted(tally.allowed, "request")
-    enforces = mode is Mode.OBEY
-    to_be = "" if enforces else "would be "
-    parts = [sites, f"{requests} allowed", f"{tally.denied:,} {to_be}denied"]
-    if tally.undecided:
-        parts.append(f"{tally.undecided:,} undecided")
-    if tally.not_asked:
-        parts.append(f"{tally.not_asked:,} with dont_obey_robotstxt")
-    if tally.not_followed:
-        parts.append(f"{counted(tally.not_followed, 'link')} {to_be}dropped (nofollow)")
-    if tally.not_indexed:
-        parts.append(f"{counted(tally.not_indexed, 'item')} {to_be}dropped (noindex)")
-    return ("" if enforces else "observe mode, nothing was enforced: ") + ", ".join(parts)
+    to_be = "" if mode is Mode.OBEY else "would be "
+    parts = {
+        f"{counted(len(tally), 'site')}, {counted(tally.allowed, 'request')} allowed": True,
+        f"{tally.denied:,} {to_be}denied": True,
+        f"{tally.undecided:,} undecided": tally.undecided,
+        f"{tally.not_asked:,} with dont_obey_robotstxt": tally.not_asked,
+        f"{counted(tally.not_followed, 'link')} {to_be}dropped (nofollow)": tally.not_followed,
+        f"{counted(tally.not_indexed, 'item')} {to_be}dropped (noindex)": tally.not_indexed,
+    }
+    mode_in_words = "observe mode, nothing was enforced: " if to_be else ""
+    return mode_in_words + ", ".join(filter(parts.get, parts))
 
 
 def table(tally: Tally, most: int = MOST_LINES, *, delays: bool = True) -> str:
@@ -175,8 +174,8 @@ def table(tally: Tally, most: int = MOST_LINES, *, delays: bool = True) -> str:
     forgotten = tally.forgotten
     rows = [_HEAD, *_lines(sites_of(tally), most - bool(forgotten.origins))]
     if forgotten.origins:
-        name, numbers = f"{forgotten.origins:,} more", (forgotten.allowed, forgotten.denied)
-        rows.append((name, "forgotten", "-", "-", *map(_in_full, numbers)))
+        counts = f"{forgotten.allowed:,}", f"{forgotten.denied:,}"
+        rows.append((f"{forgotten.origins:,} more", "forgotten", "-", "-", *counts))
     if not delays:
         rows = [row[: _DELAYS.start] + row[_DELAYS.stop :] for row in rows]
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
@@ -188,9 +187,20 @@ def _lines(sites: Sequence[Site], most: int) -> Iterator[tuple[str, ...]]:
     share = _share([len(group) for group in groups], most)
     for group in groups:
         shown = len(group) if len(group) <= share else share - 1
-        yield from map(_line, group[:shown])
-        if group[shown:]:
-            yield _sum(group[shown:])
+        for site in group[:shown]:
+            kept = "skipped" if site.is_skipped else _range([site.delay])
+            name = shortened(site.origin, MOST_OF_A_NAME)
+            yield _line(name, printable(site.in_words), [site], kept)
+        rest = group[shown:]
+        if rest:
+            kept = _range([site.delay for site in rest])
+            yield _line(f"{len(rest):,} more", ", ".join(_in_sum(rest)), rest, kept)
+
+
+def _line(name: str, words: str, sites: Sequence[Site], kept: str) -> tuple[str, ...]:
+    asked = _range([site.delay_asked for site in sites])
+    allowed, denied = sum(site.allowed for site in sites), sum(site.denied for site in sites)
+    return name, words, asked, kept, f"{allowed:,}", f"{denied:,}"
 
 
 def _groups(sites: Iterable[Site]) -> list[list[Site]]:
@@ -218,49 +228,20 @@ def _share(sizes: Sequence[int], most: int) -> int:
     return share
 
 
-def _line(site: Site) -> tuple[str, ...]:
-    return (
-        shortened(site.origin, MOST_OF_A_NAME),
-        printable(site.in_words),
-        _range([site.delay_asked]),
-        "skipped" if site.is_skipped else _range([site.delay]),
-        _in_full(site.allowed),
-        _in_full(site.denied),
-    )
-
-
-def _sum(sites: Sequence[Site]) -> tuple[str, ...]:
-    return (
-        f"{len(sites):,} more",
-        ", ".join(_in_sum(sites)),
-        _range([site.delay_asked for site in sites]),
-        _range([site.delay for site in sites]),
-        _in_full(sum(site.allowed for site in sites)),
-        _in_full(sum(site.denied for site in sites)),
-    )
-
-
-def _in_full(number: int) -> str:
-    return f"{number:,}"
-
-
 def _in_sum(sites: Sequence[Site]) -> Iterator[str]:
     """What happened, with the number of those that a sum must not hide."""
     happened = {site.in_words for site in sites}
-    yield printable(happened.pop()) if len(happened) == 1 else "various"
-    unread = sum(site.is_unreadable for site in sites)
-    closed = sum(site.is_closed for site in sites)
-    if unread and happened:
-        yield f"{unread:,} unreadable"
-    skipped = sum(site.is_skipped for site in sites)
-    if closed:
-        yield f"{closed:,} all denied"
-    if happened:
-        for answers, count in Counter(site.answers for site in sites).items():
-            if answers is not Standing.OPEN:
-                yield f"{count:,} {answers}"
-    if skipped:
-        yield f"{skipped:,} skipped"
+    is_one = len(happened) == 1
+    yield printable(happened.pop()) if is_one else "various"
+    hidden: Counter[str] = Counter()
+    for site in sites:
+        hidden["unreadable"] += site.is_unreadable and not is_one
+        hidden["all denied"] += site.is_closed
+        hidden[site.answers] += site.answers is not Standing.OPEN and not is_one
+        hidden["skipped"] += site.is_skipped
+    for what in ("unreadable", "all denied", *Standing, "skipped"):
+        if hidden[what]:
+            yield f"{hidden[what]:,} {what}"
 
 
 def _range(delays: Sequence[float | None]) -> str:

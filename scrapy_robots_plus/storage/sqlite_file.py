@@ -65,7 +65,7 @@ def connect_surely(path: Path, wait: float) -> tuple[sqlite3.Connection, Identit
 
 
 def connect(path: Path, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
-    """Opens the store at *path*. Creates it, upgrades it or sets it aside as needed.
+    """Opens the store at *path*. Creates it or sets it aside as needed.
 
     *wait*: seconds that a statement waits for other processes.
 
@@ -101,7 +101,7 @@ def is_store(path: Path) -> bool:
     if not path.stat().st_size:
         return False
     try:
-        # Immutable: takes no lock. The id is never only in the log (see migrate).
+        # Immutable: takes no lock. The id is never only in the log (see _create).
         uri = f"{path.as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             # With this, SQLite also reads the header of a file that was cut off.
@@ -179,14 +179,13 @@ def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
 def _prepared(path: Path, wait: float) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
     try:
-        migrate(connection, path)
+        _create(connection, path)
         _switch_to_wal(connection, wait)
         # In WAL mode a power failure may take the last records, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         # The size that the log shrinks back to.
         connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4_096}")
-        check_tally(connection)
     except BaseException:
         connection.close()
         raise
@@ -233,80 +232,47 @@ def _alone_with(path: Path) -> Iterator[None]:
 APPLICATION_ID = int.from_bytes(b"RbTs", "big")
 """In the header of every store, to recognize it as ours."""
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        """
-        CREATE TABLE records (
-            origin TEXT PRIMARY KEY NOT NULL,
-            readable INTEGER NOT NULL,
-            fetched_at REAL NOT NULL,
-            failed_at REAL NOT NULL,
-            data BLOB NOT NULL
-        )
-        """,
-        "CREATE INDEX records_touched_at ON records (max(fetched_at, failed_at))",
-        # Counting rows is a full scan in SQLite; a counter in the file serves all processes.
-        "CREATE TABLE tally (records INTEGER NOT NULL)",
-        "INSERT INTO tally VALUES (0)",
-        """
-        CREATE TRIGGER records_added AFTER INSERT ON records
-        BEGIN UPDATE tally SET records = records + 1; END
-        """,
-        """
-        CREATE TRIGGER records_removed AFTER DELETE ON records
-        BEGIN UPDATE tally SET records = records - 1; END
-        """,
-    ),
+LAYOUT = 1
+"""The ``user_version`` of a store."""
+
+_TABLES = (
+    """
+    CREATE TABLE records (
+        origin TEXT PRIMARY KEY NOT NULL,
+        readable INTEGER NOT NULL,
+        fetched_at REAL NOT NULL,
+        failed_at REAL NOT NULL,
+        data BLOB NOT NULL
+    )
+    """,
+    "CREATE INDEX records_touched_at ON records (max(fetched_at, failed_at))",
 )
-"""Step *n* turns layout *n* (``user_version``; 0 is an empty file) into layout *n + 1*."""
 
 
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Upgrades the layout in one transaction: a crash leaves the old or the new one.
+def _create(connection: sqlite3.Connection, path: Path) -> None:
+    """Makes a store of an empty file, in one transaction.
 
     A new file is still in rollback mode here, so application_id goes into the file itself.
     """
-    newest = len(MIGRATIONS)
-    if check_version(connection, path) == newest:
+    if check_version(connection, path):
         return
     with transaction(connection):
-        # Another process may have been faster.
-        for step in MIGRATIONS[pragma(connection, "user_version") :]:
-            for statement in step:
+        if not pragma(connection, "user_version"):  # another process may have been faster
+            for statement in _TABLES:
                 connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {newest}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {LAYOUT}")
 
 
 def check_version(connection: sqlite3.Connection, path: Path) -> int:
     """The layout of the file. Raises StoreError if a newer version of this package made it."""
-    newest = len(MIGRATIONS)
     version = pragma(connection, "user_version")
-    if version > newest:
+    if version > LAYOUT:
         raise StoreError(
             f"{path} has layout {version}, made by a newer scrapy-robots-plus; this version knows "
-            f"up to {newest}. Upgrade, or use another file"
+            f"up to {LAYOUT}. Upgrade, or use another file"
         )
     return version
-
-
-def count(connection: sqlite3.Connection) -> int:
-    """The number of records, without a scan."""
-    row = connection.execute("SELECT records FROM tally").fetchone()
-    if row is None or not isinstance(row[0], int):
-        raise sqlite3.DatabaseError("the counter is malformed")
-    return row[0]
-
-
-def check_tally(connection: sqlite3.Connection) -> None:
-    """Corrects the counter: a damaged one would empty the store, or let it grow for ever.
-
-    This is the only full scan, of an index with some 20 bytes per record.
-    """
-    both = connection.execute("SELECT records, (SELECT count(*) FROM records) FROM tally")
-    if any(told != found for told, found in both.fetchall()):
-        connection.execute("UPDATE tally SET records = (SELECT count(*) FROM records)")
-    count(connection)
 
 
 @contextmanager

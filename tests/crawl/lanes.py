@@ -45,6 +45,7 @@ class Lanes:
         """A lane of *requests* to ``http://name``, the last in the order."""
         origin = Origin("http", name, 80)
         lane = self.open.new(Address(origin, slot or name), self.request(name, priority))
+        assert lane is not None
         lane.order = next(self._numbers)
         lane.waits(State.POLICY, next(self._numbers))
         self.add(lane, requests - 1, priority)

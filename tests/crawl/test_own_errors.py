@@ -374,8 +374,8 @@ async def test_a_sitemap_spider_says_which_name_of_scrapy_it_lacks(
     "path",
     [
         "redis.worker:Worker.next",
-        "redis.worker:Worker.push",
-        "redis.taking:Taking.next",
+        "redis.worker:Worker.push_new",
+        "redis.leases:Leases.add",
         "redis.pushing:Pushing.push",
         "requests.judge:Judge.judge",
     ],

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from scrapy import Request, Spider
+from scrapy import Request
 
-from scrapy_robots_plus.job import FILE_NAME, JobFile, renaming
+from scrapy_robots_plus.job import FILE_NAME, NAMED_BY, JobFile
 from tests.job.jobs import kill_copy
 
 if TYPE_CHECKING:
@@ -24,13 +23,9 @@ class Killed(BaseException):
     """Where the process is killed."""
 
 
-def job_in(file: JobFile) -> Any:
-    spider = Spider(name="job")
-    return SimpleNamespace(file=file, names=file.names, contents=file.contents, spider=spider)
-
-
-def by_host(request: Request) -> str:
-    return request.url.split("/")[2]
+def by_host(data: bytes) -> str:
+    url: str = pickle.loads(data)["url"]
+    return url.split("/")[2]
 
 
 def filled(path: Path) -> JobFile:
@@ -41,7 +36,7 @@ def filled(path: Path) -> JobFile:
             request = Request(f"http://{host}.example/{number}")
             lane = f"{host}.example" if number < REQUESTS // 2 else f"second {host}"
             file.add(lane, 0, pickle.dumps(request.to_dict(), protocol=4))
-    file.set_note(renaming.NAMED_BY, "slots")
+    file.set_note(NAMED_BY, "slots")
     file.commit()
     return file
 
@@ -60,35 +55,40 @@ def assert_named_by_host(file: JobFile) -> None:
     assert file.held == 0
 
 
+def test_a_request_that_has_no_other_name_stays(tmp_path: Path) -> None:
+    with filled(tmp_path / FILE_NAME) as file:
+        names = sorted(file.names())
+        file.name_lanes("hosts", lambda _: None)
+        assert (file.held, sorted(file.names())) == (HOSTS * REQUESTS, names)
+
+
 def test_requests_stay_in_order(tmp_path: Path) -> None:
     with filled(tmp_path / FILE_NAME) as file:
-        renaming.name_lanes(job_in(file), "hosts", by_host)
-        assert file.note(renaming.NAMED_BY) == "hosts"
+        file.name_lanes("hosts", by_host)
+        assert file.note(NAMED_BY) == "hosts"
         assert_named_by_host(file)
 
 
-@pytest.mark.parametrize("moment", range(6, HOSTS * REQUESTS, 3))
-def test_a_kill_meanwhile_leaves_what_any_queue_can_resume(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
-) -> None:
-    """That with the old names, too: it has to give them again."""
-    monkeypatch.setattr(renaming, "AT_ONCE", 3)
+@pytest.mark.parametrize("moment", range(0, HOSTS * REQUESTS, 3))
+def test_a_kill_meanwhile_leaves_all_where_they_were(tmp_path: Path, moment: int) -> None:
     moved = 0
 
-    def by_host_until_then(request: Request) -> str:
+    def by_host_until_then(data: bytes) -> str:
         nonlocal moved
         moved += 1
         if moved > moment:
             raise Killed
-        return by_host(request)
+        return by_host(data)
 
     path = tmp_path / FILE_NAME
     file = filled(path)
+    names = sorted(file.names())
     with pytest.raises(Killed):
-        renaming.name_lanes(job_in(file), "hosts", by_host_until_then)
+        file.name_lanes("hosts", by_host_until_then)
     killed = kill_copy(path, tmp_path / "killed")
     file.close()
     with JobFile(killed) as file:
-        assert file.held == HOSTS * REQUESTS
-        renaming.name_lanes(job_in(file), "slots", by_host)
+        assert (file.held, file.note(NAMED_BY)) == (HOSTS * REQUESTS, "slots")
+        assert sorted(file.names()) == names
+        file.name_lanes("hosts", by_host)
         assert_named_by_host(file)

@@ -69,18 +69,6 @@ def test_it_takes_the_same_time_however_many_wait(kind: Any) -> None:
     assert not len(lane)
 
 
-def test_closed_it_tells_its_priorities_and_holds_nothing() -> None:
-    lane = opened(LifoMemoryQueue, FifoMemoryQueue)
-    assert lane.close() == []
-    for number, priority in enumerate((0, 3, -2)):
-        lane.push(request(number, priority))
-        lane.push(request(number, priority, start=True))
-    assert lane.close() == [-3, 0, 2]
-    assert (len(lane), lane.peek(), lane.pop()) == (0, None, None)
-    lane.push(request(9, 1))
-    assert (len(lane), lane.priority) == (1, -1)
-
-
 class Largest(FifoMemoryQueue):  # type: ignore[misc, valid-type]
     """A project's own: by the number in the URL."""
 

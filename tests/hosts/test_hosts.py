@@ -401,7 +401,8 @@ def test_a_lane_without_a_request_after_all_lets_the_next_one_go(
 
     def take_or_not(lane: Lane) -> Request | None:
         if lane is damaged:
-            damaged.close()
+            while damaged.pop() is not None:
+                pass
             return None
         return take(lane)
 

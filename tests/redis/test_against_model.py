@@ -66,7 +66,7 @@ class Workers(RuleBasedStateMachine):
     def ends_unsent(self, data: st.DataObject, early: bool) -> None:
         if (one := self.under_way(data)) is not None:
             worker, id_, host = one
-            self.tell(worker, Report.back(id_) if early else Report.freed(id_, host))
+            self.tell(worker, Report("back", id_) if early else Report("freed", id_, host))
             if early:
                 self.model.give_back(worker, id_)
             else:
@@ -78,8 +78,8 @@ class Workers(RuleBasedStateMachine):
         if (one := self.under_way(data)) is not None:
             worker, id_, name = one
             host = self.model.host(name)
-            reports = [Report.left(id_, name, 2 * HOUR if long_ago else 0.0, delay)]
-            self.tell(worker, *reports, *([Report.ended(id_)] if ends else []))
+            reports = [Report("left", id_, name, 2 * HOUR if long_ago else 0.0, delay)]
+            self.tell(worker, *reports, *([Report("ended", id_)] if ends else []))
             host.delay = delay
             host.blocked = host.blocked or (delay > 0 and not long_ago)
             self.model.release(name, id_)
@@ -90,27 +90,27 @@ class Workers(RuleBasedStateMachine):
     def learns_the_pace(self, data: st.DataObject, delay: float) -> None:
         if (one := self.under_way(data)) is not None:
             worker, id_, name = one
-            self.tell(worker, Report.pace(id_, name, delay))
+            self.tell(worker, Report("pace", id_, name, seconds=delay))
             self.model.host(name).delay = delay
             if not delay:
                 self.model.release(name, id_)
 
     @rule(host=HOSTS, worker=WORKERS)
     def is_paused(self, host: str, worker: str) -> None:
-        self.tell(worker, Report.pause(host, HOUR))
+        self.tell(worker, Report("pause", host=host, seconds=HOUR))
         self.model.host(host).blocked = True
 
     @rule(host=HOSTS)
     def time_passes(self, host: str) -> None:
         """An hour, for one host."""
         queue, known = self.queues["1"], self.model.host(host)
-        text = self.crew.client.hget(queue.keys.pace, host)
+        text = self.crew.client.hget(queue.key("pace"), host)
         if text is None:
             return
         delay, _, holder = text.split(b" ")
-        self.crew.client.hset(queue.keys.pace, host, b"%s 0 %s" % (delay, holder))
+        self.crew.client.hset(queue.key("pace"), host, b"%s 0 %s" % (delay, holder))
         if known.holder is None:
-            for key in (queue.keys.due, queue.keys.new):
+            for key in (queue.key("due"), queue.key("new")):
                 self.crew.client.zadd(key, {host: 0}, xx=True)
         known.blocked = False
 
@@ -119,7 +119,7 @@ class Workers(RuleBasedStateMachine):
         if worker == reaper:
             return
         self.queues[worker].exchange(renew=True)
-        self.crew.client.zadd(self.queues[worker].keys.workers, {worker: time.time() * 1000 - 9})
+        self.crew.client.zadd(self.queues[worker].key("workers"), {worker: time.time() * 1000 - 9})
         give_back_of_the_dead(self.queues[reaper])
         self.model.give_back_all(worker, may_have_left=True)
 

@@ -24,18 +24,17 @@ LATE = 2.0
 
 def set_clock_back(queue: HostQueue, client: Any) -> None:
     """All times are as a server has written them whose clock was ten minutes ahead."""
-    keys = queue.keys
-    for key in (keys.due, keys.new, keys.workers, f"{keys.base}:idle"):
-        for member in client.zrange(key, 0, -1):
-            client.zincrby(key, TEN_MINUTES, member)
-    for host, text in client.hgetall(keys.pace).items():
+    for name in ("due", "new", "workers", "idle"):
+        for member in client.zrange(queue.key(name), 0, -1):
+            client.zincrby(queue.key(name), TEN_MINUTES, member)
+    for host, text in client.hgetall(queue.key("pace")).items():
         if host == MARK:
             continue
         delay, at, holder = text.split(b" ")
-        client.hset(keys.pace, host, b"%s %d %s" % (delay, int(at) + TEN_MINUTES, holder))
-    if clock := client.get(keys.clock):
+        client.hset(queue.key("pace"), host, b"%s %d %s" % (delay, int(at) + TEN_MINUTES, holder))
+    if clock := client.get(queue.key("clock")):
         noted, ahead = map(int, clock.split())
-        client.set(keys.clock, f"{noted + TEN_MINUTES} {ahead}")
+        client.set(queue.key("clock"), f"{noted + TEN_MINUTES} {ahead}")
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ def worker(crew: Crew) -> HostQueue:
 
 def test_a_host_waits_for_its_delay_and_no_longer(worker: HostQueue, client: Any) -> None:
     (a,) = take(worker)
-    tell(worker, Report.left(a.id, A, 0.0, 60.0))
+    tell(worker, Report("left", a.id, A, 0.0, 60.0))
     set_clock_back(worker, client)
     told = worker.exchange(10, 10)
     assert told.taken == []
@@ -57,7 +56,7 @@ def test_a_host_waits_for_its_delay_and_no_longer(worker: HostQueue, client: Any
 
 
 def test_it_may_be_set_back_again_and_again(worker: HostQueue, client: Any) -> None:
-    tell(worker, Report.pause(A, 60.0))
+    tell(worker, Report("pause", host=A, seconds=60.0))
     for _ in range(3):
         set_clock_back(worker, client)
         told = worker.exchange(10, 10, renew=True)
@@ -77,7 +76,7 @@ def test_a_host_that_is_due_is_due_at_once_or_soon(crew: Crew, client: Any, know
 
 
 def test_a_pause_is_kept_and_no_longer(worker: HostQueue, client: Any) -> None:
-    worker.exchange(reports=[Report.pause(A, HOUR)], renew=True)
+    worker.exchange(reports=[Report("pause", host=A, seconds=HOUR)], renew=True)
     set_clock_back(worker, client)
     assert worker.ask(b"x", A, 1.0) == pytest.approx(HOUR, abs=LATE)
     assert worker.exchange(10, 10).wait == pytest.approx(HOUR, abs=LATE)
@@ -87,7 +86,7 @@ def test_a_host_that_is_held_stays_held(worker: HostQueue, client: Any) -> None:
     (a,) = take(worker)
     set_clock_back(worker, client)
     assert worker.exchange(10, 10).wait is None
-    tell(worker, Report.left(a.id, A, 60.0, 60.0))
+    tell(worker, Report("left", a.id, A, 60.0, 60.0))
     assert names(take(worker)) == ["b"]
 
 
@@ -100,7 +99,7 @@ def test_a_worker_is_not_taken_for_dead(client: Any) -> None:
     assert not two.exchange(renew=True).more
     assert two.state()[:3] == (0, 1, 1)
     assert not one.exchange(renew=True).forgotten
-    first, second = (client.zscore(each.keys.workers, each.worker) for each in (one, two))
+    first, second = (client.zscore(each.key("workers"), each.worker) for each in (one, two))
     assert first == pytest.approx(second, abs=1000 * LATE)
 
 
@@ -109,7 +108,7 @@ def test_a_worker_that_is_dead_does_not_come_alive(client: Any) -> None:
     one, two = crew.worker("1"), crew.worker("2")
     one.push(stored(A, "a"))
     take(one)
-    client.zincrby(one.keys.workers, -65_000, "1")  # it was heard of 65 seconds ago
+    client.zincrby(one.key("workers"), -65_000, "1")  # it was heard of 65 seconds ago
     set_clock_back(one, client)
     assert two.exchange(renew=True).more
     assert two.state()[:3] == (1, 0, 0)
@@ -120,7 +119,7 @@ def test_a_full_server_notices_it_too(server: RedisServer) -> None:
     worker = Crew(client).worker("1")
     make_known(worker, A, 60.0)
     worker.push(stored(A, "a"))
-    tell(worker, Report.pause(A, 60.0))
+    tell(worker, Report("pause", host=A, seconds=60.0))
     set_clock_back(worker, client)
     server.run_out_of_memory()
     for _ in range(2):

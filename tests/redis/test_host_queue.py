@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from redis.exceptions import RedisError
 
-from scrapy_robots_plus.redis.host_queue import HostQueue, Keys, Loss, Report, Stored
+from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored, in_its_slot
 
 from .workers import HOUR, MARK, Crew, give_back_of_the_dead, make_known, names, stored, take, tell
 
@@ -27,7 +27,7 @@ def test_a_host_of_which_nothing_is_known_goes_to_one_worker(crew: Crew) -> None
     (first,) = take(one)
     assert (first.host, first.data, first.holds, first.delay) == (A, b"first", True, None)
     assert take(one) == take(two) == []
-    tell(one, Report.pace(first.id, A, 0.0))
+    tell(one, Report("pace", first.id, A, seconds=0.0))
     assert names(take(two)) == ["second"]
 
 
@@ -68,7 +68,7 @@ def test_a_delay_counts_from_when_the_request_left(crew: Crew) -> None:
     (a,) = take(one)
     assert a.holds
     assert take(two) == []  # however long it is under way
-    tell(one, Report.left(a.id, A, 59.95, 60.0))
+    tell(one, Report("left", a.id, A, 59.95, 60.0))
     told = two.exchange(10, 10)
     assert told.taken == []
     assert told.wait is not None
@@ -82,7 +82,7 @@ def test_a_request_that_was_not_sent_frees_its_host_at_once(crew: Crew) -> None:
     make_known(worker, A, 60.0)
     worker.push(stored(A, "a", "b"))
     (a,) = take(worker)
-    tell(worker, Report.freed(a.id, A))
+    tell(worker, Report("freed", a.id, A))
     assert names(take(worker)) == ["b"]
 
 
@@ -91,12 +91,12 @@ def test_requests_that_do_not_hold_a_host_do_not_free_it(crew: Crew) -> None:
     make_known(worker, A)
     worker.push(stored(A, "free", "a", "b"))
     (free,) = take(worker, most=1)
-    tell(worker, Report.pace(free.id, A, 60.0))
+    tell(worker, Report("pace", free.id, A, seconds=60.0))
     (a,) = take(worker)
     assert a.holds
-    tell(worker, Report.freed(free.id, A))
+    tell(worker, Report("freed", free.id, A))
     assert take(worker) == []
-    tell(worker, Report.freed(a.id, A))
+    tell(worker, Report("freed", a.id, A))
     assert names(take(worker)) == ["b"]
 
 
@@ -105,7 +105,7 @@ def test_a_pause_is_kept_whatever_the_pace(crew: Crew) -> None:
     for host, known in ((A, True), (B, False)):
         if known:
             make_known(worker, host)
-        tell(worker, Report.pause(host, HOUR))
+        tell(worker, Report("pause", host=host, seconds=HOUR))
         assert worker.push(stored(host, "a")) == [False]
     told = worker.exchange(10, 10)
     assert told.taken == []
@@ -118,7 +118,7 @@ def test_it_is_told_how_long_until_a_host_is_due(crew: Crew) -> None:
     make_known(worker, A)
     worker.push(stored(A, "a"))
     assert (worker.exchange().wait, worker.exchange().waiting) == (0.0, 1)
-    tell(worker, Report.pause(A, year))
+    tell(worker, Report("pause", host=A, seconds=year))
     assert worker.exchange(10).wait == pytest.approx(year, abs=HOUR)
 
 
@@ -127,9 +127,9 @@ def test_a_pause_does_not_free_a_host_and_outlasts_its_delay(crew: Crew) -> None
     make_known(worker, A, 1.0)
     worker.push(stored(A, "a", "b"))
     (a,) = take(worker)
-    tell(worker, Report.pause(A, HOUR))
+    tell(worker, Report("pause", host=A, seconds=HOUR))
     assert worker.exchange(10, 10).wait is None
-    tell(worker, Report.left(a.id, A, HOUR, 1.0))
+    tell(worker, Report("left", a.id, A, HOUR, 1.0))
     assert worker.exchange(10, 10).wait == pytest.approx(HOUR, abs=10)
 
 
@@ -155,7 +155,7 @@ def test_what_was_given_back_has_its_old_place(crew: Crew) -> None:
     make_known(worker, A)
     worker.push(stored(A, *"abc"))
     a, b = take(worker, most=2)
-    tell(worker, Report.back(b.id), Report.back(a.id))
+    tell(worker, Report("back", b.id), Report("back", a.id))
     assert worker.state().waiting == 3
     assert names(take(worker)) == ["a", "b", "c"]
 
@@ -174,7 +174,7 @@ def test_what_a_dead_worker_had_is_given_back(crew: Crew) -> None:
     one.push(stored(A, *"abc") + stored(B, "d"))
     taken = take(one)
     assert len(taken) == 4
-    tell(one, Report.ended(taken[0].id))
+    tell(one, Report("ended", taken[0].id))
     assert take(two) == []
     assert two.state()[:3] == (0, 3, 1)
     crew.declare_dead(one)
@@ -201,7 +201,7 @@ def test_the_delay_of_a_dead_worker_counts_from_when_it_may_have_sent(crew: Crew
     one.push(stored(A, "a"))
     assert take(one)
     now = time.time()
-    crew.client.zadd(one.keys.workers, {"1": now * 1000 - 1000})
+    crew.client.zadd(one.key("workers"), {"1": now * 1000 - 1000})
     two.exchange(renew=True)
     told = two.exchange(10, 10)
     assert told.wait == pytest.approx(HOUR, abs=30)
@@ -216,7 +216,7 @@ def test_a_worker_that_was_taken_for_dead_is_told(crew: Crew) -> None:
     (a,) = take(one)
     crew.declare_dead(one)
     give_back_of_the_dead(two)
-    told = one.exchange(5, 5, [Report.ended(a.id), Report.back(a.id)], known=True, renew=True)
+    told = one.exchange(5, 5, [Report("ended", a.id), Report("back", a.id)], known=True, renew=True)
     assert told.forgotten
     assert told.taken == []
     assert names(take(two)) == ["a"]  # given back once
@@ -228,7 +228,7 @@ def test_a_worker_that_leaves_gives_back_all_it_has(crew: Crew) -> None:
     make_known(one, A)
     one.push(stored(A, *map(str, range(300))) + stored(B, "b"))
     ids = [each.id for each in take(one, most=500)]
-    tell(one, Report.ended(ids[0]))
+    tell(one, Report("ended", ids[0]))
     assert one.leave() == 300
     assert two.state()[:3] == (300, 0, 0)
     assert one.leave() == 0
@@ -238,8 +238,8 @@ def test_what_cannot_be_read_is_set_aside(crew: Crew) -> None:
     worker = crew.worker("1")
     worker.push(stored(A, "bad", "good"))
     (bad,) = take(worker)
-    tell(worker, Report.aside(bad.id), Report.aside(bad.id))
-    assert crew.client.lrange(worker.keys.aside, 0, -1) == [b"bad"]
+    tell(worker, Report("aside", bad.id), Report("aside", bad.id))
+    assert crew.client.lrange(worker.key("aside"), 0, -1) == [b"bad"]
     assert names(take(worker)) == ["good"]
 
 
@@ -267,7 +267,7 @@ def test_a_request_from_elsewhere_asks_for_its_turn(crew: Crew) -> None:
     assert 0 < two.ask(b"y", A, 60.0) <= 0.5
     two.push(stored(A, "a"))
     assert take(two) == []
-    tell(one, Report.left(b"x", A, 30.0, 60.0), Report.ended(b"x"))
+    tell(one, Report("left", b"x", A, 30.0, 60.0), Report("ended", b"x"))
     assert 29 < two.ask(b"y", A, 60.0) <= 30
     assert two.state()[:3] == (1, 0, 1)
 
@@ -289,13 +289,13 @@ def test_a_forgotten_worker_frees_no_host_that_another_holds(crew: Crew, what: s
     (a,) = take(one)
     crew.declare_dead(one)
     give_back_of_the_dead(two)
-    crew.client.zadd(two.keys.due, {A: 1})
+    crew.client.zadd(two.key("due"), {A: 1})
     (again,) = take(two)
     assert again.id == a.id
     report = {
-        "left": Report.left(a.id, A, HOUR, 1.0),
-        "freed": Report.freed(a.id, A),
-        "pace": Report.pace(a.id, A, 0.0),
+        "left": Report("left", a.id, A, HOUR, 1.0),
+        "freed": Report("freed", a.id, A),
+        "pace": Report("pace", a.id, A, seconds=0.0),
     }[what]
     assert one.exchange(reports=[report], known=True).forgotten
     assert take(two) == []
@@ -304,7 +304,7 @@ def test_a_forgotten_worker_frees_no_host_that_another_holds(crew: Crew, what: s
 def test_what_a_forgotten_worker_says_of_a_host_counts(crew: Crew) -> None:
     """A server without any data has taken over."""
     one, two = crew.worker("1"), crew.worker("2")
-    assert one.exchange(reports=[Report.left(b"7", A, 0.0, HOUR)], known=True).forgotten
+    assert one.exchange(reports=[Report("left", b"7", A, 0.0, HOUR)], known=True).forgotten
     two.push(stored(A, "a"))
     assert two.exchange(10, 10).wait == pytest.approx(HOUR, abs=10)
 
@@ -314,8 +314,8 @@ def test_a_host_is_free_though_the_server_has_forgotten_that_its_request_left(cr
     make_known(one, A, 0.1)
     one.push(stored(A, "a", "b"))
     (a,) = take(one)
-    crew.client.delete(one.keys.new)
-    told = one.exchange(5, 5, [Report.ended(a.id)], known=True)
+    crew.client.delete(one.key("new"))
+    told = one.exchange(5, 5, [Report("ended", a.id)], known=True)
     assert told.lost
     assert told.taken == []
     assert two.state().held == 0
@@ -328,8 +328,8 @@ def test_a_host_is_free_though_the_server_has_forgotten_that_its_request_left(cr
 def test_two_losses_within_a_millisecond_are_two(crew: Crew) -> None:
     worker = crew.worker("1")
     for _ in range(2):
-        crew.client.set(worker.keys.clock, "9000000000000 0")
-        crew.client.delete(worker.keys.new)
+        crew.client.set(worker.key("clock"), "9000000000000 0")
+        crew.client.delete(worker.key("new"))
         assert worker.exchange(known=True).lost
 
 
@@ -342,10 +342,10 @@ def test_who_holds_a_host_is_known_though_all_that_were_alive_are_forgotten(crew
         one.push(stored(host, "a", "b"))
     taken = take(one, most=20)
     assert len(taken) == 20
-    crew.client.delete(one.keys.workers)
+    crew.client.delete(one.key("workers"))
     give_back_of_the_dead(two)
     for each in taken:
-        tell(one, Report.left(each.id, each.host, 0.0, 0.05))
+        tell(one, Report("left", each.id, each.host, 0.0, 0.05))
     time.sleep(1.1)  # what is kept after a loss, far less than the life of a worker
     assert names(take(one, most=20)) == ["b"] * 20
 
@@ -357,9 +357,9 @@ def test_a_request_hands_its_turn_over_to_another_of_its_worker(crew: Crew) -> N
     (a,) = take(worker)
     assert worker.ask(b"turn", A, 1.0, b"another") > 0
     assert worker.ask(b"turn", A, 1.0, a.id) == 0
-    tell(worker, Report.freed(a.id, A))
+    tell(worker, Report("freed", a.id, A))
     assert take(other) == []
-    tell(worker, Report.left(b"turn", A, HOUR, 1.0), Report.ended(b"turn"))
+    tell(worker, Report("left", b"turn", A, HOUR, 1.0), Report("ended", b"turn"))
     assert names(take(other)) == ["b"]
 
 
@@ -368,7 +368,7 @@ def test_a_pause_counts_for_who_takes_over_a_turn(crew: Crew) -> None:
     make_known(worker, A, 1.0)
     worker.push(stored(A, "a"))
     (a,) = take(worker)
-    tell(worker, Report.pause(A, HOUR))
+    tell(worker, Report("pause", host=A, seconds=HOUR))
     assert worker.ask(b"turn", A, 1.0, a.id) == pytest.approx(HOUR, abs=10)
 
 
@@ -390,10 +390,9 @@ def test_clearing_removes_all_that_waits_and_what_is_set_aside(crew: Crew) -> No
     two.push(stored(A, *"ab"))
     assert take(one, 1, 5)
     assert take(two, 1, 5)
-    tell(one, Report.aside(take(one)[0].id))
+    tell(one, Report("aside", take(one)[0].id))
     one.clear()
-    base = one.keys.base
-    gone = (one.keys.aside, f"{base}:host:", f"{base}:waiting")
+    gone = (one.key("aside"), one.key("host:"), one.key("waiting"))
     assert [key for key in crew.key_names if key.startswith(gone)] == []
     assert take(one) == []
     for each in (one, two):
@@ -408,11 +407,11 @@ def test_clearing_leaves_hosts_alone_that_were_just_asked(crew: Crew) -> None:
         make_known(one, host, HOUR)
         one.push(stored(host, "1", "2"))
     a, b = take(one)
-    tell(one, Report.left(a.id, A, 0.0, HOUR))
+    tell(one, Report("left", a.id, A, 0.0, HOUR))
     two.clear()
     two.push(stored(A, "3") + stored(B, "3"))
     assert take(two) == []
-    tell(one, Report.left(b.id, B, HOUR, HOUR))
+    tell(one, Report("left", b.id, B, HOUR, HOUR))
     assert [each.host for each in take(two)] == [B]
 
 
@@ -421,34 +420,34 @@ def test_hosts_that_have_nothing_left_are_forgotten_later(crew: Crew) -> None:
     make_known(worker, A)
     worker.push(stored(A, "a"))
     assert len(take(worker, most=2)) == 1
-    idle = worker.keys.base + ":idle"
+    idle = worker.key("idle")
     assert crew.client.zscore(idle, A) / 1000 == pytest.approx(time.time() + 3600, abs=60)
     crew.client.zadd(idle, {A: 1})
     worker.exchange(renew=True)
-    assert crew.client.hkeys(worker.keys.pace) == [MARK]
+    assert crew.client.hkeys(worker.key("pace")) == [MARK]
     worker.push(stored(A, "b"))
     assert take(worker)[0].delay is None
 
 
 def test_many_hosts_are_forgotten_as_fast_as_they_come(crew: Crew) -> None:
     worker = crew.worker("1")
-    tell(worker, *(Report.left(b"", f"{each}.example", 0.0, 0.0) for each in range(3_000)))
-    idle = worker.keys.base + ":idle"
+    tell(worker, *(Report("left", b"", f"{each}.example", 0.0, 0.0) for each in range(3_000)))
+    idle = worker.key("idle")
     crew.client.zadd(idle, {f"{each}.example": 1 for each in range(2_500)})
     assert any(not worker.exchange(renew=True).more for _ in range(5))
-    assert crew.client.hlen(worker.keys.pace) - 1 == crew.client.zcard(idle) == 500
+    assert crew.client.hlen(worker.key("pace")) - 1 == crew.client.zcard(idle) == 500
 
 
 def test_when_all_have_left_what_is_known_of_hosts_expires(crew: Crew) -> None:
     one, two = crew.worker("1"), crew.worker("2")
-    known = [one.keys.pace, one.keys.base + ":idle", one.keys.clock]
+    known = [one.key("pace"), one.key("idle"), one.key("clock")]
 
     def seconds_left() -> list[int]:
         return [crew.client.ttl(key) for key in known]
 
     for each in (one, two):
         each.exchange(renew=True)
-    tell(one, Report.left(b"", A, 0.0, 0.0), Report.pause(A, HOUR))
+    tell(one, Report("left", b"", A, 0.0, 0.0), Report("pause", host=A, seconds=HOUR))
     one.leave()
     assert seconds_left() == [-1] * 3
     two.leave()
@@ -464,9 +463,9 @@ def test_hosts_with_requests_are_not_forgotten(crew: Crew) -> None:
     worker = crew.worker("1")
     make_known(worker, A, HOUR)
     worker.push(stored(A, "a"))
-    crew.client.zadd(worker.keys.base + ":idle", {A: 1})
+    crew.client.zadd(worker.key("idle"), {A: 1})
     worker.exchange(renew=True)
-    assert crew.client.hexists(worker.keys.pace, A)
+    assert crew.client.hexists(worker.key("pace"), A)
 
 
 def test_any_name_of_a_slot_is_a_host(crew: Crew) -> None:
@@ -476,7 +475,7 @@ def test_any_name_of_a_slot_is_a_host(crew: Crew) -> None:
         worker.push(stored(name, "a", "b"))
     first = take(worker, unknown=100)
     assert {each.host for each in first} == set(odd)
-    tell(worker, *(Report.pace(each.id, each.host, 0.0) for each in first))
+    tell(worker, *(Report("pace", each.id, each.host, seconds=0.0) for each in first))
     assert {each.host for each in take(worker, most=100)} == set(odd)
 
 
@@ -484,10 +483,10 @@ def test_any_bytes_are_data(crew: Crew) -> None:
     worker, data = crew.worker("1"), bytes(range(256)) * 500
     worker.push([Stored(A, 0, data), Stored(A, 0, b"")])
     (first,) = take(worker)
-    tell(worker, Report.back(first.id))
+    tell(worker, Report("back", first.id))
     (first,) = take(worker)
     assert first.data == data
-    tell(worker, Report.freed(first.id, A))
+    tell(worker, Report("freed", first.id, A))
     assert take(worker)[0].data == b""
 
 
@@ -496,7 +495,7 @@ def test_odd_delays_break_nothing(crew: Crew, delay: float) -> None:
     worker = crew.worker("1")
     worker.push(stored(A, "a", "b"))
     (a,) = take(worker)
-    tell(worker, Report.left(a.id, A, -3.0, delay), Report.pause(A, delay))
+    tell(worker, Report("left", a.id, A, -3.0, delay), Report("pause", host=A, seconds=delay))
     told = worker.exchange(10, 10)
     assert (told.wait or 0) >= 0
 
@@ -508,17 +507,17 @@ def test_odd_delays_break_nothing(crew: Crew, delay: float) -> None:
 def test_no_wait_is_too_short_for_being_told_in_milliseconds(
     ago: float, delay: float, told: tuple[int, int]
 ) -> None:
-    assert Report.left(b"1", A, ago, delay).arguments[-2:] == told
-    assert Report.pace(b"1", A, delay).arguments[-1] == told[1]
-    assert Report.pause(A, delay).arguments[-1] == told[1]
+    assert Report("left", b"1", A, ago, delay).arguments[-2:] == told
+    assert Report("pace", b"1", A, seconds=delay).arguments[-1] == told[1]
+    assert Report("pause", host=A, seconds=delay).arguments[-1] == told[1]
 
 
 def test_the_keys_lie_in_the_hash_slot_of_scrapys_redis_queue() -> None:
-    assert Keys("spider:requests").due == "{spider:requests}:due"
-    assert Keys("{all}:requests").due == "{all}:requests:due"
-    assert Keys("{}x").base == "{{}x}"
-    assert Keys("{}{a}").base == "{{}{a}}"  # Redis looks at the first brace alone
-    assert Keys("odd{").base == "{odd{}"
+    assert in_its_slot("spider:requests") == "{spider:requests}"
+    assert in_its_slot("{all}:requests") == "{all}:requests"
+    assert in_its_slot("{}x") == "{{}x}"
+    assert in_its_slot("{}{a}") == "{{}{a}}"  # Redis looks at the first brace alone
+    assert in_its_slot("odd{") == "{odd{}"
 
 
 def test_the_cost_of_a_pop_does_not_grow_with_the_hosts(crew: Crew, client: Any) -> None:
@@ -535,7 +534,9 @@ def test_the_cost_of_a_pop_does_not_grow_with_the_hosts(crew: Crew, client: Any)
         for start in range(0, hosts, 1000):
             end = min(hosts, start + 1000)
             worker.push([Stored(str(each), 0, b"a") for each in range(start, end)])
-            tell(worker, *(Report.pace(b"", str(each), 1.0) for each in range(start, end)))
+            tell(
+                worker, *(Report("pace", b"", str(each), seconds=1.0) for each in range(start, end))
+            )
         worker.exchange(5)
         costs.append(min(cost_of_a_pop() for _ in range(3)))  # some write what time it is
     assert costs[0] == costs[1]
@@ -572,7 +573,7 @@ def test_a_server_without_memory_can_be_emptied(server: RedisServer) -> None:
     with pytest.raises(RedisError):
         worker.push(stored(A, "d"))
     first, third = take(worker)
-    tell(worker, Report.left(first.id, first.host, HOUR, 1.0), Report.ended(first.id))
+    tell(worker, Report("left", first.id, first.host, HOUR, 1.0), Report("ended", first.id))
     assert names(take(worker)) == ["b"]
     assert worker.leave() == 2
     assert worker.state()[:3] == (2, 0, 0)
@@ -589,11 +590,5 @@ def test_a_worker_is_told_what_the_others_have_in_other_ways(crew: Crew) -> None
     assert one.agree({"token": "foobot", "delay": "1"}) == {}  # the other one never came
 
 
-def test_after_a_loss_a_host_is_left_alone_for_its_delay_and_at_first_for_a_moment() -> None:
-    assert Loss(0.0, is_known=True).silence(60.0) == 60.0
-    assert Loss(0.0, is_known=True).silence(0.0) == Loss(0.0, is_known=False).silence(60.0) > 0
-    assert Loss(0.0, is_known=False).silence(0.0) == 0.0
-
-
-def test_what_was_lost_is_counted_in_a_key_of_the_queue() -> None:
-    assert Keys("a:requests").lost == f"{Keys('a:requests').base}:lost"
+def test_what_was_lost_is_counted_in_a_key_of_the_queue(crew: Crew) -> None:
+    assert crew.worker("1").key("lost") == f"{{{crew.key}}}:lost"

@@ -19,17 +19,19 @@ def fill(crew: Crew, kind: str) -> None:
             crew.client.zadd(crew.key, {data: number})
 
 
+def as_stored(data: bytes, score: float) -> Stored:
+    return Stored(A, -score, data)
+
+
 @pytest.mark.parametrize("kind", ["list", "zset"])
 def test_they_are_moved_in_order(crew: Crew, kind: str) -> None:
     worker = crew.worker("1")
     make_known(worker, A)
     fill(crew, kind)
-    for expected in ([b"a", b"b"], [b"c"], []):
-        found = worker.unmoved(2)
-        assert [data for data, _ in found] == expected
-        requests = [Stored(A, -score, data) for data, score in found]
-        assert worker.move(requests) == len(expected)
+    worker.AT_ONCE = 4  # of which half are read at once
+    assert worker.move_all(as_stored) == 3
     assert names(take(worker)) == ["a", "b", "c"]
+    assert worker.move_all(as_stored) == 0
 
 
 @pytest.mark.parametrize("kind", ["list", "zset"])
@@ -37,14 +39,18 @@ def test_what_another_has_taken_is_not_moved_again(crew: Crew, kind: str) -> Non
     one, two = crew.worker("1"), crew.worker("2")
     make_known(one, A)
     fill(crew, kind)
-    assert one.move(stored(A, "a")) == 1
-    assert two.move(stored(A, "a")) == 0
-    assert names(take(two)) == ["a"]
-    assert len(one.unmoved(10)) == 2
+    moved = {"moved_from": crew.key}
+    assert one.push(stored(A, "a"), **moved) == [True]
+    assert two.push(stored(A, "a", "b"), **moved) == [None, False]
+    assert one.push(stored(A, "b", "c"), **moved) == [None, False]
+    assert two.push(stored(A, "c"), **moved) == [None]  # nothing is left
+    assert names(take(two)) == ["a", "b", "c"]
+    assert one.state().waiting == 0
 
 
 def test_anything_else_at_the_key_is_left_alone(crew: Crew) -> None:
     worker = crew.worker("1")
-    assert worker.unmoved(10) == []
+    assert worker.move_all(as_stored) == 0
     crew.client.set(crew.key, "x")
-    assert worker.unmoved(10) == []
+    assert worker.move_all(as_stored) == 0
+    assert crew.client.get(crew.key) == b"x"

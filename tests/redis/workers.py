@@ -26,7 +26,7 @@ class Crew:
     def worker(self, name: str) -> HostQueue:
         """It comes to a queue that has been there for an hour."""
         queue = HostQueue(self.client, self.key, name, self._lifetime)
-        if not self.client.exists(queue.keys.pace):
+        if not self.client.exists(queue.key("pace")):
             while queue.exchange().more:
                 pass
             self.age(queue)
@@ -34,13 +34,13 @@ class Crew:
 
     def age(self, queue: HostQueue) -> None:
         """As if the last loss, or the beginning of the queue, had been an hour ago."""
-        born, since, *others = self.client.hget(queue.keys.pace, MARK).split(b" ")
+        born, since, *others = self.client.hget(queue.key("pace"), MARK).split(b" ")
         since = b"%d" % (int(since) - 1000 * HOUR)
-        self.client.hset(queue.keys.pace, MARK, b" ".join([born, since, *others]))
+        self.client.hset(queue.key("pace"), MARK, b" ".join([born, since, *others]))
 
     def declare_dead(self, worker: HostQueue) -> None:
         """As if it had not been heard of for long."""
-        self.client.zadd(worker.keys.workers, {worker.worker: 1})
+        self.client.zadd(worker.key("workers"), {worker.worker: 1})
 
     @property
     def key_names(self) -> set[str]:
@@ -65,7 +65,7 @@ def tell(worker: HostQueue, *reports: Report) -> None:
 
 def make_known(worker: HostQueue, host: str, delay: float = 0.0) -> None:
     """From now on requests to *host* are *delay* seconds apart, the last one an hour ago."""
-    tell(worker, Report.left(b"", host, HOUR, delay))
+    tell(worker, Report("left", b"", host, HOUR, delay))
 
 
 def give_back_of_the_dead(worker: HostQueue) -> None:

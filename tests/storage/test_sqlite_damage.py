@@ -55,7 +55,7 @@ def test_a_file_cut_off_is_set_aside(
 def test_a_schema_that_is_not_ours_is_set_aside(path: Path) -> None:
     fill(path)
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("DROP TABLE tally")
+        connection.execute("DROP TABLE records")
     assert check(path) == 0
     assert aside(path).exists()
 

@@ -25,37 +25,28 @@ def test_it_is_in_wal_mode_and_known_as_ours(path: Path) -> None:
         for pragma, value in {
             "journal_mode": "wal",
             "application_id": sqlite_layout.APPLICATION_ID,
-            "user_version": len(sqlite_layout.MIGRATIONS),
+            "user_version": sqlite_layout.LAYOUT,
         }.items():
             assert connection.execute(f"PRAGMA {pragma}").fetchone() == (value,)
     assert path.read_bytes()[68:72] == b"RbTs"
 
 
-def test_an_older_layout_is_brought_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_counts_its_records_is_still_one(path: Path) -> None:
+    """As those before the first release did, in a table of its own, by triggers."""
     with SqliteStore(path, 10) as store:
         store.put(rules(1))
-    step = ("ALTER TABLE tally ADD COLUMN note TEXT", "UPDATE tally SET note = 'new'")
-    monkeypatch.setattr(sqlite_layout, "MIGRATIONS", (*sqlite_layout.MIGRATIONS, step))
-    for _ in range(2):
-        with SqliteStore(path, 10) as store:
-            assert store.get(origin(1)) == rules(1)
-            assert store._connection.execute("SELECT * FROM tally").fetchall() == [(1, "new")]
-            assert store._connection.execute("PRAGMA user_version").fetchone() == (2,)
-
-
-def test_a_migration_that_fails_changes_nothing(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            """
+            CREATE TABLE tally (records INTEGER NOT NULL);
+            INSERT INTO tally VALUES (1);
+            CREATE TRIGGER records_added AFTER INSERT ON records
+            BEGIN UPDATE tally SET records = records + 1; END;
+            """
+        )
     with SqliteStore(path, 10) as store:
-        store.put(rules(1))
-    step = ("ALTER TABLE tally ADD COLUMN note TEXT", "SELECT no_such_function()")
-    with monkeypatch.context() as patch:
-        patch.setattr(sqlite_layout, "MIGRATIONS", (*sqlite_layout.MIGRATIONS, step))
-        with pytest.raises(StoreError, match="no_such_function"):
-            SqliteStore(path, 10)
-    with SqliteStore(path, 10) as store:
-        assert store.get(origin(1)) == rules(1)
-        assert store._connection.execute("SELECT * FROM tally").fetchall() == [(1,)]
+        store.put(rules(2))
+        assert len(store) == 2
 
 
 def test_a_transaction_that_fails_changes_nothing_and_is_over() -> None:
@@ -149,22 +140,3 @@ def test_a_record_longer_than_this_crawl_reads_is_not_handed_over(path: Path) ->
         assert store.get(origin(1)) == rules(1, lines=20_000)
     with SqliteStore(path, 10) as store:
         assert store.get(origin(1)) is None
-
-
-@pytest.mark.parametrize("wrong", [10**15, -7, 2.5, "'x'"])
-def test_a_wrong_counter_is_put_right(path: Path, wrong: object) -> None:
-    for _ in range(2):
-        with SqliteStore(path, 10) as store:
-            for number in (1, 2, 3):
-                store.put(rules(number))
-            assert len(store) == 3
-            store._connection.execute(f"UPDATE tally SET records = {wrong}")
-
-
-def test_a_lost_counter_is_damage(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for loss in ("DELETE FROM tally", "UPDATE tally SET records = 'x'"):
-        with SqliteStore(path, 10) as store:
-            store._connection.execute(loss)
-            store.put(rules(1))
-            assert len(store) == 1
-    assert caplog.text.count("(the counter is malformed)") == 2

@@ -199,7 +199,7 @@ def test_what_says_that_a_file_is_damaged_and_what_does_not(path: Path) -> None:
 def locked(path: Path) -> Iterator[sqlite3.Connection]:
     """A new store that another process is about to open for the first time, too."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        sqlite_layout.migrate(connection, path)
+        sqlite_layout._create(connection, path)
         connection.execute("BEGIN IMMEDIATE")
         yield connection
 

@@ -27,7 +27,7 @@ import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
 connection.execute("BEGIN EXCLUSIVE")
-connection.execute("DELETE FROM tally WHERE 0")
+connection.execute("DELETE FROM records WHERE 0")
 print("held", flush=True)
 sys.stdin.read()
 """

@@ -75,9 +75,22 @@ _WORDS = frozenset({"robots.txt", "Meaning", "When (UTC)"})
 
 
 def table(
-    heads: Sequence[str], rows: Sequence[Sequence[object]], last: Sequence[object] = ()
+    heads: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    last: Sequence[object] = (),
+    noun: str = "",
+    empty: str = "",
 ) -> Html:
-    """The first cell of a row is its head. *last*: a row for the rest, or the sum."""
+    """The first cell of a row is its head. *last*: a row for the rest, or the sum.
+
+    With a *noun* for what the rows are, further ones than the first unfold. *empty* is said in
+    place of a table without rows.
+    """
+    if not rows and empty:
+        return element("p", empty)
+    if noun and rows[FIRST:]:
+        more = fold(counted(len(rows) - FIRST, f"more {noun}"), table(heads, rows[FIRST:], last))
+        return join([table(heads, rows[:FIRST]), more])
     classes = [None, *(None if head in _WORDS else "number" for head in heads[1:])]
 
     def row_of(cells: Sequence[object]) -> Html:
@@ -88,29 +101,12 @@ def table(
         )
         return element("tr", element("th", first, scope="row"), *data)
 
-    columns = map(
-        lambda head, class_: element("th", head, scope="col", class_=class_), heads, classes
-    )
-    parts = [
-        element("thead", element("tr", *columns)),
-        element("tbody", *map(row_of, rows)),
-        *([element("tfoot", row_of(last))] if last else []),
-    ]
+    columns = zip(heads, classes, strict=True)
+    shown = (element("th", head, scope="col", class_=class_) for head, class_ in columns)
+    parts = [element("thead", element("tr", *shown)), element("tbody", *map(row_of, rows))]
+    if last:
+        parts.append(element("tfoot", row_of(last)))
     return element("div", element("table", *parts), class_="wide")
-
-
-def folded(
-    heads: Sequence[str],
-    rows: Sequence[Sequence[object]],
-    noun: str,
-    last: Sequence[object] = (),
-) -> Html:
-    """The first rows, and the others in a part that opens."""
-    first, others = rows[:FIRST], rows[FIRST:]
-    if not others:
-        return table(heads, first, last)
-    more = fold(counted(len(others), f"more {noun}"), table(heads, others, last))
-    return join([table(heads, first), more])
 
 
 _EARLIEST, _LATEST = moment_of("0001-01-01T00:00:00Z"), moment_of("9999-12-31T23:59:59Z")

@@ -36,16 +36,15 @@ _HEIGHT = 40
 def sites(summary: Summary) -> Iterator[Html]:
     """A row for each site: its robots.txt, what was denied, and the delay that was kept."""
     totals, shown = summary.totals, list(summary.rows("sites", SITES))
-    if not shown:
-        yield element("p", "The log holds no decision about a request.")
-        return
     heads = ["Site", "robots.txt", "Denied", "Allowed", "Delay asked", "kept", "Smallest gap"]
     denied = totals.denied - sum(site.requests_denied for site in shown)
     allowed = totals.allowed - sum(site.requests_allowed for site in shown)
     more = counted(totals.origins - len(shown), "more site")
     last = [more, "", denied, allowed, "", "", ""] if totals.origins > len(shown) else []
-    yield html.folded(heads, list(map(_site, shown)), "site", last)
-    yield element("p", " ".join(_remarks(totals)))
+    nothing = "The log holds no decision about a request."
+    yield table(heads, list(map(_site, shown)), last, "site", nothing)
+    if shown:
+        yield element("p", " ".join(_remarks(totals)))
 
 
 def _site(site: Any) -> list[object]:
@@ -167,20 +166,16 @@ def files(summary: Summary) -> Iterator[Html]:
     ]
     yield table(["Answer", "Meaning", "Times"], rows, ["All", "", totals.files])
     causes = list(summary.rows("causes", FIRST))
-    if causes:
-        left = totals.failures - sum(cause.times for cause in causes)
-        last = ["All others", "", left] if left else ()
-        rows = [_cause(summary, cause) for cause in causes]
-        yield table(["Why it could not be read", "Sites", "Times"], rows, last)
-    else:
-        yield element("p", "Each robots.txt could be read whenever it was asked for.")
-    if not totals.changes:
-        yield element("p", "No robots.txt changed while it was being obeyed.")
-        return
+    left = totals.failures - sum(cause.times for cause in causes)
+    rows = [_cause(summary, cause) for cause in causes]
+    last = ["All others", "", left] if left else ()
+    nothing = "Each robots.txt could be read whenever it was asked for."
+    yield table(["Why it could not be read", "Sites", "Times"], rows, last, empty=nothing)
     if totals.changes > _FEW:
         yield element("p", f"The latest {_FEW} of {totals.changes:,} changes.")
-    latest = list(summary.rows("changes", _FEW))[::-1]
-    yield html.folded(["Changed", "When (UTC)"], list(map(_change, latest)), "change")
+    latest = list(map(_change, summary.rows("changes", _FEW)))[::-1]
+    nothing = "No robots.txt changed while it was being obeyed."
+    yield table(["Changed", "When (UTC)"], latest, (), "change", nothing)
 
 
 def _cause(summary: Summary, cause: Any) -> list[object]:
@@ -235,7 +230,7 @@ def overrides(summary: Summary) -> Iterator[Html]:
     if rows:
         text = "For these requests the crawl had settings of its own beside what robots.txt says."
         yield element("p", text)
-        yield html.folded(["Reason and override", "Denied", "Allowed"], rows, "override")
+        yield table(["Reason and override", "Denied", "Allowed"], rows, (), "override")
 
 
 def _override(override: Any) -> list[object]:
@@ -250,14 +245,12 @@ def crawls(summary: Summary) -> Iterator[Html]:
     """Spider, begin, end, settings and version of each."""
     totals = summary.totals
     known = sorted(summary.rows("crawls", _FEW), key=lambda crawl: crawl.first)
-    if not known:
-        yield element("p", "The log holds no crawl.")
-        return
     denied = totals.denied - sum(crawl.denied for crawl in known)
     allowed = totals.all_allowed - sum(crawl.all_allowed for crawl in known)
     others = f"Others of {counted(totals.crawls, 'crawl')}"
     last = [others, denied, allowed] if len(known) == _FEW and (denied or allowed) else []
-    yield html.folded(["Crawl", "Denied", "Allowed"], list(map(_crawl, known)), "crawl", last)
+    rows = list(map(_crawl, known))
+    yield table(["Crawl", "Denied", "Allowed"], rows, last, "crawl", "The log holds no crawl.")
 
 
 def _crawl(crawl: Any) -> list[object]:

@@ -33,7 +33,7 @@ def group_faults(reading: Reading, findings: Findings) -> None:
     for position, section in enumerate(reading.sections):
         if position not in first_lines:
             words = "Rules before any user-agent line: here they count for all crawlers."
-            findings.add(section.rules[0], Code.OUTSIDE_GROUP, words)
+            findings.add(section.rules[0], Code.OUTSIDE_GROUP, words=words)
     if reading.dialect.names is not Names.GLOB:  # there, even an empty line names all
         _name_faults(reading, findings)
     _duplicates(reading, findings)
@@ -43,9 +43,7 @@ def group_faults(reading: Reading, findings: Findings) -> None:
         if position in unreachable:
             findings.add(number, Code.UNREACHABLE_GROUP, unreachable[position])
         elif _lifts_rules(reading, position):
-            words = "No rules for {}: those for * do not apply to it."
-            names = group_names(reading, position)
-            findings.add(number, Code.GROUP_WITHOUT_RULES, words, names)
+            findings.add(number, Code.GROUP_WITHOUT_RULES, group_names(reading, position))
 
 
 def _first_lines(reading: Reading) -> dict[int, int]:
@@ -59,19 +57,17 @@ def _first_lines(reading: Reading) -> dict[int, int]:
 def _name_faults(reading: Reading, findings: Findings) -> None:
     for number, (_, value, names) in reading.agents.items():
         if not any(names):
-            words = "{!r} names no crawler." if value else "The line has no name."
-            findings.add(number, Code.NAMES_NOBODY, words, value)
+            words = "" if value else "The line has no name."
+            findings.add(number, Code.NAMES_NOBODY, value, words=words)
             continue
         word = _ALL.match(value)
         if word:
-            words = "{!r} is the name of one crawler: write * for all."
-            findings.add(number, Code.ALL_IS_A_NAME, words, word[0])
+            findings.add(number, Code.ALL_IS_A_NAME, word[0])
         if reading.dialect.names is Names.TOKEN and _is_cut(value, names):
             starred = b"*" in value[1:]
             why = "A * in a name is no wildcard. " if starred else ""
-            words = "{}Only {!r} counts, at the beginning of {!r}."
             counted = names[0] if starred else names[-1]
-            findings.add(number, Code.NAME_CUT_OFF, words, why, counted, value)
+            findings.add(number, Code.NAME_CUT_OFF, why, counted, value)
 
 
 def _is_cut(value: bytes, names: tuple[str, ...]) -> bool:
@@ -93,11 +89,9 @@ def _duplicates(reading: Reading, findings: Findings) -> None:
             continue
         before, line = seen.get(names, (None, 0))
         if before == position:
-            words = "{!r} is already named on line {}."
-            findings.add(number, Code.DUPLICATE_USER_AGENT, words, shown, line)
+            findings.add(number, Code.DUPLICATE_USER_AGENT, shown, line)
         elif before is not None:
-            words = "{!r} is already named on line {}: {}."
-            findings.add(number, Code.DUPLICATE_GROUP, words, shown, line, then)
+            findings.add(number, Code.DUPLICATE_GROUP, shown, line, then)
         seen[names] = position, line or number
 
 
@@ -109,8 +103,7 @@ def _joined(reading: Reading, findings: Findings) -> None:
             continue
         if not any(_separates(each, reading) for each in range(before + 1, number)):
             continue
-        words = "No rule stands in between, so the rules below are also for {!r}."
-        findings.add(number, Code.JOINED_GROUP, words, names)
+        findings.add(number, Code.JOINED_GROUP, names)
 
 
 def _separates(number: int, reading: Reading) -> bool:

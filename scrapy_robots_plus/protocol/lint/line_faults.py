@@ -48,6 +48,8 @@ def _letters(key: str) -> str:
 
 
 _MARK = b"\xef\xbb\xbf"
+_SPOILS = "before the key makes it another, unknown key: delete the mark"
+_MISPLACED = "does not belong in the middle of a file: delete it"
 _INVISIBLE_NAMES = {
     "\u00a0": "a no-break space",
     "\u00ad": "a soft hyphen",
@@ -71,12 +73,10 @@ _BEGINNING = 2048
 def octet_faults(reading: Reading, findings: Findings) -> None:
     """Those of the whole file, then those of each line."""
     if is_html(reading):
-        words = "This is a web page. Everything that is not a rule is ignored."
-        findings.add(1, Code.HTML, words)
+        findings.add(1, Code.HTML)
     _too_long(reading, findings)
     if reading.is_utf16:
-        words = "The file is UTF-16. Others may find no rule in it: save it as UTF-8."
-        findings.add(None, Code.UTF_16, words)
+        findings.add(None, Code.UTF_16)
     if reading.raw != reading.lines:
         for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
             if len(raw) != len(line):
@@ -95,39 +95,32 @@ def is_html(reading: Reading) -> bool:
 def _too_long(reading: Reading, findings: Findings) -> None:
     if reading.unread:
         words = "The last {:,} bytes are over the size limit and not read."
-        findings.add(len(reading.raw) or None, Code.FILE_TOO_LONG, words, reading.unread)
+        last = len(reading.raw) or None
+        findings.add(last, Code.FILE_TOO_LONG, reading.unread, words=words)
     elif reading.size > rfc9309.MAX_BYTES:
-        words = "Crawlers need not read more than {:,} bytes."
-        findings.add(None, Code.FILE_TOO_LONG, words, rfc9309.MAX_BYTES)
+        findings.add(None, Code.FILE_TOO_LONG, rfc9309.MAX_BYTES)
 
 
 def _cut(number: int, raw: bytes, line: bytes, findings: Findings) -> None:
     if raw[len(line) : len(line) + 1] == b"\0":
-        findings.add(number, Code.NUL, "What follows the NUL is not read.")
+        findings.add(number, Code.NUL)
     else:
-        words = "Only the first {:,} of {:,} bytes are read."
-        findings.add(number, Code.LINE_TOO_LONG, words, len(line), len(raw))
+        findings.add(number, Code.LINE_TOO_LONG, len(line), len(raw))
 
 
 def _outside_ascii(number: int, line: bytes, findings: Findings) -> None:
     if _MARK in line:
-        findings.add(number, Code.BYTE_ORDER_MARK, _mark(line))
+        spoils = line.lstrip().startswith(_MARK)
+        findings.add(number, Code.BYTE_ORDER_MARK, _SPOILS if spoils else _MISPLACED)
     content = line.partition(b"#")[0]
     try:
         found = _INVISIBLE.search(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        findings.add(number, Code.NOT_UTF_8, "Byte 0x{:02X} is not UTF-8.", content[error.start])
+        findings.add(number, Code.NOT_UTF_8, content[error.start])
         return
     if found:
         name = _INVISIBLE_NAMES.get(found[0]) or f"the character U+{ord(found[0]):04X}"
-        words = "There is {}, which cannot be seen and counts as part of the text."
-        findings.add(number, Code.INVISIBLE_CHARACTER, words, name)
-
-
-def _mark(line: bytes) -> str:
-    if line.lstrip().startswith(_MARK):
-        return "A byte order mark before the key makes it another, unknown key: delete the mark."
-    return "A byte order mark does not belong in the middle of a file: delete it."
+        findings.add(number, Code.INVISIBLE_CHARACTER, name)
 
 
 _COMPARED = 1000
@@ -141,7 +134,6 @@ _PLAIN = (b"Disallow:", b"Allow:", b"User-agent:", b"disallow:", b"allow:", b"us
 
 _ANOTHER_KEY = re.compile(rb"(?:user-?agent|disallow|crawl-delay|sitemap)[ \t]*:", re.IGNORECASE)
 _SECONDS = re.compile(rb"(\d+(?:[.,]\d+)?)\s*(?:s|secs?|seconds?)?\.?", re.IGNORECASE)
-_OUTSIDE = "{} belongs to no group, so it is ignored."
 _USES_OUTSIDE = (
     "{} belongs to no group, so most ignore it. What it disallows, a crawl with this package takes "
     "for all."
@@ -155,7 +147,7 @@ _EXAMPLES = {
 
 def record_faults(reading: Reading, findings: Findings) -> None:
     """Those of each line, in file order."""
-    unknown = _Unknown(reading, findings)
+    unknown: list[int] = []
     spellings: dict[bytes, str] = {}
     groups = reading.groups
     for number, line in enumerate(reading.lines, 1):
@@ -166,26 +158,25 @@ def record_faults(reading: Reading, findings: Findings) -> None:
             continue
         read = reading.line(number) if start in INITIALS else None
         if read is None or read.kind is Kind.NOTHING:
-            unknown.add(number)
+            unknown.append(number)
             continue
         _, kind, key, value = read
         role = ROLES[kind]
         if key not in spellings:
             spellings[key] = "" if text(key).lower() == role else quoted(key)
         if spellings[key]:
-            words = "{} is read as {}, but others may ignore it."
-            findings.add(number, Code.MISSPELT_KEY, words, spellings[key], role.capitalize())
+            findings.add(number, Code.MISSPELT_KEY, spellings[key], role.capitalize())
         if b":" not in line or not _has_colon(line, key):
-            words = "There is no colon after {}. The line is read, but others may not."
-            findings.add(number, Code.MISSING_COLON, words, quoted(key))
+            but = ". The line is read, but others may not"
+            findings.add(number, Code.MISSING_COLON, quoted(key), but)
         if number not in groups and number not in reading.file_wide:
-            words = _USES_OUTSIDE if kind in ABOUT_USES else _OUTSIDE
-            findings.add(number, Code.OUTSIDE_GROUP, words, role.capitalize())
+            words = _USES_OUTSIDE if kind in ABOUT_USES else ""
+            findings.add(number, Code.OUTSIDE_GROUP, role.capitalize(), words=words)
         if b":" in value:
             _another_key(number, value, findings)
         if role not in RULES and role is not Role.USER_AGENT:
             _value_fault(read, role, reading, findings)
-    unknown.add_unnamed()
+    _unknown_lines(unknown, reading, findings)
 
 
 def _has_colon(line: bytes, key: bytes) -> bool:
@@ -196,70 +187,51 @@ def _has_colon(line: bytes, key: bytes) -> bool:
 def _another_key(number: int, value: bytes, findings: Findings) -> None:
     another = _ANOTHER_KEY.search(value)
     if another:
-        words = "A line break may be missing before {!r}."
-        findings.add(number, Code.SEVERAL_RECORDS, words, another[0])
+        findings.add(number, Code.SEVERAL_RECORDS, text(another[0]))
 
 
-class _Unknown:
-    """Lines that are ignored. A web page has too many to name, and so have some other files."""
-
-    def __init__(self, reading: Reading, findings: Findings) -> None:
-        self._reading = reading
-        self._findings = findings
-        self._compared: set[bytes] = set()
-        self._most = 0 if is_html(reading) else _NAMED
-        self._lines = 0
-
-    def add(self, number: int) -> None:
-        self._lines += 1
-        if self._lines <= self._most:
-            read = self._reading.line(number)
-            self._add_text(number) if read is None else self._add_key(read)
-
-    def add_unnamed(self) -> None:
-        if self._lines > self._most > 0:
-            words = "{:,} more lines are unknown and ignored."
-            self._findings.add(None, Code.UNKNOWN_KEY, words, self._lines - self._most)
-
-    def _add_key(self, line: Line) -> None:
-        meant = self._meant(line.key)
+def _unknown_lines(numbers: list[int], reading: Reading, findings: Findings) -> None:
+    """Those that are ignored. A web page has too many to name, and so have some other files."""
+    most = 0 if is_html(reading) else _NAMED
+    compared: set[bytes] = set()
+    for number in numbers[:most]:
+        line = reading.line(number)
+        if line is None:
+            _no_key(number, reading, findings)
+            continue
+        compared.add(line.key)
+        meant = meant_by(text(line.key)) if len(compared) <= _COMPARED else None
         if meant:
-            words = "{!r} is ignored. {} may be meant."
-            code = Code.MISSPELT_KEY_IGNORED
-            self._findings.add(line.number, code, words, line.key, meant.capitalize())
-            return
-        words = f"{quoted(line.key)} is unknown and ignored."
-        if line.key.lower() in {b"http", b"https"}:
+            findings.add(number, Code.MISSPELT_KEY_IGNORED, line.key, meant.capitalize())
+        elif line.key.lower() in {b"http", b"https"}:
             words = "A URL alone is ignored. Sitemap: may be missing before it."
-        self._findings.add(line.number, Code.UNKNOWN_KEY, words)
-
-    def _meant(self, key: bytes) -> str | None:
-        self._compared.add(key)
-        return meant_by(text(key)) if len(self._compared) <= _COMPARED else None
-
-    def _add_text(self, number: int) -> None:
-        content = self._reading.lines[number - 1].partition(b"#")[0].strip()
-        first = re.split(rb"[\s=;]", content, maxsplit=1)[0]
-        if kind_of(first, self._reading.dialect):
-            words = "There is no colon after {!r}, so the line is ignored."
-            self._findings.add(number, Code.MISSING_COLON, words, first)
+            findings.add(number, Code.UNKNOWN_KEY, words=words)
         else:
-            words = "Neither a comment nor a key with a value: ignored."
-            self._findings.add(number, Code.NOT_A_RECORD, words)
+            findings.add(number, Code.UNKNOWN_KEY, quoted(line.key))
+    if len(numbers) > most > 0:
+        words = "{:,} more lines are unknown and ignored."
+        findings.add(None, Code.UNKNOWN_KEY, len(numbers) - most, words=words)
+
+
+def _no_key(number: int, reading: Reading, findings: Findings) -> None:
+    content = reading.lines[number - 1].partition(b"#")[0].strip()
+    first = re.split(rb"[\s=;]", content, maxsplit=1)[0]
+    if kind_of(first, reading.dialect):
+        findings.add(number, Code.MISSING_COLON, quoted(first), ", so the line is ignored")
+    else:
+        findings.add(number, Code.NOT_A_RECORD)
 
 
 def _value_fault(line: Line, role: Role, reading: Reading, findings: Findings) -> None:
     if not line.value:
-        findings.add(line.number, Code.EMPTY_VALUE, "{} has no value.", role.capitalize())
+        findings.add(line.number, Code.EMPTY_VALUE, role.capitalize())
     elif role in PACES:
         if line.number in reading.groups and why_ignored(line, role, reading):
             _pace_fault(line, role, findings)
     elif role is Role.SITEMAP and not is_whole_url(line.value):
-        words = "A sitemap needs a whole URL, with https:// and the host."
-        findings.add(line.number, Code.RELATIVE_SITEMAP, words)
+        findings.add(line.number, Code.RELATIVE_SITEMAP)
     elif role is Role.LICENSE and not is_whole_url(line.value):
-        words = "A license needs a whole URL, with https:// and the host."
-        findings.add(line.number, Code.RELATIVE_LICENSE, words)
+        findings.add(line.number, Code.RELATIVE_LICENSE)
     elif role is Role.CONTENT_USAGE:
         usage_faults(line.number, line.value, findings)
     elif role is Role.CONTENT_SIGNAL:
@@ -267,10 +239,6 @@ def _value_fault(line: Line, role: Role, reading: Reading, findings: Findings) -
 
 
 def _pace_fault(line: Line, role: Role, findings: Findings) -> None:
-    words = "{} is ignored: it is not {}."
-    values = [quoted(line.value), _EXAMPLES[role]]
     seconds = _SECONDS.fullmatch(line.value) if role is Role.CRAWL_DELAY else None
-    if seconds:
-        words += " Write {}"
-        values.append(text(seconds[1]).replace(",", "."))
-    findings.add(line.number, Code.UNREADABLE_VALUE, words, *values)
+    hint = f" Write {text(seconds[1]).replace(',', '.')}" if seconds else ""
+    findings.add(line.number, Code.UNREADABLE_VALUE, quoted(line.value), _EXAMPLES[role], hint)

@@ -161,8 +161,7 @@ def rule_shadows(reading: Reading, findings: Findings) -> None:
                 shadow = min(shadows[number] for shadows in each)
             _add(number, shadow, reading, findings)
     if search.skipped or (reading.sections and not choices):
-        words = "There are too many rules to look for all that change nothing."
-        findings.add(None, Code.NOT_CHECKED, words)
+        findings.add(None, Code.NOT_CHECKED)
 
 
 def _choices(reading: Reading) -> list[tuple[int, ...]]:
@@ -175,16 +174,12 @@ def _choices(reading: Reading) -> list[tuple[int, ...]]:
 
 def _add(number: int, shadow: Shadow, reading: Reading, findings: Findings) -> None:
     by, wins, equal, same = shadow
-    code, words = Code.SHADOWED_RULE, "Line {} matches all these paths and wins: {}"
-    if not wins:
-        words = "Line {} says the same about these paths: {}"
-    elif equal and same:
-        code, words = Code.DUPLICATE_RULE, "Line {} says the same: {}"
-    elif equal:
-        code = Code.CONTRADICTION
-        words = "Line {} says the opposite about the same paths and wins: {}"
-    line = line_of(by)
-    findings.add(number, code, words, line, reading.lines[line - 1].partition(b"#")[0].strip())
+    code = Code.SHADOWED_RULE
+    if wins and equal:
+        code = Code.DUPLICATE_RULE if same else Code.CONTRADICTION
+    line, words = line_of(by), "" if wins else "Line {} says the same about these paths: {}"
+    text = reading.lines[line - 1].partition(b"#")[0].strip()
+    findings.add(number, code, line, text, words=words)
 
 
 class _Search:

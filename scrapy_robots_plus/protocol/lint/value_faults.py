@@ -58,7 +58,7 @@ def path_faults(reading: Reading, findings: Findings) -> None:
                 _faults(number, value, reading, findings)
             elif not reading.dialect.empty_decides and (allow or len(section.rules) > 1):
                 name = "Allow" if allow else "Disallow"
-                findings.add(number, Code.EMPTY_RULE, "{} without a path means nothing.", name)
+                findings.add(number, Code.EMPTY_RULE, name)
 
 
 def _faults(number: int, value: bytes, reading: Reading, findings: Findings) -> None:
@@ -66,11 +66,9 @@ def _faults(number: int, value: bytes, reading: Reading, findings: Findings) -> 
     if number not in reading.patterns:
         findings.add(number, Code.NEVER_MATCHES, *_why_not(value))
     elif not wildcards and (b"*" in value or value.endswith(b"$")):
-        words = "This dialect has no wildcards: * and $ stand for themselves."
-        findings.add(number, Code.LITERAL_WILDCARD, words)
+        findings.add(number, Code.LITERAL_WILDCARD)
     if wildcards and b"$" in value[:-1]:
-        words = "Only a $ at the very end is special: this one stands for itself."
-        findings.add(number, Code.LITERAL_DOLLAR, words)
+        findings.add(number, Code.LITERAL_DOLLAR)
 
 
 def _other_syntax(number: int, value: bytes, findings: Findings) -> None:
@@ -79,12 +77,10 @@ def _other_syntax(number: int, value: bytes, findings: Findings) -> None:
         return
     several = _SEVERAL.search(value)
     if several:
-        words = "A rule has one path: write a line of its own for {}"
-        findings.add(number, Code.SEVERAL_PATHS, words, several[1])
+        findings.add(number, Code.SEVERAL_PATHS, several[1])
     found = _REGULAR.search(value)
     if found:
-        words = "{!r} is no regular expression: only * and a $ at the end are special."
-        findings.add(number, Code.REGULAR_EXPRESSION, words, found[0])
+        findings.add(number, Code.REGULAR_EXPRESSION, found[0])
 
 
 def _why_not(value: bytes) -> tuple[str, bytes]:
@@ -95,7 +91,7 @@ def _why_not(value: bytes) -> tuple[str, bytes]:
         return "No path is empty: every path begins with /.", b""
     whole = _URL.fullmatch(value) or _HOST.fullmatch(value)
     if whole:
-        return "This is a URL, not a path: write {}", whole[1] or b"/"
+        return "This is a URL, not a path: write ", whole[1] or b"/"
     return "The path does not begin with / or *, but all paths of URLs begin with /.", b""
 
 
@@ -103,7 +99,7 @@ def _comment_in_path(number: int, value: bytes, reading: Reading, findings: Find
     """A path that goes on after ``#``, such as ``/#!page`` or ``/a#b``, which are not sent."""
     before, mark, after = reading.lines[number - 1].partition(b"#")
     if mark and before == before.rstrip() and after.strip():
-        findings.add(number, Code.COMMENT_IN_PATH, "# begins a comment: the path is {}", value)
+        findings.add(number, Code.COMMENT_IN_PATH, value)
 
 
 _OPPOSITE = {Preference.ALLOW: Preference.DISALLOW, Preference.DISALLOW: Preference.ALLOW}
@@ -115,12 +111,12 @@ def usage_faults(number: int, value: bytes, findings: Findings) -> None:
     """Those of the value of a Content-Usage line."""
     rule = usage_rule(value)
     if not rule.value:
-        findings.add(number, Code.EMPTY_VALUE, "There is no preference after the path.")
+        words = "There is no preference after the path."
+        findings.add(number, Code.EMPTY_VALUE, words=words)
     try:
         found = tokens_in(rule.value)
     except StructuredFieldError as error:
-        words = "It does not look like train-ai=n, search=y ({}): all is unknown."
-        findings.add(number, Code.BROKEN_PREFERENCE, words, error)
+        findings.add(number, Code.BROKEN_PREFERENCE, error)
         return
     labels = CURRENT.labels
     _unknown(number, (key for key in found if key not in labels), CURRENT.signals, findings)
@@ -152,15 +148,13 @@ def _unknown(
     key = next(keys, None)
     if key is not None:
         hint = f" {meant[key]} may be meant." if key in meant else ""
-        words = "{} is unknown and ignored.{}"
-        findings.add(number, Code.UNKNOWN_USE, words, quoted(key), hint)
+        findings.add(number, Code.UNKNOWN_USE, quoted(key), hint)
 
 
 def _unclear(number: int, keys: Iterator[tuple[str, str]], findings: Findings) -> None:
     """The first of them."""
     for key, values in islice(keys, 1):
-        words = "{!r} says {}: it is unknown."
-        findings.add(number, Code.UNCLEAR_PREFERENCE, words, key, values)
+        findings.add(number, Code.UNCLEAR_PREFERENCE, key, values)
 
 
 def opposite_preferences(reading: Reading, findings: Findings) -> None:
@@ -189,9 +183,8 @@ def _opposites_of(
         other = next((first[place] for place in places if place in first), None)
         if other is not None:
             where = "the same line" if other == line.number else f"line {other}"
-            words = "It says {} to {}, and {} says {}. Disallow counts."
             values = preference, category, where, opposite
-            findings.add(line.number, Code.OPPOSITE_PREFERENCES, words, *values)
+            findings.add(line.number, Code.OPPOSITE_PREFERENCES, *values)
         first.setdefault((path, category, preference), line.number)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.redis.host_queue import Stored
+from scrapy_robots_plus.redis.host_queue import Report, Stored
 from scrapy_robots_plus.redis.pushing import Pushing
 from scrapy_robots_plus.redis.queue_log import QueueLog
 from scrapy_robots_plus.redis.session import Session
@@ -32,7 +32,7 @@ def session(server: RedisServer, client: Any) -> Iterator[Session]:
     crawler = make_crawler(CrewSpider)
     crawler._apply_settings()
     reports = QueueLog(crawler)
-    opened = Session(client, "crew:requests", 60, Clock(), reports, ids=set, void=list)
+    opened = Session(client, "crew:requests", 60, Clock(), reports)
     yield opened
     opened.close()
 
@@ -42,9 +42,9 @@ def test_what_has_piled_up_is_told_in_pieces(session: Session, client: Any) -> N
     longer than they wait, and be refused at some length.
     """
     for number in range(5_000):
-        session.left(b"", f"{number}.example", 0.0, 1.0)
+        session.tell(Report("left", b"", f"{number}.example", 0.0, 1.0))
     pieces = 0
-    while session.has_news:
+    while session._untold:
         assert session.exchange() is not None
         pieces += 1
     assert pieces == 5_000 / Session.TOLD_AT_ONCE
@@ -53,7 +53,7 @@ def test_what_has_piled_up_is_told_in_pieces(session: Session, client: Any) -> N
 
 def test_what_is_left_is_told_at_the_end(session: Session, client: Any) -> None:
     for number in range(3 * Session.TOLD_AT_ONCE):
-        session.left(b"", f"{number}.example", 0.0, 1.0)
+        session.tell(Report("left", b"", f"{number}.example", 0.0, 1.0))
     session.leave()
     assert client.zcard("{crew:requests}:idle") == 3 * Session.TOLD_AT_ONCE
     assert 0 < client.ttl("{crew:requests}:workers") <= 3601
