@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
+from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
@@ -141,7 +142,7 @@ class Project:
         parser = RobotsParser.from_crawler(
             self._idle_crawler, record.body, charset=charset_of(record.headers)
         )
-        stats = compat.idle_stats(self._idle_crawler)
+        stats = DummyStatsCollector(self._idle_crawler)
         return Policy(record, ParsedFile(parser), self.robots, DEFAULT_CLOCK, stats)
 
 

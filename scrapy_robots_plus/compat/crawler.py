@@ -13,8 +13,6 @@ from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy import Request, Spider, pqueues, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
-from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
-from scrapy.statscollectors import DummyStatsCollector, StatsCollector
 from scrapy.utils.asyncio import AsyncioLoopingCall, call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.log import get_scrapy_root_handler
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import Settings
     from scrapy.spiders import SitemapSpider
+    from scrapy.statscollectors import StatsCollector
     from twisted.internet.task import LoopingCall
 
 
@@ -204,11 +203,6 @@ def crawler_process(settings: Settings) -> AsyncCrawlerProcess | CrawlerProcess:
     return CrawlerProcess(settings)
 
 
-def idle_stats(crawler: Crawler) -> StatsCollector:
-    """Stats that keep nothing, for a crawler that never runs."""
-    return DummyStatsCollector(crawler)
-
-
 def is_closing(crawler: Crawler) -> bool:
     """Whether the engine is waiting for its last requests, or has ended.
 
@@ -264,14 +258,6 @@ def last_process_request(crawler: Crawler, method: object) -> None:
     """
     manager = engine_of(crawler).downloader.middleware
     manager.methods["process_request"].append(cast("Any", method))
-
-
-def http_cache(crawler: Crawler) -> HttpCacheMiddleware | None:
-    """Scrapy's HTTP cache, where it is in use; its ``storage`` is the project's.
-
-    Public in 2.14 to 2.19; here because its storage has no protocol of its own.
-    """
-    return crawler.get_downloader_middleware(HttpCacheMiddleware)
 
 
 def parse_sitemap(spider: SitemapSpider, response: Response) -> Iterable[Request]:

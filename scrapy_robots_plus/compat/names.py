@@ -16,7 +16,6 @@ from .slots import throttler_of
 
 if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader
-    from scrapy.core.engine import ExecutionEngine
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "Downloader": (
@@ -74,7 +73,6 @@ class MissingNamesError(Exception):
             f"{', '.join(names)}. Install a version of Scrapy that it supports, or a newer "
             "scrapy-robots-plus"
         )
-        self.names = names
 
 
 def check_names(owner: str, instance: object) -> None:
@@ -98,11 +96,6 @@ def check_downloader(downloader: Downloader) -> None:
     except (AttributeError, TypeError):
         raise MissingNamesError(["Slot"]) from None
     check_names("Slot", slot)
-
-
-def check_engine(engine: ExecutionEngine) -> None:
-    """Likewise for the engine of a crawl that starts."""
-    check_names("ExecutionEngine", engine)
 
 
 def _has(instance: Any, path: str) -> bool:

@@ -220,7 +220,7 @@ class Crawl:
             if downloader is not None:
                 compat.check_downloader(downloader)
             else:
-                compat.check_engine(compat.engine_of(self.crawler))
+                compat.check_names("ExecutionEngine", compat.engine_of(self.crawler))
         except compat.MissingNamesError as error:
             compat.end_crawl(self.crawler, error)
             raise

@@ -170,11 +170,9 @@ class Hosts:
         self._left(lane)
         if origin is not None:
             self.known.policy_was_used(origin)
-            lanes = [each for each in self._end_wait(origin) if each is not lane]
-            if lanes:
-                self._awaiting[origin] = lanes[0]
-            if lanes[1:]:
-                self._also_awaiting[origin] = lanes[1:]
+            for each in self._end_wait(origin):
+                if each is not lane:
+                    self._await(each, origin)
             self._outages.sleeps(origin)
         if host is not None and (host.state is READY or host.next_lane() is None):
             self._settle(host)
@@ -464,9 +462,12 @@ class Hosts:
         lanes = chain.from_iterable(self.queues)
         return {lane.address.origin for lane in lanes if lane.address.origin is not None}
 
-    def _wait_for_policy(self, lane: Lane, origin: Origin) -> None:
+    def _await(self, lane: Lane, origin: Origin) -> None:
         if self._awaiting.setdefault(origin, lane) is not lane:
             self._also_awaiting.setdefault(origin, []).append(lane)
+
+    def _wait_for_policy(self, lane: Lane, origin: Origin) -> None:
+        self._await(lane, origin)
         if not self.known.is_fetching(origin):
             self.discovery.add(lane)
 

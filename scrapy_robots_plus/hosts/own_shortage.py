@@ -104,10 +104,9 @@ class OwnShortage:
         try:
             return await download(request)
         except Exception as error:
-            kind = self._kind_of(error)
+            failure, kind = error, self._kind_of(error)
             if kind is None:
                 raise
-            failure = error
         shortage = self._shortages[kind]
         shortage.waiting += 1
         try:

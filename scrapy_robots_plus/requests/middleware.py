@@ -26,7 +26,6 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.pages.page_preferences import PagePreferences
-from scrapy_robots_plus.pages.sitemap_feed import SitemapFeed
 from scrapy_robots_plus.pages.sitemaps import Sitemaps
 from scrapy_robots_plus.pages.stamp import remove_stamp
 from scrapy_robots_plus.protocol.printable import printable
@@ -75,12 +74,11 @@ class RobotsMiddleware:
         self.settings = crawl.settings
         self.policies = crawl.get(Policies)
         self.tally = crawl.get(Tally)
-        self._sitemap_feed = crawl.get(SitemapFeed)  # made now, so that it hears of every file
+        self._sitemaps = crawl.get(Sitemaps)  # made now, so that it hears of every file
         self._crawler = crawler
         self._agents = crawl.get(Agents)
         self._judge = crawl.get(Judge)
         self._requeue = crawl.get(Requeue)
-        self._sitemaps = crawl.get(Sitemaps)
         self._outcomes = Outcomes(crawl)
         self._pages = crawl.get(PagePreferences)
         self._late_errbacks = LateErrbacks(crawler, crawl.clock)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
 from scrapy import Request
+from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from w3lib.url import safe_url_string
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from scrapy.crawler import Crawler
-    from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 
     from scrapy_robots_plus.crawl.crawl import Crawl
 
@@ -310,7 +310,7 @@ class HttpCache:
 
     @property
     def _middleware(self) -> HttpCacheMiddleware | None:
-        return compat.http_cache(self._crawler)
+        return self._crawler.get_downloader_middleware(HttpCacheMiddleware)
 
     def _guarded(self, action: Callable[[], _T]) -> _T | None:
         try:

@@ -8,7 +8,7 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus import Origin
-from scrapy_robots_plus.pages.sitemaps import (
+from scrapy_robots_plus.pages.sitemap_urls import (
     LONGEST,
     LeftOut,
     SitemapUrls,
