@@ -194,7 +194,7 @@ async def obtain(origin: Origin, crawl: Crawl) -> Source:
     if not policy.settings.needs_file:
         return Source(policy, policy.record, is_file=True)
     if not texts:
-        texts.append(await crawl.get(Policies).stored(origin) or policy.record)
+        texts.append(await crawl.get(Retrieval).stored(origin) or policy.record)
     return Source(policy, texts[-1])
 
 

@@ -225,7 +225,7 @@ def _renewed(
         previous,
         fetched_at=now,
         lifetime=lifetime({**stored, **result.headers}, now, limits),
-        headers={**stored, **_kept(result.headers), **_content_type(stored)},
+        headers={**stored, **_kept(result.headers), **_kept(stored, ("content-type",))},
         failure=None,
         failures=0,
     )
@@ -245,9 +245,5 @@ def _failing(
     )
 
 
-def _kept(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: headers[name] for name in KEPT_HEADERS if name in headers}
-
-
-def _content_type(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: headers[name] for name in ("content-type",) if name in headers}
+def _kept(headers: Mapping[str, str], names: tuple[str, ...] = KEPT_HEADERS) -> dict[str, str]:
+    return {name: headers[name] for name in names if name in headers}

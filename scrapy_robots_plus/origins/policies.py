@@ -29,12 +29,13 @@ from scrapy_robots_plus.storage.base import RobotsRecord
 
 from .agents import Agents
 from .decide import Lookup, Source
+from .fetching.budget import FetchBudget
 from .paces import Paces
 from .policy import Policy
 from .retrieval import Retrieval, Retrieved
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
     from twisted.python.failure import Failure
@@ -137,6 +138,7 @@ class Policies:
         self._errors = crawl.errors
         self._settings = settings = crawl.settings
         self._retrieval = crawl.get(Retrieval)
+        self._budget = crawl.get(FetchBudget)
         self._agents = crawl.get(Agents)
         self._stats = crawl.stats
         self._clock = crawl.clock
@@ -232,13 +234,6 @@ class Policies:
             return None
         return self._under(settings, origin, policy)
 
-    def stored(self, origin: Origin) -> Awaitable[RobotsRecord | None]:
-        """The record of *origin* with its text, which policies do without; None if there is none.
-
-        Asking starts nothing.
-        """
-        return self._retrieval.stored(origin)
-
     @property
     def awaited(self) -> bool:
         """Whether any request waits for a fetch."""
@@ -254,7 +249,7 @@ class Policies:
         The fetch takes its place among ``ROBOTS_FETCH_CONCURRENCY`` at once.
         """
         if origin not in self._fetches:
-            self._retrieval.reserve(origin)
+            self._budget.take(origin)
             self._start_fetch(origin, Fetch(request))
 
     def usable_or_refresh(
@@ -287,11 +282,10 @@ class Policies:
         if compat.is_closing(self._crawler):
             return None
         waiter: Deferred[Policy | None] = Deferred()
-        fetch = self._fetches.get(origin)
-        if fetch is not None:
-            fetch.waiters.append(waiter)
-        else:
-            self._start_fetch(origin, Fetch(request, [waiter]))
+        fetch = self._fetches.get(origin) or Fetch(request)
+        fetch.waiters.append(waiter)
+        if origin not in self._fetches:
+            self._start_fetch(origin, fetch)
         policy = await compat.wait_for(waiter)
         return policy and self._under(settings, origin, policy)
 

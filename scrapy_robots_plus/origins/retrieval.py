@@ -66,12 +66,10 @@ class Retrieval:
         """Calls *listener* with what each retrieval has brought."""
         self._listeners.append(listener)
 
-    def reserve(self, origin: Origin) -> None:
-        """Counts *origin* as a fetch from now on, before its retrieval starts."""
-        self._budget.take(origin)
-
     async def stored(self, origin: Origin) -> RobotsRecord | None:
-        """The record in the store, with its text; None if there is none that can be used."""
+        """The record in the store, with its text, which policies do without; None if there is none
+        that can be used.
+        """
         return await self._store.load(origin)
 
     async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
@@ -244,7 +242,8 @@ class Retrieval:
         charset = charset_of(record.headers)
         slim = replace(record, body=b"", headers=_charset_alone(charset))
         if record.access is Access.RULES:
-            if previous is not None and _reads_the_same(previous.record, slim):
+            of_text = slim.sha256, slim.headers
+            if previous and (previous.record.sha256, previous.record.headers) == of_text:
                 file = previous.file
             else:
                 file, failed = self.parsers.file_of(
@@ -283,11 +282,6 @@ def shared_fetches(
 def _charset_alone(charset: str | None) -> Mapping[str, str]:
     """The one header that memory keeps, shared by all origins with this charset."""
     return MappingProxyType({"content-type": f"text/plain; charset={charset}"} if charset else {})
-
-
-def _reads_the_same(one: RobotsRecord, other: RobotsRecord) -> bool:
-    """Whether two records without text stand for the same bytes in the same charset."""
-    return one.sha256 == other.sha256 and one.headers == other.headers
 
 
 def _newer(stored: RobotsRecord | None, previous: RobotsRecord | None) -> RobotsRecord | None:

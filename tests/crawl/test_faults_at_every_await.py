@@ -198,7 +198,7 @@ async def settle(scenario: Scenario, answers: Iterable[int]) -> None:
 
 async def look_up(scenario: Scenario) -> None:
     policies = scenario.middleware.policies
-    await policies.stored(Origin("http", "site1.example", 80))
+    await policies._retrieval.stored(Origin("http", "site1.example", 80))
     await policies.may("http://host1.example/open", "train-ai")
 
 
