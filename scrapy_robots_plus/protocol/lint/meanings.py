@@ -174,7 +174,7 @@ def _pace(value: object) -> str:
 def _usage(value: bytes, dialect: Dialect) -> str:
     path, stated = usage_rule(value)
     where = f", for {paths(path, dialect)}" if path else ""
-    return _stated(usage(stated).items()) + where
+    return _stated(usage(stated)) + where
 
 
 def _stated(stated: Iterable[tuple[str, Preference]]) -> str:

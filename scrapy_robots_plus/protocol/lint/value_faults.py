@@ -193,7 +193,7 @@ def _stated(line: Line, reading: Reading) -> tuple[bytes | None, list[tuple[str,
     if line.kind is Kind.CONTENT_SIGNAL:
         return None, _known(signals(line.value))
     path, value = usage_rule(line.value)
-    return in_form(path, reading.dialect), _known(usage(value).items())
+    return in_form(path, reading.dialect), _known(usage(value))
 
 
 def _known(stated: Iterable[tuple[str, Preference]]) -> list[tuple[str, Preference]]:

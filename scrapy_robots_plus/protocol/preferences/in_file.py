@@ -42,7 +42,7 @@ class UsageRules:
         said: dict[bytes, list[Statement]] = {}
         for line in lines:  # one that says nothing still counts
             path, value = usage_rule(line.value)
-            stated = of_line(line, Source.CONTENT_USAGE, usage(value).items())
+            stated = of_line(line, Source.CONTENT_USAGE, usage(value))
             said.setdefault(in_form(path, dialect), []).extend(stated)
         self._said = [first_of_each(each) for each in said.values()]
         self._patterns = [take_apart(path, dialect.wildcards) for path in said]
@@ -158,7 +158,6 @@ def _objections(statements: Iterable[Statement]) -> Iterator[Statement]:
 def _said(lines: Iterable[Line]) -> Iterator[Statement]:
     for line in lines:
         if line.kind is Kind.CONTENT_USAGE:
-            stated = usage(usage_rule(line.value).value).items()
-            yield from of_line(line, Source.CONTENT_USAGE, stated)
+            yield from of_line(line, Source.CONTENT_USAGE, usage(usage_rule(line.value).value))
         elif line.kind is Kind.CONTENT_SIGNAL:
             yield from of_line(line, Source.CONTENT_SIGNAL, signals(line.value))

@@ -10,10 +10,7 @@ from .statements import CURRENT, Preference, Source, Statement, first_of_each
 from .structured_fields import StructuredFieldError, tokens_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-Stated = dict[str, Preference]
-"""Preferences by category, as one value states them."""
+    from collections.abc import Callable, Iterable, Iterator
 
 USAGE_TOKENS = {"y": Preference.ALLOW, "n": Preference.DISALLOW}
 SIGNAL_WORDS = {"yes": Preference.ALLOW, "no": Preference.DISALLOW}
@@ -37,7 +34,7 @@ def usage_rule(value: bytes) -> UsageRule:
     return UsageRule(path, value[len(path) :].lstrip(b" \t"))
 
 
-def usage(value: bytes) -> Stated:
+def usage(value: bytes) -> Iterator[tuple[str, Preference]]:
     """What a Dictionary states (draft-ietf-aipref-vocab-08, "Processing Algorithm").
 
     The Token ``y`` allows, ``n`` disallows; a key with another value is unknown, and keys that are
@@ -46,12 +43,10 @@ def usage(value: bytes) -> Stated:
     try:
         found = tokens_in(value)
     except StructuredFieldError:
-        return dict.fromkeys(CURRENT.labels, Preference.UNKNOWN)
-    return {
-        label: USAGE_TOKENS.get(found[label] or "", Preference.UNKNOWN)
-        for label in CURRENT.labels
-        if label in found
-    }
+        found = dict.fromkeys(CURRENT.labels)
+    for label in CURRENT.labels:
+        if label in found:
+            yield label, USAGE_TOKENS.get(found[label] or "", Preference.UNKNOWN)
 
 
 def signal_parts(value: bytes) -> Iterator[tuple[str, str]]:
@@ -86,23 +81,21 @@ def usage_header(values: Iterable[bytes]) -> tuple[Statement, ...]:
 
     Several headers are one value (RFC 9110 5.2), so that a broken one makes all unknown.
     """
-    value = b", ".join(values)
-    served = f"Content-Usage: {text(value)}"
-    return tuple(
-        Statement(category, preference, Source.CONTENT_USAGE_HEADER, served)
-        for category, preference in usage(value).items()
-    )
+    return _header(Source.CONTENT_USAGE_HEADER, b", ".join(values), usage)
 
 
 def signal_header(values: Iterable[bytes]) -> tuple[Statement, ...]:
     """What the Content-Signal headers of a response state (contentsignals.org; RFC 9110 5.2):
     Cloudflare sends them with some pages. Never raises."""
-    value = b", ".join(values)
-    served = f"Content-Signal: {text(value)}"
-    return first_of_each(
-        Statement(category, preference, Source.CONTENT_SIGNAL_HEADER, served)
-        for category, preference in signals(value)
-    )
+    return _header(Source.CONTENT_SIGNAL_HEADER, b", ".join(values), signals)
+
+
+def _header(
+    source: Source, value: bytes, read: Callable[[bytes], Iterator[tuple[str, Preference]]]
+) -> tuple[Statement, ...]:
+    served = f"{source.value.removesuffix(' header')}: {text(value)}"
+    stated = (Statement(category, said, source, served) for category, said in read(value))
+    return first_of_each(stated)
 
 
 def directive_statements(
