@@ -7,6 +7,7 @@ needed to put it back at its place. ``waiting`` and ``lanes`` could be made anew
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -14,11 +15,10 @@ from zlib import crc32
 from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage, may_write, pragma, transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    Run = Callable[..., sqlite3.Cursor]
-    """What executes a statement, through a connection to the file."""
+Run = Callable[..., sqlite3.Cursor]
+"""What executes a statement, through a connection to the file."""
 
 CACHE_KIB = 64 * 1024
 
