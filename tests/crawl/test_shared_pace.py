@@ -16,9 +16,11 @@ from scrapy_robots_plus.hosts.throttle import Throttle
 from tests.crawling import crawl, make_crawler, parts_of_seconds, stat
 from tests.sending import HICCUP, TimedSpider, gaps
 from tests.sites import answer
-from tests.waiting import close_when
+from tests.waiting import close_when, until
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from scrapy.crawler import Crawler
 
     from tests.sites import Host, Sites
@@ -174,10 +176,17 @@ async def test_a_refusal_that_one_got_holds_for_the_others(sites: Sites) -> None
 @pytest_twisted.ensureDeferred
 async def test_a_crawl_that_closes_does_not_wait_for_its_turn(sites: Sites) -> None:
     host = paced(sites, 20)
-    first, second = make_crawler(TimedSpider), make_crawler(TimedSpider)
+
+    class SecondSpider(TimedSpider):
+        async def start(self) -> AsyncIterator[Request]:
+            await until(lambda: host.fetched)
+            async for request in super().start():
+                yield request
+
+    first, second = make_crawler(TimedSpider), make_crawler(SecondSpider)
     close_when(lambda: stat(second, stats.SHARED_PACE_WAITS), second)
-    close_when(lambda: not second.crawling and host.fetched, first)
-    await run_all((first, pages(host, 0, 1)), (second, pages(host, 1, 2)))
+    close_when(lambda: host.fetched and not second.crawling, first)
+    await run_all((first, pages(host, 0, 2)), (second, pages(host, 1, 2)))
     assert {type(each) for each in second.spider.failures.values()} == {HeldAtClosing}
     assert host.fetched == ["/0/0"]
 
