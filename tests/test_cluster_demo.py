@@ -28,7 +28,7 @@ def demo(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=180,  # it ends by itself long before
         check=False,
     )
 

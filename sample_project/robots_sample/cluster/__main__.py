@@ -17,7 +17,7 @@ from .server import redis_server
 from .web import HOSTS, PAGES, Web
 
 LONGEST = 25
-"""Seconds for one crawl."""
+"""Seconds without a request, after which the workers are stopped."""
 CRAWLS = {
     "scrapy-redis alone": "robots_sample.cluster.plain",
     "scrapy-redis with RobotsQueue": "robots_sample.cluster.settings",
@@ -41,7 +41,7 @@ def crawl(settings, workers, pages):
             for number in range(workers)
         ]
         try:
-            wait_for(running)
+            wait_for(running, web)
         finally:
             for worker in running:
                 worker.kill()
@@ -49,11 +49,12 @@ def crawl(settings, workers, pages):
         return web.visits
 
 
-def wait_for(workers):
-    give_up_at = time.monotonic() + LONGEST
+def wait_for(workers, web):
+    began = time.monotonic()
     while any(worker.poll() is None for worker in workers):
-        if time.monotonic() > give_up_at:
-            print(f"The workers are not done after {LONGEST} s, and are stopped.")
+        last = web.visits[-1].at if web.visits else began
+        if time.monotonic() > last + LONGEST:
+            print(f"The workers have asked for nothing for {LONGEST} s, and are stopped.")
             return
         time.sleep(0.05)
 
