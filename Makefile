@@ -1,6 +1,8 @@
 # Everything is set up where it is needed: Python 3.10 or later and make are enough.
 
 export PYTHON ?= python3
+# Tests start hundreds of interpreters: what one has compiled is there for the next.
+unexport PYTHONDONTWRITEBYTECODE
 PACKAGE = setup.cfg pyproject.toml
 
 # Whoever has an environment already, as tox has, names it: VENV=folder. Nothing is installed then.
@@ -120,7 +122,7 @@ test-packages: .venv-packages/installed-dev ## crawls with scrapy-redis, scrapy-
 test-sdist: build ## the tests that the sdist holds: all are imported, a part is run
 	@folder=$$(mktemp -d) && tar -xzf dist/*.tar.gz -C "$$folder" --strip-components=1 && \
 		python=$$PWD/$(BIN)/python && (cd "$$folder" && $$python -m pytest --reactor=asyncio $(OF_FILES) && \
-		{ output=$$($$python -m pytest --collect-only -q 2>&1) || { printf '%s\n' "$$output"; false; }; }); \
+		{ output=$$($$python -m pytest --collect-only -q --assert=plain 2>&1) || { printf '%s\n' "$$output"; false; }; }); \
 		result=$$?; rm -rf "$$folder"; exit $$result
 
 # With MEASURE=yes, what `make test` has measured.
@@ -129,16 +131,13 @@ coverage: .venv/installed-dev ## lines and branches of what needs no crawl (prot
 	@$(BIN)/coverage combine -q
 	$(BIN)/coverage report --fail-under=99.9
 
-# Each makes an environment, and what is built for it stands in the same folder: one after the other.
-test-python-3.13: test-python-3.10
-test-python-3.10: test-sdist
+test-python-%: build
+	@.ci/other-python $* dist/*.whl
 
-test-python-%:
-	@.ci/other-python $*
-
-# None of it changes an environment that another one uses.
-rest: .venv/installed-docs .venv/installed-dev .venv-oldest/installed-dev ## what `.ci/run` does after `make test`, side by side
-	@$(SIDE_BY_SIDE) test-python-3.13 types test-select $(OLDEST_PARTS) coverage style docs
+# None of it changes an environment that another one uses, and what is built stays.
+rest: .venv/installed-docs .venv/installed-dev .venv-oldest/installed-dev build ## what `.ci/run` does after `make test`, side by side
+	@$(SIDE_BY_SIDE) --old-file=build test-python-3.13 test-python-3.10 types test-select $(OLDEST_PARTS) test-sdist \
+		coverage style docs
 
 # MUTANTS="origins --seed 1" names a folder and repeats a run.
 mutants: .venv/installed-mutants ## changes the package at random, and counts what its tests notice
@@ -198,9 +197,9 @@ ifeq ($(VENV),.venv)
 	@.ci/venv $(@D) --editable '.[docs]'
 	@touch $@
 
-.venv/installed-dev: .venv/installed
+.venv/installed-dev: .venv/python $(PACKAGE)
 	@.ci/venv $(@D) --editable '.[dev]'
-	@touch $@
+	@touch $(@D)/installed $@
 else
 .venv/installed .venv/installed-dev .venv/installed-docs: ;
 endif
