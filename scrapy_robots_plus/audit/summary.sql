@@ -63,11 +63,10 @@ CREATE VIEW sites AS
     LEFT JOIN (SELECT origin, standing, max(last) FROM lines WHERE standing IS NOT NULL
       GROUP BY origin) USING (origin)
     LEFT JOIN (SELECT origin, delay_asked, max(last) FROM files GROUP BY origin) USING (origin)
-    LEFT JOIN (SELECT origin, delay AS delay_kept, shortest AS smallest_gap,
-        sum(gaps) OVER site AS gaps, sum(gaps_too_short) OVER site AS gaps_too_short,
-        row_number() OVER (site ORDER BY gaps_too_short DESC, gaps DESC) AS place
-      FROM measured WINDOW site AS (PARTITION BY origin)) USING (origin)
-  WHERE coalesce(place, 1) = 1 ORDER BY requests_denied DESC, requests_allowed DESC, first;
+    LEFT JOIN (SELECT origin, delay AS delay_kept, shortest AS smallest_gap, sum(gaps) AS gaps,
+        sum(gaps_too_short) AS gaps_too_short, max(gaps_too_short * 1e9 + gaps)
+      FROM measured GROUP BY origin) USING (origin)
+  ORDER BY requests_denied DESC, requests_allowed DESC, first;
 
 CREATE VIEW measured AS
   SELECT origin, delay, sum(count) AS gaps, sum(count * is_short) AS gaps_too_short,
@@ -79,7 +78,8 @@ CREATE VIEW reasons AS
 
 -- Headers and tags of a page are no rules of a robots.txt: of_page.
 CREATE VIEW rules AS
-  SELECT coalesce(robots_url, '') AS robots_url, line, rule, sum(count) AS denied, example, min(verdicts.rowid) AS place
+  SELECT coalesce(robots_url, '') AS robots_url, line, rule, sum(count) AS denied, example,
+    min(verdicts.rowid) AS place
   FROM verdicts LEFT JOIN of_page USING (source)
   WHERE NOT is_allowed AND rule IS NOT NULL AND (reason <> 'ai_preference' OR is_of_page IS NULL)
   GROUP BY verdicts.robots_url, line, rule ORDER BY denied DESC, place;

@@ -175,3 +175,24 @@ def test_an_outage_of_a_readable_file_is_a_failure() -> None:
     summary = summary_of([read(SHOP, failure="503"), read(SHOP)])
     assert summary.totals.failures == 1
     assert [(each.origin, each.failure) for each in summary.rows("failed")] == [(SHOP, "503")]
+
+
+def steps_for(count: int) -> int:
+    """How many steps of SQLite it takes to say all of that many sites, crawls, rules and changes."""
+    entries: list[Entry] = []
+    for number in range(count):
+        origin, crawl = f"https://site{number}.example", f"crawl {number}"
+        entries += [begin(crawl), read(origin, number, crawl=crawl, changed=True, failure="503")]
+        sent = [allowed(origin, "/", number + at, crawl=crawl, delay=2.0) for at in (0, 1)]
+        entries += [*sent, denied(origin, "/", number, crawl=crawl), end(crawl)]
+    summary = summary_of(entries)
+    steps: list[int] = []
+    summary._file.set_progress_handler(lambda: steps.append(100), 100)
+    views = "totals", "sites", "rules", "causes", "failed", "changes", "crawls", "reasons", "answers"
+    for view in views:
+        assert list(summary.rows(view))
+    return sum(steps)
+
+
+def test_what_many_sites_and_crawls_cost_grows_with_their_number() -> None:
+    assert steps_for(2_000) < 6 * steps_for(500)
