@@ -178,7 +178,7 @@ def test_an_outage_of_a_readable_file_is_a_failure() -> None:
 
 
 def steps_for(count: int) -> int:
-    """How many steps of SQLite it takes to say all of that many sites, crawls, rules and changes."""
+    """How many steps of SQLite it takes to say all of so many sites, crawls, rules and changes."""
     entries: list[Entry] = []
     for number in range(count):
         origin, crawl = f"https://site{number}.example", f"crawl {number}"
