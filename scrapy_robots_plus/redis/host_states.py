@@ -74,20 +74,6 @@ class HostStates:
         least = compat.least_delay(slot.delay, compat.slot_jitter(slot))
         return least + (slot.delay - least) * 2 * self._crawl.clock.jitter()
 
-    def sent_ago(self, request: Request) -> float | None:
-        """Seconds since the downloader has handed *request* over; None if it has not yet."""
-        slot = compat.slot_of(self._downloader, request.meta.get(compat.SLOT_META_KEY, ""))
-        if slot is None or (request in slot.active and request not in slot.transferring):
-            return None
-        if request not in slot.transferring and request in self._downloader.active:
-            return None  # it has not reached its slot
-        return self.left_ago(request)
-
-    def left_ago(self, request: Request) -> float:
-        """Seconds since *request*, which the downloader is done with, was handed over."""
-        slot = compat.slot_of(self._downloader, request.meta.get(compat.SLOT_META_KEY, ""))
-        return 0.0 if slot is None else max(0.0, self._crawl.clock.slots() - slot.lastseen)
-
     def defers(self, origin: Origin) -> bool:
         """Whether requests to *origin* are kept while its robots.txt cannot be read."""
         if not self._crawl.settings.defers:

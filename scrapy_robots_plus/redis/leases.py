@@ -41,8 +41,10 @@ class Lease:
     """Whether the server knew nothing of the host when it handed the request out."""
     asked: bool = False
     """Whether it has come so far that it has asked for its turn."""
+    handed_over_at: float | None = None
+    """When a download handler got it."""
     sent_by: float | None = None
-    """When it counts as sent, whatever its slot knows."""
+    """When it counts as sent, whatever else is known."""
     departure: tuple[float, float] | None = None
     """When it left, as the server was told, and the delay."""
 
@@ -56,8 +58,8 @@ class Leases:
     """Each request waits for its robots.txt, then for the engine to ask, and then is under way: it
     leaves, and the engine is done with it some time after that.
 
-    No signal tells that the engine is done with a request, and only some tell that one has left. So
-    :meth:`look_at_departures` and :meth:`collect_ended` are called several times a second.
+    No signal tells that the engine is done with a request: so :meth:`look` is called several times
+    a second.
     """
 
     STALE_SECONDS = 3.0
@@ -146,9 +148,8 @@ class Leases:
                 self.add(lease, policy)
         return bool(parked)
 
-    def give_back_stale(self) -> None:
-        """Gives back what has waited too long for the engine: another worker may be faster."""
-        since = self._session.now() - self.STALE_SECONDS
+    def _give_back_stale(self, since: float) -> None:
+        """Gives back what has waited for the engine *since* then: another worker may be faster."""
         stale = {lease for lease in self._ready if lease.id and lease.since < since}
         if stale:
             for lease in stale:
@@ -219,11 +220,29 @@ class Leases:
                 at, delay = lease.departure
                 self._session.tell(Report("left", lease.id, lease.host, now - at, delay))
 
+    def handed_over(self, request: Request) -> None:
+        """A download handler gets *request*."""
+        lease = self.under_way.get(request)
+        if lease is not None and lease.holds:
+            lease.handed_over_at = self._session.now()
+            if not lease.asked:
+                self.left(lease, 0.0)
+
     def left_downloader(self, request: Request) -> None:
         """The downloader is done with *request*."""
         lease = self.under_way.get(request)
         if lease is not None and lease.holds:
-            self.left(lease, self._hosts.left_ago(request))
+            now = self._session.now()
+            self.left(lease, now - (lease.handed_over_at or now))
+
+    def look(self) -> None:
+        """Tells what nothing else tells."""
+        now = self._session.now()
+        for lease in self.under_way.values():
+            if lease.holds and lease.sent_by is not None and now >= lease.sent_by:
+                self.left(lease, now - lease.sent_by)
+        self._give_back_stale(now - self.STALE_SECONDS)
+        self.collect_ended()
 
     def collect_ended(self) -> None:
         """Tells which requests were dealt with."""
@@ -235,15 +254,3 @@ class Leases:
                 if lease.id:
                     what = "freed" if lease.holds else "ended"
                     self._session.tell(Report(what, lease.id, lease.host), soon=lease.holds)
-
-    def look_at_departures(self) -> None:
-        """Tells which requests have left, as far as nothing else tells it."""
-        now = self._session.now()
-        for request, lease in self.under_way.items():
-            if not lease.holds:
-                continue
-            if lease.asked:
-                if lease.sent_by is not None and now >= lease.sent_by:
-                    self.left(lease, now - lease.sent_by)
-            elif (ago := self._hosts.sent_ago(request)) is not None:
-                self.left(lease, ago)

@@ -288,6 +288,7 @@ class Worker:
     def _begin(self) -> None:
         if self._session.is_refused:
             compat.close_crawl(self.crawler, "shared_queue_failed")
+        compat.watch_handovers(self.crawler, self._leases.handed_over)
         self._loop = create_looping_call(self._look)
         self._loop.start(self.LOOK_SECONDS, now=False)
 
@@ -295,9 +296,7 @@ class Worker:
         """Sees what has happened since the last time. The server hears of it soon, or *at_once*."""
         leases = self._leases
         leases.is_asked_again()
-        leases.look_at_departures()
-        leases.give_back_stale()
-        leases.collect_ended()
+        leases.look()
         if at_once:
             self._exchange()
         self.pushing.give()
