@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from abc import ABC, abstractmethod
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
@@ -98,7 +99,7 @@ class LaneInMemory(Lane):
             return None
         self.count -= 1
         held = self._next
-        if self._is_newest_first(self._rank):
+        if self._order[self._rank & 1]:
             request = held.pop()
         else:
             request = held.popleft() if isinstance(held, deque) else held.pop(0)
@@ -110,7 +111,7 @@ class LaneInMemory(Lane):
     def peek(self) -> Request | None:
         if not self.count:
             return None
-        return self._next[-1 if self._is_newest_first(self._rank) else 0]
+        return self._next[-1 if self._order[self._rank & 1] else 0]
 
     def _begin(self, rank: int, held: list[Request] | deque[Request]) -> None:
         self._rank, self.priority, self._next = rank, rank >> 1, held
@@ -118,14 +119,11 @@ class LaneInMemory(Lane):
     def _roomy(
         self, held: list[Request] | deque[Request], rank: int
     ) -> list[Request] | deque[Request]:
-        is_full = len(held) == self.FEW and not self._is_newest_first(rank)
+        is_full = len(held) == self.FEW and not self._order[rank & 1]
         return deque(held) if is_full else held
 
-    def _is_newest_first(self, rank: int) -> bool | None:
-        return self._order.newest_start_first if rank & 1 else self._order.newest_first
 
-
-class Lanes:
+class Lanes(ABC):
     """Lanes by address."""
 
     asleep = 0
@@ -133,9 +131,7 @@ class Lanes:
     changes = 0
     """A number that changes with :meth:`state`."""
 
-    def __init__(self, make: Callable[[Address], Lane]) -> None:
-        """*make* makes a new lane."""
-        self._make = make
+    def __init__(self) -> None:
         self._lanes = dict[Address, Lane]()
         self.get = self._lanes.get
         """The lane at an address; None if there is none yet."""
@@ -143,22 +139,12 @@ class Lanes:
     def __iter__(self) -> Iterator[Lane]:
         return iter(self._lanes.values())
 
-    def __contains__(self, address: Address) -> bool:
-        return address in self._lanes
-
+    @abstractmethod
     def new(self, address: Address, request: Request) -> Lane | None:
         """A lane with its first request; None if it sleeps on.
 
         Raises what the queues raise if the request cannot be written.
         """
-        lane = self._make(address)
-        try:
-            lane.push(request)
-        except BaseException:
-            lane.close()
-            raise
-        self._lanes[address] = lane
-        return lane
 
     def remove(self, lane: Lane) -> None:
         """The lane is empty."""
@@ -176,6 +162,21 @@ class Lanes:
         self._lanes.clear()
 
 
+class LanesInMemory(Lanes):
+    """For Scrapy's own kinds of queues."""
+
+    def __init__(self, queue: LaneQueue, order: MemoryOrder) -> None:
+        super().__init__()
+        self._queue = queue
+        self._order = order
+
+    def new(self, address: Address, request: Request) -> Lane:
+        lane = LaneInMemory(address, self._queue, self._order)
+        lane.push(request)
+        self._lanes[address] = lane
+        return lane
+
+
 class LanesInFiles(Lanes):
     """Each lane has a folder, as in Scrapy's ``DownloaderAwarePriorityQueue``.
 
@@ -185,7 +186,7 @@ class LanesInFiles(Lanes):
 
     def __init__(self, queue: LaneQueue, crawler: Crawler, classes: Classes, folder: str) -> None:
         """*folder*: that of the job's queue; empty for queues in memory."""
-        super().__init__(self._open)
+        super().__init__()
         self._queue = queue
         self._crawler = crawler
         self._classes = classes
@@ -216,6 +217,16 @@ class LanesInFiles(Lanes):
             if len(lane):
                 self._lanes[address] = lane
                 resumed(lane)
+
+    def new(self, address: Address, request: Request) -> Lane:
+        lane = self._open(address)
+        try:
+            lane.push(request)
+        except BaseException:
+            lane.close()
+            raise
+        self._lanes[address] = lane
+        return lane
 
     def remove(self, lane: Lane) -> None:
         super().remove(lane)

@@ -89,7 +89,7 @@ class HostLine:
     shown: ShownDelay = field(default_factory=ShownDelay)
     _waiting: deque[_Waiter] = field(default_factory=deque)
     _leaving: Request | None = None
-    _alarm: Alarm | None = None
+    _alarm: Alarm = field(init=False)
     _asked: Ask | None = None
     """The last question to other crawls, until a request goes or none waits for the answer."""
     _asked_at: float = 0.0
@@ -102,6 +102,10 @@ class HostLine:
     question is on its way, the host would seem free although the next one may have been let go.
     """
     _waits_for_others: bool = False
+
+    def __post_init__(self) -> None:
+        clock = self._doorway.clock
+        self._alarm = Alarm(self._ring, clock.monotonic, clock.call_later)
 
     # For the door
 
@@ -160,20 +164,20 @@ class HostLine:
         """
         if not self._waiting or self._leaving is not None or self._ask_at is None:
             return False
-        self._cancel_alarm()
+        self._alarm.cancel()
         waiter, now = self._waiting[0], self._doorway.clock.monotonic()
         due = self._due_at(waiter)
         if due <= now and self.pace.delay:
             due = self._ask_at
         if due > now:
-            self._set_alarm(due)
+            self._alarm.set(due)
             return False
         if waiter.is_aside:
             if free != waiter.slot and not self._doorway.slots.has_place(waiter.slot):
                 lines = self._doorway.wanting.setdefault(waiter.slot, deque())
                 if self not in lines:
                     lines.append(self)
-                self._set_alarm(now + self.LOOKS_AGAIN_SECONDS)
+                self._alarm.set(now + self.LOOKS_AGAIN_SECONDS)
                 return False
             self._take_place(waiter)
         if self.pace.delay:
@@ -206,7 +210,7 @@ class HostLine:
         for each in failing:
             self._waiting.remove(each)
         if not self._waiting:
-            self._cancel_alarm()
+            self._alarm.cancel()
             self.give_back()
         for each in failing:
             each.may_go.errback(error())
@@ -265,7 +269,7 @@ class HostLine:
         elif self._leaving is waiter.request:
             self._leaving = None
         if not self._waiting:
-            self._cancel_alarm()
+            self._alarm.cancel()
         if self._is_granted or not self._waiting:
             self.give_back()
         self.look()
@@ -281,16 +285,6 @@ class HostLine:
 
     def _requests(self) -> list[Request]:
         return [each.request for each in self._waiting]
-
-    def _set_alarm(self, at: float) -> None:
-        if self._alarm is None:
-            clock = self._doorway.clock
-            self._alarm = Alarm(self._ring, clock.monotonic, clock.call_later)
-        self._alarm.set(at)
-
-    def _cancel_alarm(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
 
     def _ring(self) -> None:
         self.look()

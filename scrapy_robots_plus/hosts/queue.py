@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded, is_of_this_package
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.printable import printable
 
-from .host import Address, Lane
 from .hosts import Hosts, hosts_of
-from .lanes import LaneInMemory, Lanes, LanesInFiles, MemoryOrder
+from .lanes import Lanes, LanesInFiles, LanesInMemory, MemoryOrder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from scrapy.pqueues import QueueProtocol
     from typing_extensions import Self
 
+    from .host import Lane
     from .stored_lanes import StoredLanes
 
 logger = crawl_log(__name__)
@@ -69,7 +68,7 @@ class RobotsPriorityQueue:
         classes: Any = (downstream_queue_cls, start_queue_cls)
         order = None if key else MemoryOrder.of(*classes)
         if order is not None:
-            self._lanes = Lanes(lambda address: LaneInMemory(address, self, order))
+            self._lanes = LanesInMemory(self, order)
         elif _keeps_a_job(downstream_queue_cls):
             from .stored_lanes import StoredLanes
 
@@ -77,8 +76,6 @@ class RobotsPriorityQueue:
         else:
             self._lanes = in_files = LanesInFiles(self, crawler, classes, key)
             in_files.resume(startprios, self._resumed)
-        self._exchange = Alarm(hosts.known.wake, hosts.known.clock, hosts.known.call_later)
-        """Rings when lanes that are asleep may be exchanged for those that wait."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *arguments: Any, **named: Any) -> Self:
@@ -96,9 +93,6 @@ class RobotsPriorityQueue:
     def lanes_asleep(self) -> int:
         """How many lanes only the job's file knows."""
         return self._lanes.asleep
-
-    def __contains__(self, name: str) -> bool:
-        return Address.named(name) in self._lanes
 
     def push(self, request: Request) -> None:
         """Raises ValueError, like Scrapy's queues, if a request cannot be written to disk.
@@ -185,7 +179,6 @@ class RobotsPriorityQueue:
         self._lanes.close()
         self._length = 0
         self._hosts.close()
-        self._exchange.cancel()
         return state
 
     def _put_stranded(self) -> None:
@@ -202,24 +195,10 @@ class RobotsPriorityQueue:
         self._hosts.enter(lane)
 
     def _pop(self) -> Request | None:
-        stored = self._stored
-        if stored is None:
-            self._hosts.begin(self)
-            return self._hosts.pop(self) if self._length else None  # none with a job, nearly always
-        if not stored.prepare():
-            return None
+        if self._stored is not None:
+            return self._stored.pop()
         self._hosts.begin(self)
-        if not stored.job.file.held:
-            return None
-        stored.prefer_urgent(self._hosts.most_urgent)
-        request = self._hosts.pop(self)
-        if request is not None:
-            stored.handed_out()
-        elif stored.find_ready(self._hosts.known.clock()):
-            self._hosts.known.wake()
-        elif stored.next_change is not None:
-            self._exchange.set(stored.next_change)
-        return request
+        return self._hosts.pop(self) if self._length else None  # none with a job, nearly always
 
     def take(self, lane: Lane) -> Request | None:
         """Takes the next request out of *lane*; None if none can be read."""

@@ -6,6 +6,7 @@ from heapq import nlargest
 from math import inf
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
 from scrapy_robots_plus.job import FILE_NAME, Contents
 from scrapy_robots_plus.job.job import Job
@@ -107,7 +108,7 @@ class StoredLanes(Lanes):
 
         Raises JobFileError if the file of the job cannot be used.
         """
-        super().__init__(lambda address: self._awake(address, address.name, {}))
+        super().__init__()
         self.queue = queue
         self._hosts = hosts
         self.job = Job.of(crawler)
@@ -122,9 +123,30 @@ class StoredLanes(Lanes):
         self._next_exchange = 0.0
         self._woken_in_vain = 0
         """How many lanes were woken since a request was handed out."""
+        self._alarm = Alarm(hosts.known.wake, hosts.known.clock, hosts.known.call_later)
+        """Rings when lanes that are asleep may be exchanged for those that wait."""
 
-    def __contains__(self, address: Address) -> bool:
-        return super().__contains__(address) or self.job.holds(address.name)
+    def pop(self) -> Request | None:
+        """The next request of a host that is ready; None if nothing may be handed out now."""
+        if self.job.is_held_up:
+            return None
+        at_once = min(self.AT_ONCE, self.MOST_AWAKE)
+        if self.asleep and self.room >= at_once:
+            self._wake(at_once)
+        self._hosts.begin(self.queue)
+        if not self.job.file.held:
+            return None
+        if self._most_urgent_asleep < inf:
+            self._prefer_urgent(self._hosts.most_urgent)
+        request = self._hosts.pop(self.queue)
+        if request is not None:
+            self._pause = self.LEAST_PAUSE
+            self._woken_in_vain = 0
+        elif self._find_ready():
+            self._hosts.known.wake()
+        elif self.asleep:
+            self._alarm.set(self._next_exchange)
+        return request
 
     @property
     def asleep(self) -> int:  # type: ignore[override]
@@ -150,23 +172,13 @@ class StoredLanes(Lanes):
 
         Raises ValueError if the request cannot be written.
         """
-        name = address.name
+        name, any_asleep = address.name, self.asleep
+        place = self.add(name, request)
         if self.room <= 0:
-            priority, _ = self.add(name, request)
-            self._most_urgent_asleep = min(self._most_urgent_asleep, priority)
+            self._most_urgent_asleep = min(self._most_urgent_asleep, place[0])
             return None
-        lane = self._awake(address, name, self.job.contents(name) if self.asleep else {})
-        try:
-            lane.push(request)
-        except BaseException:
-            if not len(lane):
-                del self._lanes[address]
-            else:
-                self._hosts.woke(lane)
-            raise
-        finally:
-            self.job.wake_one(name)
-        return lane
+        self.job.wake_one(name)
+        return self._awake(address, name, self.job.contents(name) if any_asleep else {place: 1})
 
     def remove(self, lane: Lane) -> None:
         super().remove(lane)
@@ -176,18 +188,13 @@ class StoredLanes(Lanes):
         """The state of the job, whichever lanes there are."""
         return {FILE_NAME: []}
 
+    def close(self) -> None:
+        super().close()
+        self._alarm.cancel()
+
     # Who is awake
 
-    def prepare(self) -> bool:
-        """Wakes some lanes if there is room. Returns whether a request may be handed out now."""
-        if self.job.is_held_up:
-            return False
-        at_once = min(self.AT_ONCE, self.MOST_AWAKE)
-        if self.room >= at_once and self.asleep:
-            self._wake(at_once)
-        return True
-
-    def prefer_urgent(self, priority: float | None) -> None:
+    def _prefer_urgent(self, priority: float | None) -> None:
         """Wakes lanes more urgent than *priority*, that of the one that would be chosen next."""
         while priority is not None and self._most_urgent_asleep < priority and self.asleep:
             if self.room <= 0:
@@ -199,14 +206,15 @@ class StoredLanes(Lanes):
             if not self._wake(min(self.AT_ONCE, self.room)):
                 return
 
-    def find_ready(self, now: float) -> bool:
-        """Nothing is ready at the moment *now*: wakes others. Returns whether it did."""
+    def _find_ready(self) -> bool:
+        """Nothing is ready: wakes others. Returns whether it did."""
         if not self.asleep and not self._lanes and self.job.file.held:
             self.job.search()
         if not self.asleep:
             return False
         if self.room > 0:
             return self._wake(min(self.room, 4 * self.AT_ONCE)) > 0
+        now = self._hosts.known.clock()
         if now < self._next_exchange:
             return False
         if self._woken_in_vain > self.asleep:  # all had their turn
@@ -222,16 +230,6 @@ class StoredLanes(Lanes):
         woken = self._wake(self.room)
         self._woken_in_vain += woken
         return woken > 0
-
-    def handed_out(self) -> None:
-        """A lane that is awake had a request to hand out."""
-        self._pause = self.LEAST_PAUSE
-        self._woken_in_vain = 0
-
-    @property
-    def next_change(self) -> float | None:
-        """When :meth:`find_ready` may wake others; None if none is asleep."""
-        return self._next_exchange if self.asleep else None
 
     def _wake(self, most: int) -> int:
         if most <= 0:

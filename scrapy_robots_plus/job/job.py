@@ -191,7 +191,6 @@ class Job:
         """How many lanes only the file knows; 0 once it has failed."""
         return 0 if self.has_failed else self.file.asleep
 
-    holds = _unless_failed(JobFile.holds, bool)
     contents = _unless_failed(JobFile.contents, dict)
     names = _unless_failed(JobFile.names, list)
     wake = _unless_failed(JobFile.wake, list)

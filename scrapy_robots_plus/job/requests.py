@@ -250,11 +250,6 @@ class JobRequests:
         return self._contents("lane = ?", lane).get(lane, {})
 
     @mended
-    def holds(self, lane: str) -> bool:
-        """Whether a request waits in *lane*."""
-        return self._first_priority(lane) is not None
-
-    @mended
     def names(self) -> list[str]:
         """Of all lanes that hold a request. They are asleep afterwards."""
         self.set_awake(())

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 
 from scrapy_robots_plus.hosts.host import Address, State
-from scrapy_robots_plus.hosts.lanes import LaneInMemory, MemoryOrder
-from scrapy_robots_plus.hosts.lanes import Lanes as InMemory
+from scrapy_robots_plus.hosts.lanes import LanesInMemory, MemoryOrder
 from scrapy_robots_plus.protocol.origin import Origin
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ class Lanes:
 
     def __init__(self) -> None:
         order = MemoryOrder(newest_first=True, newest_start_first=None)
-        self.open = InMemory(lambda address: LaneInMemory(address, self, order))
+        self.open = LanesInMemory(self, order)
         self._numbers = count(1)
 
     def __len__(self) -> int:
@@ -45,7 +44,6 @@ class Lanes:
         """A lane of *requests* to ``http://name``, the last in the order."""
         origin = Origin("http", name, 80)
         lane = self.open.new(Address(origin, slot or name), self.request(name, priority))
-        assert lane is not None
         lane.order = next(self._numbers)
         lane.waits(State.POLICY, next(self._numbers))
         self.add(lane, requests - 1, priority)

@@ -136,7 +136,7 @@ async def test_hosts_that_only_the_file_of_a_job_holds_are_counted(
             r"\d hosts? in the job's file \(\d requests?\)",
             await stopped_when_told(*urls),
         )
-        monkeypatch.setattr(StoredLanes, "prepare", lambda self: False)  # none is awake yet
+        monkeypatch.setattr(StoredLanes, "pop", lambda self: None)  # none is awake yet
         assert await stopped_when_told() == "5 hosts in the job's file (10 requests)"
 
 

@@ -139,12 +139,10 @@ def test_it_counts_what_it_holds(kinds: Kinds) -> None:
 def test_it_names_the_hosts_that_have_requests(kinds: Kinds) -> None:
     alone = Alone(kinds.folder, kind=kinds.lifo)
     alone.push("a")
-    assert "http://host0.example" in alone.queue
-    assert "http://host1.example" not in alone.queue
     assert [lane.address.name for lane in alone.queue] == ["http://host0.example"]
     assert alone.world.queue_hosts.lanes == 1
     alone.pop()
-    assert "http://host0.example" not in alone.queue
+    assert list(alone.queue) == []
     assert alone.world.queue_hosts.lanes == 0
 
 
@@ -153,7 +151,7 @@ def test_a_request_is_in_the_lane_that_is_named_for_it(kinds: Kinds) -> None:
     name = alone.world.queue_hosts.name_of(Request("http://host1.example/a?b"))
     assert name == "http://host1.example"
     alone.push("a?b", host=1)
-    assert name in alone.queue
+    assert [lane.address.name for lane in alone.queue] == [name]
 
 
 def test_the_state_of_a_job_can_be_asked_for_while_it_runs(on_disk: Kinds) -> None:
@@ -250,7 +248,7 @@ def test_a_host_whose_last_request_is_refused_is_forgotten(kinds: Kinds) -> None
     alone.push("a")
     assert alone.pop() is not None
     assert alone.world.queue_hosts.lanes == 0
-    assert "http://host0.example" not in alone.queue
+    assert list(alone.queue) == []
 
 
 def test_it_wakes_the_engine_unless_that_is_asking_it(kinds: Kinds) -> None:

@@ -100,7 +100,7 @@ def test_a_lane_that_is_woken_by_name_holds_what_it_held(file: JobFile) -> None:
         file.wake_one(name)
         assert file.asleep == 0
     assert file.wake(9) == []
-    assert (file.holds("host"), file.contents("host")) == (True, {(0, False): 1})
+    assert file.contents("host") == {(0, False): 1}
     file.add("host", 0, b"2")
     assert [taken(file, "host", newest=False) for _ in range(3)] == [b"1", b"2", None]
 
@@ -129,13 +129,6 @@ def test_a_second_process_is_refused(file: JobFile, path: Path) -> None:
     with pytest.raises(JobFileError, match="in use by another process"):
         JobFile(path)
     file.add("host", 0, b"")
-
-
-def test_whether_a_lane_holds_anything(file: JobFile) -> None:
-    file.add("host", 0, b"")
-    assert (file.holds("host"), file.holds("other")) == (True, False)
-    assert taken(file, "host") == b""
-    assert not file.holds("host")
 
 
 def test_the_space_of_what_was_dealt_with_is_given_back(file: JobFile, path: Path) -> None:
