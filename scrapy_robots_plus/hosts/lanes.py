@@ -241,10 +241,11 @@ class LanesInFiles(Lanes):
         text = printable(f"{many} to {address.name} cannot be read and are lost")
         logger(self._crawler).error("%s (%r). Their files are kept", text, error)
 
-    def opened(self, more: int) -> None:
-        """So many *more* files are open."""
-        self.files += more
-        self.changes += bool(more)
+    def count(self, lane: _LaneInFiles, files: int) -> None:
+        """*lane* has so many *files* open."""
+        self.files += files - lane.files
+        self.changes += files != lane.files
+        lane.files = files
 
     def _open(self, address: Address, priorities: Iterable[int] = ()) -> Lane:
         """*priorities*: those for which an earlier run has left requests."""
@@ -265,7 +266,7 @@ class LanesInFiles(Lanes):
 
 
 class _LaneInFiles(Lane):
-    __slots__ = ("_files", "_lanes", "_requests")
+    __slots__ = ("_lanes", "_requests", "files")
 
     def __init__(
         self, address: Address, queue: LaneQueue, lanes: LanesInFiles, priorities: Iterable[int]
@@ -273,7 +274,7 @@ class _LaneInFiles(Lane):
         super().__init__(address, queue)
         self._lanes = lanes
         self._requests = lanes.make_queue(address, priorities)
-        self._files = 0
+        self.files = 0
         self._count_files()
 
     @property
@@ -312,10 +313,7 @@ class _LaneInFiles(Lane):
     def close(self) -> None:
         with suppress(Exception):  # one that is damaged
             self._requests.close()
-        self._lanes.opened(-self._files)
-        self._files = 0
+        self._lanes.count(self, 0)
 
     def _count_files(self) -> None:
-        files = compat.count_parts(self._requests)
-        self._lanes.opened(files - self._files)
-        self._files = files
+        self._lanes.count(self, compat.count_parts(self._requests))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 
@@ -44,29 +44,6 @@ class SlotTimes:
             self._last[key] = now
 
 
-class SlotDelay(NamedTuple):
-    """How soon a slot sends one request after another."""
-
-    delay: float
-    """Seconds."""
-    jitter: float
-    """The largest part of the delay that is subtracted or added at random."""
-
-    @classmethod
-    def of(cls, slot: Slot) -> SlotDelay:
-        return cls(slot.delay, compat.slot_jitter(slot))
-
-    def at_least(self, delay: float) -> SlotDelay:
-        """This delay, or one without jitter if jitter could draw one below *delay*."""
-        if compat.least_delay(self.delay, self.jitter) >= delay:
-            return self
-        return SlotDelay(max(self.delay, delay), 0.0)
-
-    def apply(self, slot: Slot) -> None:
-        slot.delay = self.delay
-        compat.set_slot_jitter(slot, self.jitter)
-
-
 class ShownDelay:
     """The delay of a host in the slot that is its own, for those who look at it.
 
@@ -74,22 +51,27 @@ class ShownDelay:
     the slot says. The slot's own delay is remembered, and restored when the host has none.
     """
 
-    __slots__ = ("_own", "_set", "_slot")
+    __slots__ = ("_delay", "_jitter", "_set", "_slot")
 
     def __init__(self) -> None:
         self._slot: Slot | None = None
-        self._own: SlotDelay | None = None
+        self._delay = self._jitter = 0.0
+        """The slot's own."""
         self._set = 0.0
 
     def show(self, slot: Slot, delay: float) -> None:
-        """Raises the delay of *slot* to *delay*, unless it is longer; 0 restores its own."""
-        own = self._own if slot is self._slot else None
-        if own is None:
+        """Raises the delay of *slot* to *delay*, unless it is longer; 0 restores its own.
+
+        Jitter, a part of the delay that is subtracted or added at random, is taken out if it could
+        draw a delay below *delay*.
+        """
+        if slot is not self._slot:
             if compat.is_untouched(slot) or not delay:
                 return
-            own = SlotDelay.of(slot)
+            self._delay, self._jitter = slot.delay, compat.slot_jitter(slot)
         elif slot.delay != self._set:  # AutoThrottle, or the project's own code
-            own = own._replace(delay=slot.delay)
-        own.at_least(delay).apply(slot)
-        self._set = slot.delay
-        self._slot, self._own = (slot, own) if delay else (None, None)
+            self._delay = slot.delay
+        self._slot = slot if delay else None
+        is_enough = compat.least_delay(self._delay, self._jitter) >= delay
+        slot.delay = self._set = self._delay if is_enough else max(self._delay, delay)
+        compat.set_slot_jitter(slot, self._jitter if is_enough else 0.0)

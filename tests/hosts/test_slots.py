@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.hosts.slots import ShownDelay, SlotDelay, SlotTimes
+from scrapy_robots_plus.hosts.slots import ShownDelay, SlotTimes
 from tests.crawling import new_slot
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ def shown(slot: Slot) -> tuple[float, float]:
 def test_a_delay_changes_only_where_it_would_go_below(
     own: tuple[float, float], delay: float, raised: tuple[float, float]
 ) -> None:
-    assert SlotDelay(*own).at_least(delay) == raised
     slot = used(*own)
     ShownDelay().show(slot, delay)
     assert shown(slot) == raised
