@@ -83,11 +83,11 @@ def redis_url(settings: BaseSettings) -> Any:
     if package != "redis" or kind not in _CLIENTS or _BEYOND_A_URL & params.keys():
         return None
     url = settings.get("REDIS_URL") or _server_in(settings, params)
-    if not isinstance(url, str):
+    if not isinstance(url, str) or "://" not in url:
         return url
-    who = tuple(str(params.get(name) or "") for name in ("username", "password"))
-    url = _with_database(_with_user(url, *who), settings.get("REDIS_DB") or params.get("db"))
-    return _with_options(url, {**_CLIENTS[kind], **_tls_options(url, params)})
+    user, password = (quote(str(params.get(name) or ""), "") for name in ("username", "password"))
+    number = settings.get("REDIS_DB") or params.get("db")
+    return _completed(url, user, password, number, {**_CLIENTS[kind], **_tls_options(url, params)})
 
 
 _CLIENTS: dict[str, dict[str, str]] = {
@@ -114,31 +114,20 @@ def _tls_options(url: str, params: dict[str, Any]) -> dict[str, str]:
     return {name: "none" if value is None else str(value) for name, value in given.items()}
 
 
-def _with_options(url: str, options: dict[str, str]) -> str:
-    """Appends *options*, unless *url* names them."""
-    missing = ((name, value) for name, value in options.items() if f"{name}=" not in url)
-    new = [f"{name}={quote(value, '/')}" for name, value in missing]
-    return f"{url}{'&' if '?' in url else '?'}{'&'.join(new)}" if new else url
-
-
-def _with_user(url: str, user: str, password: str) -> str:
-    """*url* wins if it names any."""
-    scheme, separator, rest = url.partition("://")
-    if not password or "@" in rest or "password=" in rest:
-        return url
-    return f"{scheme}{separator}{quote(user, '')}:{quote(password, '')}@{rest}"
-
-
-def _with_database(url: str, number: object) -> str:
-    """Appends the number of a database, unless *url* names one."""
-    place, mark, options = url.partition("?")
-    if not number or "db=" in options:
-        return url
-    if place.startswith("unix:"):
-        return f"{place}?db={number}{'&' if options else ''}{options}"
-    server = place.removesuffix("/")
-    named = "/" in server.partition("://")[2]
-    return url if named else f"{server}/{number}{mark}{options}"
+def _completed(url: str, user: str, password: str, number: object, options: dict[str, str]) -> str:
+    """*url* with what it does not name: a password, the number of a database, *options*."""
+    scheme, _, rest = url.partition("://")
+    place, _, given = rest.partition("?")
+    named = {each.partition("=")[0] for each in given.split("&")}
+    if password and "@" not in place and "password" not in named:
+        place = f"{user}:{password}@{place}"
+    if number and scheme == "unix":
+        options = {"db": str(number), **options}
+    elif number and "db" not in named and "/" not in place.removesuffix("/"):
+        place = f"{place.removesuffix('/')}/{number}"
+    new = [f"{name}={quote(value, '/')}" for name, value in options.items() if name not in named]
+    query = "&".join(filter(None, (given, *new)))
+    return f"{scheme}://{place}?{query}" if query else f"{scheme}://{place}"
 
 
 _WAY_OF_ASKING = (
