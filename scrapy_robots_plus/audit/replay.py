@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_robots_plus.origins import judging
@@ -34,13 +34,14 @@ from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from scrapy_robots_plus.protocol.access import Outcome, StatusTable
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
-    Key = tuple[str, str | None, Dialect]
+    Key = tuple[Path, str, str | None, Dialect]
 
 OCTETS = 1024 * 1024
 """Of files that are kept parsed, but at least one file."""
@@ -51,33 +52,32 @@ class UndecidedError(Exception):
 
 
 class ParsedFiles:
-    """Files by hash, charset and dialect; the least recently used are parsed again."""
+    """Files by folder, hash, charset and dialect; the least recently used are parsed again."""
 
-    def __init__(self, bodies: Bodies | None) -> None:
-        self._bodies = bodies
+    def __init__(self) -> None:
         self._parsed: OrderedDict[Key, RobotsTxt] = OrderedDict()
         self._octets = 0
 
-    def get(self, digest: str, charset: str | None, dialect: Dialect) -> RobotsTxt:
+    def get(
+        self, bodies: Bodies | None, digest: str, charset: str | None, dialect: Dialect
+    ) -> RobotsTxt:
         """The file with this hash. Raises :exc:`UndecidedError` if its text is not to be had."""
-        key = (digest, charset, dialect)
+        if bodies is None:
+            raise UndecidedError("no robots.txt files were kept beside the log")
+        key = (bodies.folder, digest, charset, dialect)
         if key in self._parsed:
             self._parsed.move_to_end(key)
             return self._parsed[key]
-        file = self._parsed[key] = RobotsTxt.parse(self._text(digest), dialect, charset)
+        try:
+            text = bodies.get(digest)
+        except BodyError as error:
+            raise UndecidedError(str(error)) from None
+        file = self._parsed[key] = RobotsTxt.parse(text, dialect, charset)
         self._octets += file.size + OVERHEAD
         while self._octets > OCTETS and len(self._parsed) > 1:
             _, dropped = self._parsed.popitem(last=False)
             self._octets -= dropped.size + OVERHEAD
         return file
-
-    def _text(self, digest: str) -> bytes:
-        if self._bodies is None:
-            raise UndecidedError("no robots.txt files were kept beside the log")
-        try:
-            return self._bodies.get(digest)
-        except BodyError as error:
-            raise UndecidedError(str(error)) from None
 
 
 OUR_PARSER = "scrapy_robots_plus.origins.our_parser.RobotsParser"
@@ -130,19 +130,21 @@ UNREPLAYED = {
 class CrawlReplay:
     """Replays the verdicts of one crawl."""
 
-    def __init__(self, crawl: CrawlEntry, files: ParsedFiles, changes: Changes) -> None:
-        """*files*: the texts; without them only verdicts without rules can be recomputed.
+    def __init__(
+        self, crawl: CrawlEntry, bodies: Bodies | None, files: ParsedFiles, changes: Changes
+    ) -> None:
+        """*bodies*: the texts; without them only verdicts without rules can be recomputed.
 
         Raises ValueError if *crawl* has a dialect or an option that this version does not know.
         """
         self.crawl = crawl
-        self.files = files
+        self.parsed = partial(files.get, bodies)
         self.dialect = changes.dialect or dialect_from_json(crawl.dialect)
         own_table = {key: Access(value) for key, value in crawl.status_policy.items()}
         self.table = changes.status_policy or {**PRESETS["rfc9309"], **own_table}
         self.too_long = TooLong(crawl.crawl_delay_too_long)
         self._agent = changes.agent
-        self._unchanged = CrawlReplay(crawl, files, Changes()) if changes else self
+        self._unchanged = CrawlReplay(crawl, bodies, files, Changes()) if changes else self
 
     @property
     def names_rules(self) -> bool:
@@ -221,7 +223,7 @@ class _Known:
             return None
         own = self._override.get("dialect")
         dialect = self._replay.dialect if own is None else dialect_from_json(own)
-        return self._replay.files.get(self._entry.sha256, self._entry.charset, dialect)
+        return self._replay.parsed(self._entry.sha256, self._entry.charset, dialect)
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:

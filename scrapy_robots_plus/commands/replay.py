@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.audit.replay import Group
 
-_FOLDERS = 100
-"""Folders of texts whose parsed files are kept."""
-
 _TEXTS = 10_000
 """Texts that are remembered as checked; further ones may be checked twice."""
 
@@ -115,8 +112,7 @@ class Replay(LogCommand):
         """Those without an end so far; killed crawls have none."""
         self._differences = Differences()
         self._undecided: Counter[str] = Counter()
-        self._files: Recent[Path | None, ParsedFiles] = Recent(_FOLDERS)
-        """By folder of the texts."""
+        self._files = ParsedFiles()
         for read in self.read():
             match read.entry:
                 case CrawlEntry() as crawl:
@@ -137,7 +133,7 @@ class Replay(LogCommand):
 
     def _begin(self, read: Read, entry: CrawlEntry) -> None:
         try:
-            replay = CrawlReplay(entry, self._files_of(entry), self._changes)
+            replay = CrawlReplay(entry, self._texts_of(entry), self._files, self._changes)
         except ValueError as error:
             self._undecide(f"{place(read.line, read.log)}: {error}")
             return
@@ -164,13 +160,6 @@ class Replay(LogCommand):
             self._undecided[why] += 1
         else:
             self._undecided["other reasons"] += 1
-
-    def _files_of(self, entry: CrawlEntry) -> ParsedFiles:
-        bodies = self._texts_of(entry)
-        folder = None if bodies is None else bodies.folder
-        if folder not in self._files:
-            self._files.put(folder, ParsedFiles(bodies))
-        return self._files[folder]
 
     # What is printed
 

@@ -25,12 +25,12 @@ def kept(bodies: Bodies, text: str) -> str:
 
 def test_a_file_is_parsed_once_for_each_way_to_read_it(tmp_path: Path) -> None:
     bodies = Bodies(tmp_path)
-    files, digest = ParsedFiles(bodies), kept(bodies, "User-agent: *\nDisallow: /é")
-    file = files.get(digest, None, RFC9309)
-    assert files.get(digest, None, RFC9309) is file
-    assert files.get(digest, None, GOOGLE).dialect is GOOGLE
+    files, digest = ParsedFiles(), kept(bodies, "User-agent: *\nDisallow: /é")
+    file = files.get(bodies, digest, None, RFC9309)
+    assert files.get(bodies, digest, None, RFC9309) is file
+    assert files.get(bodies, digest, None, GOOGLE).dialect is GOOGLE
     assert not file.allowed("/é", "bot")
-    assert files.get(digest, "latin-1", RFC9309).allowed("/é", "bot")
+    assert files.get(bodies, digest, "latin-1", RFC9309).allowed("/é", "bot")
 
 
 def test_of_too_many_the_least_recently_used_goes(
@@ -39,13 +39,13 @@ def test_of_too_many_the_least_recently_used_goes(
     bodies = Bodies(tmp_path)
     digests = [kept(bodies, f"User-agent: *\nDisallow: /{name}") for name in "abc"]
     monkeypatch.setattr(replay, "OCTETS", 1_500)  # of two, with what they take besides
-    files = ParsedFiles(bodies)
-    one, other = (files.get(digest, None, RFC9309) for digest in digests[:2])
-    assert files.get(digests[0], None, RFC9309) is one
-    third = files.get(digests[2], None, RFC9309)
-    assert files.get(digests[0], None, RFC9309) is one
-    assert files.get(digests[2], None, RFC9309) is third
-    assert files.get(digests[1], None, RFC9309) is not other
+    files = ParsedFiles()
+    one, other = (files.get(bodies, digest, None, RFC9309) for digest in digests[:2])
+    assert files.get(bodies, digests[0], None, RFC9309) is one
+    third = files.get(bodies, digests[2], None, RFC9309)
+    assert files.get(bodies, digests[0], None, RFC9309) is one
+    assert files.get(bodies, digests[2], None, RFC9309) is third
+    assert files.get(bodies, digests[1], None, RFC9309) is not other
 
 
 def test_the_file_in_use_is_kept_however_large(
@@ -53,5 +53,5 @@ def test_the_file_in_use_is_kept_however_large(
 ) -> None:
     bodies = Bodies(tmp_path)
     monkeypatch.setattr(replay, "OCTETS", 10)
-    files, digest = ParsedFiles(bodies), kept(bodies, "User-agent: *\nDisallow: /")
-    assert files.get(digest, None, RFC9309) is files.get(digest, None, RFC9309)
+    files, digest = ParsedFiles(), kept(bodies, "User-agent: *\nDisallow: /")
+    assert files.get(bodies, digest, None, RFC9309) is files.get(bodies, digest, None, RFC9309)

@@ -60,7 +60,7 @@ def replayed(
     changes: Changes | None = None,
     **crawl: Any,
 ) -> Decided:
-    replay = CrawlReplay(crawl_entry(**crawl), ParsedFiles(bodies), changes or Changes())
+    replay = CrawlReplay(crawl_entry(**crawl), bodies, ParsedFiles(), changes or Changes())
     return Decided.of(replay.verdict(entry))
 
 
@@ -225,7 +225,7 @@ def test_without_texts_only_verdicts_without_rules_are_recomputed() -> None:
 )
 def test_a_crawl_with_options_that_there_are_not_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"what|perhaps|max_line"):
-        CrawlReplay(crawl_entry(**wrong), ParsedFiles(None), Changes())
+        CrawlReplay(crawl_entry(**wrong), None, ParsedFiles(), Changes())
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
