@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from functools import partial
 from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -190,16 +191,8 @@ class RedisStore(RedisReader, Store):
         self._ask(lambda client: client.delete(key_of(origin)))
 
     def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
-        removed = 0
-        keys = self._keys()
-        while limit is None or removed < limit:
-            batch = list(islice(keys, _BATCH))
-            if not batch:
-                break
-            dead = self._outdated(batch, before, after)
-            few = islice(dead, limit and limit - removed)
-            removed += sum(self._swap(*each, b"") for each in few)
-        return removed
+        outdated = islice(self._outdated(before, after), limit)
+        return sum(self._swap(key, beginning, b"") for key, beginning in outdated)
 
     def _seconds_of(self, record: RobotsRecord) -> float:
         """How long *record* is of use: one of a file that was never readable, until it is tried
@@ -237,23 +230,23 @@ class RedisStore(RedisReader, Store):
         except StoreError:  # full, or a replica
             return None
 
-    def _outdated(
-        self, keys: list[bytes], before: float, after: float
-    ) -> Iterator[tuple[bytes, bytes]]:
-        """Those of *keys* whose records are outdated, each with the beginning of the record."""
-
-        def ask(client: Any) -> list[Any]:
-            together = client.pipeline(transaction=False)
-            for key in keys:
-                together.getrange(key, 0, codec.LENGTH_OF_STANDING - 1)
-            return list(together.execute(raise_on_error=False))
-
-        for key, data in zip(keys, self._ask(ask), strict=True):
-            if isinstance(data, bytes) and _is_outdated(data, before, after):
-                yield key, data
+    def _outdated(self, before: float, after: float) -> Iterator[tuple[bytes, bytes]]:
+        """The keys of outdated records, each with the beginning of the record."""
+        keys = self._keys()
+        while batch := list(islice(keys, _BATCH)):
+            for key, data in zip(batch, self._ask(partial(_beginnings, batch)), strict=True):
+                if isinstance(data, bytes) and _is_outdated(data, before, after):
+                    yield key, data
 
     def _swap(self, key: bytes, was: bytes, new: bytes, seconds: float = 0.0) -> bool:
         return self._ask(lambda _: self.server.swap(key, was, new, seconds))
+
+
+def _beginnings(keys: list[bytes], client: Any) -> list[Any]:
+    together = client.pipeline(transaction=False)
+    for key in keys:
+        together.getrange(key, 0, codec.LENGTH_OF_STANDING - 1)
+    return list(together.execute(raise_on_error=False))
 
 
 def _is_newer(held: bytes, record: RobotsRecord, latest: float) -> bool:

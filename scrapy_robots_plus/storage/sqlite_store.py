@@ -68,7 +68,8 @@ _EVICT = """
 """
 _PURGE = """
     DELETE FROM records WHERE rowid IN
-        (SELECT rowid FROM records WHERE max(fetched_at, failed_at) {} ? LIMIT ?)
+        (SELECT rowid FROM records
+        WHERE max(fetched_at, failed_at) < ? OR max(fetched_at, failed_at) > ? LIMIT ?)
 """
 
 # Rows that one statement deletes at most: other processes have to wait for it.
@@ -237,25 +238,21 @@ class SqliteStore(SqliteReader, Store):
 
     def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
         removed = 0
-        for statement, time in ((_PURGE.format("<"), before), (_PURGE.format(">"), after)):
-            batch = found = _BATCH
-            while found == batch:
-                batch = _BATCH if limit is None else min(_BATCH, limit - removed)
-                if not batch:
-                    return removed
-                found = self._purge_batch(statement, time, batch)
-                removed += found
+        while limit is None or removed < limit:
+            batch = _BATCH if limit is None else min(_BATCH, limit - removed)
+            found = self._purge_some(before, after, batch)
+            removed += found
+            if found < batch:
+                break
         return removed
+
+    def _purge_some(self, *values: float) -> int:
+        return self._run(lambda its: its.execute(_PURGE, values).rowcount, writes=True)
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
             self._let_go()
-
-    def _purge_batch(self, statement: str, time: float, batch: int) -> int:
-        return self._run(
-            lambda connection: connection.execute(statement, (time, batch)).rowcount, writes=True
-        )
 
     def _distrust(self, origin: Origin, error: codec.CodecError) -> None:
         if isinstance(error, codec.NewerVersionError):

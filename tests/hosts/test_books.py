@@ -286,6 +286,25 @@ def test_who_asks_at_the_same_time_books_a_moment_of_its_own(redis: RedisServer)
         each.close()
 
 
+def test_an_entry_that_others_change_all_the_time_is_an_error(
+    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book, other = (BookOnServer(redis.url, "busy") for _ in range(2))
+    look, looks = book._look, []
+
+    def look_before_the_other_writes(key: str) -> Seen:
+        looks.append(look(key))
+        other.change(HOST, "leave_alone", 30.0 + len(looks))
+        return looks[-1]
+
+    monkeypatch.setattr(book, "_look", look_before_the_other_writes)
+    with pytest.raises(BookError, match=r"busy:site\.example.* is changed too often"):
+        ask(book, A, 1.0)
+    assert len(looks) == book_on_server.TRIES
+    book.close()
+    other.close()
+
+
 def test_a_server_that_was_restarted_is_asked_again(redis: RedisServer) -> None:
     book = BookOnServer(redis.url, "again")
     assert ask(book, A, 30.0) == GO

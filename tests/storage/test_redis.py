@@ -212,6 +212,26 @@ def _dated(readable: bool, fetched_at: float, failed_at: float) -> Any:
     return replace(made, fetched_at=fetched_at, failed_at=failed_at)
 
 
+@pytest.mark.parametrize("later", [True, False])
+def test_of_two_that_are_stored_at_the_same_time_the_newer_stays(
+    server: RedisServer, store: RedisStore, monkeypatch: pytest.MonkeyPatch, later: bool
+) -> None:
+    other, look, looks = RedisStore(server.url, 100), store.server.look, []
+
+    def look_before_the_other_stores(*arguments: Any) -> Any:
+        seen = look(*arguments)
+        looks.append(seen)
+        if len(looks) == 1:
+            assert other.put(rules(1, START + later)) is True
+        return seen
+
+    monkeypatch.setattr(store.server, "look", look_before_the_other_stores)
+    assert store.put(rules(1, START + 1 - later)) is not later
+    assert len(looks) == 2
+    assert other.get(origin(1)) == rules(1, START + 1)
+    other.close()
+
+
 def test_a_record_from_the_future_keeps_no_correct_one_out(store: RedisStore) -> None:
     now = time.time()
     store.put(rules(1, now + CLOCK_SKEW + 60))

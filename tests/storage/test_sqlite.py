@@ -76,7 +76,7 @@ def test_a_lower_maximum_is_reached_in_small_steps(path: Path) -> None:
             sqlite._PUT,
             sqlite._DELETE,
             sqlite._EVICT,
-            *(sqlite._PURGE.format(sign) for sign in "<>"),
+            sqlite._PURGE,
         ),
         *(sqlite_rows._READ, sqlite_rows._ORIGINS_AFTER),
     ],
