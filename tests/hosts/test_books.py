@@ -286,6 +286,21 @@ def test_who_asks_at_the_same_time_books_a_moment_of_its_own(redis: RedisServer)
         each.close()
 
 
+@pytest.mark.parametrize("value", [b"\x82\xa4last\xa0\xa4next\x00", b"[1]", b"7"])
+def test_a_key_that_holds_something_else_is_refused_and_stays(
+    redis: RedisServer, value: bytes
+) -> None:
+    """As that of a version before the first release does."""
+    book = BookOnServer(redis.url, "old")
+    with redis.client() as client:
+        client.set(book.key(HOST), value)
+        with pytest.raises(BookError, match="is of an older scrapy-robots-plus: end the"):
+            ask(book, A, 1.0)
+        assert client.get(book.key(HOST)) == value
+        client.delete(book.key(HOST))
+    book.close()
+
+
 def test_an_entry_that_others_change_all_the_time_is_an_error(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

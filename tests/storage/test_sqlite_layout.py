@@ -49,6 +49,19 @@ def test_a_store_that_counts_its_records_is_still_one(path: Path) -> None:
         assert len(store) == 2
 
 
+def test_of_two_that_create_a_store_the_second_finds_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+    with monkeypatch.context() as patch:  # as if it had looked before the other one wrote
+        patch.setattr(sqlite_layout, "check_version", lambda *_: 0)
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            sqlite_layout._create(connection, path)
+    with SqliteStore(path, 10) as store:
+        assert store.get(origin(1)) == rules(1)
+
+
 def test_a_transaction_that_fails_changes_nothing_and_is_over() -> None:
     def half(connection: sqlite3.Connection) -> None:
         with sqlite_layout.transaction(connection):
