@@ -44,7 +44,7 @@ class RobotsExtension:
 
             open_job(crawler)
         self._crawl = crawl = Crawl.of(crawler)
-        if not crawl.is_on:
+        if not crawl.settings.is_on:
             raise NotConfigured
         self._outages = Outages(crawl)
         if crawl.settings.audit_log or crawl.settings.audit_warc:

@@ -39,7 +39,7 @@ class _RobotsMonitor(BaseScrapyMonitor):
 
     def setUp(self) -> None:
         crawl = Crawl.of(self.crawler)
-        if not (crawl.has_middleware and crawl.is_on):
+        if not (crawl.has_middleware and crawl.settings.is_on):
             self.skipTest("robots.txt is not checked in this crawl")
 
     @property

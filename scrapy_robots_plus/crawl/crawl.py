@@ -21,7 +21,7 @@ from scrapy_robots_plus.settings.robots_settings import (
 )
 
 from . import stats
-from .clock import DEFAULT_CLOCK, CallLater, Cancellable, Clock
+from .clock import DEFAULT_CLOCK, CallLater, Clock
 from .request_settings import RequestSettings
 from .requests import origin_to_ask
 
@@ -99,11 +99,7 @@ class OwnErrors:
 
     def timers(self, call_later: CallLater) -> CallLater:
         """*call_later*, for functions that may raise."""
-
-        def guarded_later(seconds: float, call: Callable[[], None]) -> Cancellable:
-            return call_later(seconds, partial(self._ring, call))
-
-        return guarded_later
+        return lambda seconds, call: call_later(seconds, partial(self._ring, call))
 
     def _ring(self, call: Callable[[], None]) -> None:
         try:
@@ -240,11 +236,6 @@ class Crawl:
         the downloader is of another kind.
         """
         return compat.watch_handovers(self.crawler, listener)
-
-    @property
-    def is_on(self) -> bool:
-        """Whether the crawl obeys rules or delays of robots.txt."""
-        return self.settings.is_on
 
     @cached_property
     def settings(self) -> RobotsSettings:

@@ -12,7 +12,6 @@ from scrapy import Request, signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
     TAP_META_KEY,
     slot_is_left_over,
@@ -68,7 +67,7 @@ class Door:
         self._handed_over: Callable[[str, Request], None] = lambda _, __: None
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
         """By host: of those that have a pace."""
-        self._backoffs: Recent[str, Backoff] = Recent(self._most)
+        self._backoffs: OrderedDict[str, Backoff] = OrderedDict()
         """Of hosts without a line."""
         self._trim_at = 0.0
         self._closing_since = inf
@@ -101,10 +100,6 @@ class Door:
             line.pace.backoff.shut_for(opens_in, now)
         self._trim(line, now)
 
-    def keep(self, origin: Origin, delay: float) -> None:
-        """Keeps *delay* seconds, which the robots.txt of *origin* asks for, from now on."""
-        self.line(origin.host).pace.keep(origin, delay)
-
     def pace_of(self, host: str) -> Pace | None:
         """The pace of the host with this name; None if nothing delays it."""
         line = self.lines.get(host)
@@ -115,9 +110,13 @@ class Door:
         line = self.lines.get(host)
         if line is not None:
             return line.pace.backoff
-        backoff = self._backoffs.get(host)
-        if backoff is None:
-            self._backoffs.put(host, backoff := Backoff())
+        return self._backoffs.get(host) or self._keep(host, Backoff())
+
+    def _keep(self, host: str, backoff: Backoff) -> Backoff:
+        """Keeps *backoff*, of a host without a line, and no more of others than there is room."""
+        self._backoffs[host] = backoff
+        while len(self._backoffs) > max(1, self._most - len(self.lines)):
+            self._backoffs.popitem(last=False)
         return backoff
 
     def subscribe(
@@ -252,7 +251,6 @@ class Door:
             line.show()
             line.look()
             if line.is_empty:
-                line.give_back()
                 self._end(line)
             self._changed(line.host)
         self._forget_some(now)
@@ -266,12 +264,12 @@ class Door:
             if len(self.lines) <= self._most:
                 return
             if line.is_empty and not line.pace.is_needed(now):
-                line.forget()
                 self._end(line)
 
     def _end(self, line: HostLine) -> None:
+        line.forget()
         self.lines.pop(line.host, None)
-        self._backoffs.put(line.host, line.pace.backoff)
+        self._keep(line.host, line.pace.backoff)
 
     # The end of waiting
 

@@ -133,7 +133,7 @@ class Known:
         policy = self._policies.usable(origin)
         state = self._just_fetched.get(origin) if policy is None else self._state_under(policy)
         if state is not None and state.delay:
-            self._door.keep(origin, state.delay)
+            self._door.line(origin.host).pace.keep(origin, state.delay)
         return state
 
     def _state_under(self, policy: Policy) -> OriginState:
