@@ -74,7 +74,8 @@ class CrawlStore:
         self.calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
         self._own_network = OwnNetwork(crawler, clock.monotonic) if self._store.remote else None
         if not self._store.remote:
-            self._purge()
+            earliest, latest = span_of_use(clock.wall(), settings.limits)
+            self._do(lambda: self._store.purge(earliest, latest, PURGED_AT_A_START))
         crawler.signals.connect(self._close, signals.spider_closed)
 
     @property
@@ -111,21 +112,21 @@ class CrawlStore:
         own = self._own_network
         if own is not None and record.failure is not None and own.may_be_why(record.failure):
             return
+        done = partial(self._was_saved, record)
         if record.readable:
-            self._do(partial(self._put, record), partial(self._was_put, record))
+            self._do(partial(self._put, record), done)
             return
         if says_unavailable(record.outcome):  # the stored rules no longer apply
-            self._do(partial(self._store.delete, record.origin), partial(self._was_deleted, record))
+            self._do(partial(self._store.delete, record.origin), done)
         self._do(partial(self._of_failures.put, record))
 
-    def _was_put(self, record: RobotsRecord, stored: object) -> None:
-        if stored is True:
+    def _was_saved(self, record: RobotsRecord, outcome: object) -> None:
+        """*outcome*: whether it was put, None if what is stored was deleted, or a StoreError."""
+        if outcome is True:
             self._trust.restore(record.origin)
-        elif self._is_news(record):
-            self._trust.withdraw(record.origin, self._clock.wall())
-
-    def _was_deleted(self, record: RobotsRecord, outcome: object) -> None:
-        self._trust.withdraw(record.origin, self._clock.wall(), deleted=outcome is None)
+        elif not record.readable or self._is_news(record):
+            now, deleted = self._clock.wall(), outcome is None
+            self._trust.withdraw(record.origin, now, deleted=deleted)
 
     def _is_news(self, record: RobotsRecord) -> bool:
         """Whether *record* says more than its last answer, which may be stored already.
@@ -174,10 +175,6 @@ class CrawlStore:
         except StoreError as error:
             self.failed(error)
             return self._opened(_MEMORY)
-
-    def _purge(self) -> None:
-        earliest, latest = span_of_use(self._clock.wall(), self._settings.limits)
-        self._do(lambda: self._store.purge(earliest, latest, PURGED_AT_A_START))
 
     def _do(
         self, action: Callable[[], object], then: Callable[[object], object] = lambda _: None

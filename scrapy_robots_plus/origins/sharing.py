@@ -105,8 +105,8 @@ class TurnInGroup(Turn):
     """Of other crawls."""
 
     async def begin(self) -> bool:
-        now = self._clock.monotonic()
-        if self._other is not None and now < self._other.overdue_at:
+        now, other = self._clock.monotonic(), self._group.under_way.get(self._origin)
+        if other is not None and now < other.overdue_at:
             return False
         self.overdue_at = now + self._lifetime
         self._group.under_way[self._origin] = self
@@ -117,7 +117,7 @@ class TurnInGroup(Turn):
         return self._group.was_shared
 
     async def wait(self) -> None:
-        other = self._other
+        other = self._group.under_way.get(self._origin)
         if other is None:
             return
         waiter: Deferred[None] = Deferred()
@@ -137,10 +137,6 @@ class TurnInGroup(Turn):
         waiters, self.waiters = self.waiters, []
         for waiter in waiters:
             _wake(waiter)
-
-    @property
-    def _other(self) -> TurnInGroup | None:
-        return self._group.under_way.get(self._origin)
 
 
 def _wake(waiter: Deferred[None]) -> None:
