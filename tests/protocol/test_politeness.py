@@ -47,6 +47,28 @@ def test_the_longest_of_several_delays_holds() -> None:
     assert [table.delay_at(at(hour)) for hour in (6.5, 7.5, 9.5, 10)] == [100, 200, 200, 100]
 
 
+@pytest.mark.parametrize(
+    ("table", "longest"),
+    [
+        (Timetable(), None),
+        (Timetable(60), 60),
+        (Timetable(60, ((MORNING, 50), (NIGHT, 20))), 60),
+        (Timetable(60, ((MORNING, 70), (NIGHT, 80))), 80),
+        (Timetable(0, ((MORNING, 70),)), 70),
+        (Timetable(visits=MORNING), 0),
+    ],
+)
+def test_it_is_true_if_a_request_may_have_to_wait(table: Timetable, longest: float | None) -> None:
+    assert bool(table) is (longest is not None)
+    assert table.longest_delay == (longest or 0)
+
+
+def test_hours_open_once_a_day() -> None:
+    table = Timetable(visits=MORNING)
+    assert [table.opens_in(at(hour)) for hour in (4, 6, 7.9, 8)] == [7_200, 0, 0, 22 * 3_600]
+    assert Timetable(60).opens_in(at(4)) == 0
+
+
 def test_without_a_delay_after_its_hours_the_rest_goes_at_once() -> None:
     table = Timetable(0, ((MORNING, 600),))
     assert table.seconds_for(1_000, at(7)) == 3_600
