@@ -50,11 +50,10 @@ class Session:
         self.now = clock.monotonic
         self.queue = HostQueue(self._link.client, key, uuid4().hex, lifetime)
         self.on_flush: Callable[[], object] = self.exchange
-        """Called when it is time to tell the server something; makes an exchange."""
+        """Called when reports have waited for long enough; makes an exchange."""
         self._untold: list[tuple[Report, float]] = []
         """And since when each of them is."""
         self._flush = Alarm(self._flush_now, self.now, clock.call_later)
-        """Rings when the server is to be told something, if only that the worker is alive."""
         self._is_known = False
         self.is_unsure = False
         """Whether the server may know something else of what the worker has than the worker."""
@@ -94,6 +93,11 @@ class Session:
         self.on_flush()
 
     @property
+    def has_to_renew(self) -> bool:
+        """Whether the server is to hear that the worker is alive."""
+        return self.now() >= self._renew_at
+
+    @property
     def is_alive(self) -> bool:
         """Whether the server surely counts the worker as alive, so that its leases are valid."""
         return self.now() < self._valid_until
@@ -111,8 +115,7 @@ class Session:
         """
         self._flush.cancel()
         untold, self._untold = self._untold[: self.TOLD_AT_ONCE], self._untold[self.TOLD_AT_ONCE :]
-        now = self.now()
-        renew = now >= self._renew_at
+        now, renew = self.now(), self.has_to_renew
         ask = partial(
             self.queue.exchange,
             most,
@@ -138,7 +141,8 @@ class Session:
         if told.lost:
             self._log.data_were_lost()
             self.is_unsure = True
-        self._flush.set(now if self._untold else max(self._renew_at, now + self.SOON))
+        if self._untold:
+            self._flush.set(now)
         return told
 
     def compare(self, ids: Callable[[], set[bytes]]) -> set[bytes]:

@@ -297,7 +297,7 @@ class Worker:
         leases = self._leases
         leases.is_asked_again()
         leases.look()
-        if at_once:
+        if at_once or self._session.has_to_renew:
             self._exchange()
         self.pushing.give()
         under_way = leases.under_way.values()
