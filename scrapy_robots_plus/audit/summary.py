@@ -15,6 +15,7 @@ from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import finalize
 
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.origin import Origin
@@ -127,6 +128,7 @@ class Summary:
         """*is_part*: what crawls counted at their ends is left out, as it is about more."""
         self._is_part = is_part
         self._file = sqlite3.connect("", isolation_level=None)  # in memory while it is small
+        finalize(self, self._file.close)
         self._file.row_factory = _named
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.executescript(f"BEGIN; {_TABLES_AND_VIEWS.read_text(encoding='ascii')}")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import sqlite3
 from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,8 +31,6 @@ from .sample_log import BEGIN, NEWS, PARTNER, SHOP, SLOW, allowed, begin, denied
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import SimpleNamespace
-
-    import pytest
 
 
 def summary_of(entries: Iterable[Entry]) -> Summary:
@@ -167,7 +168,8 @@ def test_the_audit_mode_is_counted() -> None:
 
 
 def test_a_crawl_without_its_begin_or_its_end_is_there() -> None:
-    (crawl,) = summary_of([denied(SHOP, "/")]).rows("crawls")
+    summary = summary_of([denied(SHOP, "/")])
+    (crawl,) = summary.rows("crawls")
     assert (crawl.spider, crawl.ended, crawl.denied, crawl.first) == (None, None, 1, BEGIN)
 
 
@@ -196,3 +198,12 @@ def steps_for(count: int) -> int:
 
 def test_what_many_sites_and_crawls_cost_grows_with_their_number() -> None:
     assert steps_for(2_000) < 6 * steps_for(500)
+
+
+def test_its_file_is_closed_when_nobody_has_it_any_more() -> None:
+    summary = summary_of([begin(), end()])
+    file = summary._file
+    del summary
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        file.execute("SELECT 1")
