@@ -15,21 +15,20 @@ PYTEST = pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl tests/hosts $(addprefix --ignore=tests/crawl/test_, \
 	lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = workers few hosts losses f c no p q-r s t-z abd-eg-i j-m
+PARTS = workers hosts losses f c no p q-r s t-z abd-eg-i j-m
 # The files of a part, by the letters that they begin with; those of workers wait most.
 part = $(or $(part_$1),$(wildcard tests/crawl/test_[$1]*.py))
 part_hosts = tests/hosts tests/crawl/hints
 part_workers = $(wildcard tests/crawl/shared_queue/test_[m-z]*.py)
-part_losses = $(wildcard tests/crawl/shared_queue/test_[a-l]*.py)
-part_few = $(wildcard tests/crawl/test_few*.py tests/crawl/test_full*.py)
-part_f = $(filter-out $(part_few),$(wildcard tests/crawl/test_f*.py))
-UNITS = others protocol commands stores files tools
-UNITS_commands = tests/commands
-UNITS_protocol = tests/protocol
-UNITS_stores = $(addprefix tests/, origins redis settings storage)
-UNITS_files = tests/audit tests/job
+part_losses = $(wildcard tests/crawl/shared_queue/test_[a-l]*.py tests/crawl/test_few*.py tests/crawl/test_full*.py)
+part_f = $(filter-out $(part_losses),$(wildcard tests/crawl/test_f*.py))
+UNITS = others protocol stores tools commands-a-o commands-p-z
+UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
+UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
+UNITS_protocol = $(addprefix tests/protocol/, difference directives lint preferences)
+UNITS_stores = $(wildcard tests/protocol/test_*.py) $(addprefix tests/, origins redis settings storage)
 UNITS_tools = $(addprefix tests/test_, build.py cluster_demo.py make.py package.py testing.py tutorial.py)
-UNITS_others = $(filter-out $(UNITS_tools),$(wildcard tests/test_*.py))
+UNITS_others = $(filter-out $(UNITS_tools),$(wildcard tests/test_*.py)) tests/audit tests/job
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, protocol stores)
 $(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)

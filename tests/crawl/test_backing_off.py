@@ -316,7 +316,7 @@ class TestGivingUp:
     ) -> None:
         host = sites.host()
         host.pages["/page"] = answer(status=429)
-        urgent = [Request(url, priority=1) for url in pages(host, 60)]
+        urgent = [Request(url, priority=1) for url in pages(host, 20)]
         settings = {**self.SETTINGS, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
         crawler = await crawl(*urgent, host.url("/good"), **settings)
         assert crawler.spider.got == [host.url("/good")]
