@@ -46,7 +46,7 @@ MOST_AT_ONCE = 16
 _BOOT, _GROUP, NAMED_BY, LOSSES = "boot", "suspects at once", "lanes are named by", "lost"
 """Notes; LOSSES has a line for each time that damage has taken requests, until it is accepted."""
 
-_OUT = (State.UNDER_WAY, State.ALONE)
+_OUT, _NEXT = (State.UNDER_WAY, State.ALONE), State.NEXT
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -457,8 +457,8 @@ class JobRequests:
             return None
         row = _whole(found[0], found[1:])
         # Where keys are out of order, SQLite takes another row away than it was told to.
-        is_again = self._states.get(row.id) in _OUT or row.id in self._ended
-        if is_again or row[1:4] != (lane, priority, starts):
+        is_out = self._states.get(row.id, _NEXT) is not _NEXT or row.id in self._ended
+        if is_out or row[1:4] != (lane, priority, starts):
             raise sqlite3.DatabaseError(f"request {row.id} is not where it belongs")
         return row
 
