@@ -140,6 +140,7 @@ class Summary:
         """By crawl that has begun."""
         self._sent: Recent[tuple[str, str], float] = Recent(_MOST_SENT)
         """By crawl and origin: when its last request was sent, in seconds since the epoch."""
+        self._lost = 0  # with SQL, the sum may be too large
 
     def rows(self, view: str, most: int = ALL, **where: object) -> Iterator[Any]:
         """The first rows of a view of ``summary.sql``, as objects with its names; if *where* gives
@@ -160,8 +161,10 @@ class Summary:
 
     @cached_property
     def totals(self) -> Any:
-        """The row of the view ``totals``, after the last entry was added."""
-        return next(self.rows("totals"))
+        """The row of the view ``totals``, after the last entry was added; and ``lost``, the lines
+        that could not be written.
+        """
+        return SimpleNamespace(**vars(next(self.rows("totals"))), lost=self._lost)
 
     def timeline(self, most: int = 120) -> Timeline:
         """``allowed``, ``denied``, ``failure`` and ``change``, in at most *most* bars, as narrow as
@@ -269,7 +272,9 @@ class Summary:
 
     def _add_end(self, entry: EndEntry) -> None:
         allowed = None if self._is_part else max(entry.allowed + entry.dont_obey, 0)
-        self._count("ends", (entry.crawl, entry.reason, allowed, max(entry.lost, 0)), entry.time)
+        lost = _kept(max(entry.lost, 0))
+        self._lost += lost
+        self._count("ends", (entry.crawl, entry.reason, allowed, lost), entry.time)
         for name, responses in (entry.preferences or {}).items():
             if type(responses) is int:
                 self._count("preferring", (name, max(responses, 0)), entry.time)

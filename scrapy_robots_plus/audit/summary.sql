@@ -40,8 +40,7 @@ CREATE VIEW totals AS SELECT *,
     (SELECT coalesce(sum(denied), 0) AS denied_by_rule FROM rules),
     (SELECT coalesce(sum(count), 0) AS crawls, coalesce(sum(count * logs_all), 0) AS full_crawls,
       coalesce(sum(count * (mode <> 'obey')), 0) AS observing_crawls FROM begins),
-    (SELECT coalesce(sum(count * (allowed IS NOT NULL)), 0) AS ended,
-      CAST(total(count * lost) AS INTEGER) AS lost FROM ends),
+    (SELECT coalesce(sum(count * (allowed IS NOT NULL)), 0) AS ended FROM ends),
     (SELECT CAST(total(max(counted - allowed, 0)) AS INTEGER) AS allowed_not_logged FROM crawls
       WHERE logs_all IS NOT NULL),
     (SELECT coalesce(sum(count), 0) AS files, coalesce(sum(count * (failure IS NOT NULL)), 0) AS

@@ -207,3 +207,8 @@ def test_its_file_is_closed_when_nobody_has_it_any_more() -> None:
     gc.collect()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         file.execute("SELECT 1")
+
+
+def test_sums_that_no_crawl_can_have_counted_are_exact_all_the_same() -> None:
+    lost = 2**53 - 1, 2
+    assert summary_of([begin(), *(end(lost=each) for each in lost)]).totals.lost == sum(lost)
