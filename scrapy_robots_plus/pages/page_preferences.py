@@ -47,6 +47,8 @@ class Sent(NamedTuple):
     policy: Policy
     agent: AgentNames
     """By which it was judged."""
+    preferences: Preferences
+    """What was known before its page came."""
 
 
 class PagePreferences:
@@ -74,9 +76,9 @@ class PagePreferences:
         if isinstance(stamp, dict):  # a middleware may have removed it
             stamp["requested_at"] = timestamp(self._clock.wall())
 
-    def sent(self, request: Request, policy: Policy, agent: AgentNames) -> None:
+    def sent(self, request: Request, under: Sent) -> None:
         """*request* may be sent."""
-        self._sent[request] = Sent(policy, agent)
+        self._sent[request] = under
         if not self._knows_departures:
             self._departs(request)
 
@@ -85,7 +87,7 @@ class PagePreferences:
         sent = self._sent.get(request)
         if sent is None:
             return None
-        policy, agent = sent
+        policy, agent, preferences = sent
         uses = policy.settings.uses
         of_page: tuple[Statement, ...] = ()
         licenses: list[str] = []
@@ -95,7 +97,6 @@ class PagePreferences:
             of_page, licenses = said_in(response, agent, in_page=bool(policy.settings.ai_uses))
         if uses and (of_page or request.url in self._said):
             self._said.put(request.url, tuple(map(_short, of_page)))
-        preferences = policy.preferences(request.url, agent)
         if of_page or licenses:
             preferences = combine((*preferences.statements, *of_page))
             add_preferences(request, preferences, [_joined(response, each) for each in licenses])

@@ -45,7 +45,8 @@ def put_stamp(
             stamp["robots_url"], stamp["source"] = record.url, policy.source.value
             stamp["sha256"] = record.sha256 or None
             stamp["licenses"] = [each[:MOST_OF_A_TEXT] for each in policy.licenses(agent)]
-        preferences = preferences or policy.preferences(request.url, agent)
+        if preferences is None:
+            preferences = policy.preferences(request.url, agent)
         if policy.reads_uses:
             stamp["preferences"] = dict.fromkeys(CURRENT.labels, Preference.UNKNOWN.value)
     if preferences:

@@ -224,7 +224,7 @@ class RobotsMiddleware:
         """Hands *response* on, or raises RobotsUseDisallowed for what its headers say."""
         objection = self._pages.received(request, response)
         if objection is not None:
-            (policy, agent), refused = objection
+            (policy, agent, _), refused = objection
             self._refuse(Asked(request, policy.origin, agent, policy.settings, True), refused)
         return response
 

@@ -12,7 +12,7 @@ from scrapy_robots_plus.crawl.requests import TAP_META_KEY, says_not_to_ask
 from scrapy_robots_plus.crawl.signals import request_disallowed
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.pages.page_preferences import PagePreferences
+from scrapy_robots_plus.pages.page_preferences import PagePreferences, Sent
 from scrapy_robots_plus.pages.stamp import put_stamp, remove_stamp
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
@@ -66,8 +66,10 @@ class Outcomes:
         if not asked.again:
             self._tally.allow(asked.request, asked.origin, self._shown(asked.origin, policy))
             self._count_override(policy)
-        put_stamp(asked.request, decision.verdict, policy, asked.agent)
-        self._pages.sent(asked.request, policy, asked.agent)
+        request, agent = asked.request, asked.agent
+        preferences = policy.preferences(request.url, agent)
+        put_stamp(request, decision.verdict, policy, agent, preferences)
+        self._pages.sent(request, Sent(policy, agent, preferences))
         self._tell(asked, decision)
 
     def refused(self, asked: Asked, decision: Refused) -> None:
@@ -83,7 +85,8 @@ class Outcomes:
         self._tally.deny(request, origin, shown, given_up=is_given_up)
         put_stamp(request, decision.verdict, policy, agent, decision.preferences)
         if policy is not None and not self._crawl.settings.enforces:
-            self._pages.sent(request, policy, agent)
+            preferences = policy.preferences(request.url, agent)
+            self._pages.sent(request, Sent(policy, agent, preferences))
         self._announce(request, decision.verdict)
         self._tell(asked, decision)
 
