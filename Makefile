@@ -10,7 +10,7 @@ export VENV ?= .venv
 BIN = $(VENV)/bin
 OLDEST = .venv-oldest/bin
 # A cache for each target: they run side by side, and AGAIN may name what failed in one of them.
-RUN = $(BIN)/python -m
+RUN = $(BIN)/python $(if $(SHARED_FORKS),-IS tests/in_fork.py,-m)
 PYTEST = pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl tests/hosts $(addprefix --ignore=tests/crawl/test_, \
@@ -22,13 +22,15 @@ part_hosts = tests/hosts tests/crawl/hints
 part_workers = $(wildcard tests/crawl/shared_queue/test_[m-z]*.py)
 part_losses = $(wildcard tests/crawl/shared_queue/test_[a-l]*.py tests/crawl/test_few*.py tests/crawl/test_full*.py)
 part_f = $(filter-out $(part_losses),$(wildcard tests/crawl/test_f*.py))
-UNITS = others protocol stores tools commands-a-o commands-p-z
+LONG = others tools
+UNITS = $(LONG) files commands-a-o commands-p-z stores protocol
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = $(addprefix tests/protocol/, difference directives lint preferences)
 UNITS_stores = $(wildcard tests/protocol/test_*.py) $(addprefix tests/, origins redis settings storage)
 UNITS_tools = $(addprefix tests/test_, build.py cluster_demo.py make.py package.py testing.py tutorial.py)
-UNITS_others = $(filter-out $(UNITS_tools),$(wildcard tests/test_*.py)) tests/audit tests/job
+UNITS_others = $(filter-out $(UNITS_tools),$(wildcard tests/test_*.py))
+UNITS_files = tests/audit tests/job
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, protocol stores)
 $(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)
@@ -63,9 +65,10 @@ cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts s
 	@cd sample_project && PYTHONPATH=.. ../$(BIN)/python -m robots_sample.cluster --picture ../build/cluster.svg
 
 # Crawls mostly wait, so these run side by side, in parts by the names of files and folders. Each takes about as much of
-# the processor as the others, so that none is left alone at the end.
+# the processor as the others, so that none is left alone at the end; what waits for nothing comes last.
 test: .venv/installed-dev ## the tests, on the newest Scrapy
-	@$(SIDE_BY_SIDE) --forks $(addprefix test-crawls-,$(PARTS)) $(addprefix test-units-,$(UNITS))
+	@$(SIDE_BY_SIDE) --forks $(addprefix test-units-,$(LONG)) $(addprefix test-crawls-,$(PARTS)) \
+		$(addprefix test-units-,$(filter-out $(LONG),$(UNITS)))
 
 test-units: .venv/installed-dev ## a part of them: all but crawls
 	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS))

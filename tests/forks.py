@@ -49,7 +49,7 @@ CRAWL = "tests.crawl_process:main"
 CLOSING_CRAWL = "tests.crawl.closing_process:main"
 WORKER = "tests.worker_process:main"
 """What a fork may run."""
-IF_INSTALLED = ("scrapy_redis.scheduler",)
+IF_INSTALLED = ("scrapy_redis.scheduler", "hypothesis", "pytest", "pytest_twisted")
 RUNS = "runs"
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
@@ -231,7 +231,7 @@ def serve_all(listening: socket.socket) -> NoReturn:
                 os.setsid()  # a share of the processors for each test run
                 listening.close()
                 serve(connection)
-                os._exit(0)
+                os.killpg(0, signal.SIGKILL)  # and all that it has started
             connection.close()
     except KeyboardInterrupt:
         with suppress(ChildProcessError):

@@ -30,8 +30,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-AT_ONCE = 20
-"""Crawls mostly wait, so this may be more than there are processors."""
+AT_ONCE = 14
+"""Crawls mostly wait, so this may be more than there are processors. With many more, each evicts
+from the caches what the others need: all of them cost a third more then.
+"""
 SECONDS = 1200
 """For each target."""
 FEW = 5

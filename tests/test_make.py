@@ -174,6 +174,8 @@ forks-%:
 	@cd {ROOT} && {sys.executable} -c 'from tests.programs import CODE; \\
 		from tests.forks import Forks; forks = Forks.running(); assert not forks.process; \\
 		print(forks.run(CODE, ["print($*)"], b"", 60)); Forks.end()'
+pytest-%:
+	@file=$$PWD/$*.py; cd {ROOT} && {sys.executable} -IS tests/in_fork.py pytest $$file
 """
 
 
@@ -235,6 +237,15 @@ def test_one_process_may_fork_for_all_parts(tmp_path: Path) -> None:
     for number in (1, 2):
         done = (0, b"%d\n" % number, b"")
         assert f"forks-{number}: passed in SECONDS ({done})" in lines
+
+
+def test_pytest_too_may_run_in_such_a_fork(tmp_path: Path) -> None:
+    (tmp_path / "there.py").write_text("import sys\ndef test_it(): assert sys.argv[0] == 'tests'")
+    targets = ("pytest-there", "pytest-missing")
+    status, lines = side_by_side(tmp_path, "--forks", *targets, makefile=FORKS)
+    assert status == 1
+    assert "pytest-there: passed in SECONDS (1 passed, 0 failed)" in lines
+    assert "pytest-missing: FAILED in SECONDS (0 passed, 1 failed)" in lines
 
 
 PYTEST_TARGETS = f"""
