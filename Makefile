@@ -33,7 +33,9 @@ UNITS_others = $(filter-out $(UNITS_tools),$(wildcard tests/test_*.py))
 UNITS_files = tests/audit tests/job
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, protocol stores)
-$(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)
+ifdef MEASURE
+$(MEASURED): RUN = $(BIN)/coverage run -m
+endif
 # Read from files of the repository: they fail where the sdist lacks one.
 OF_FILES = $(addprefix tests/, settings $(addprefix test_, ci.py docs_pages.py docs_site.py layers.py one_home.py \
 	package.py readme.py sample_project.py samples.py) crawl/test_gate.py)
