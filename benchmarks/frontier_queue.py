@@ -151,8 +151,8 @@ def parse(requests: list[scrapy.Request]) -> None:
 
 def open_all(crawler: Any) -> None:
     """From now on, every robots.txt is known and allows all without a delay."""
-    from scrapy_robots_plus.hosts.hosts import hosts_of
     from scrapy_robots_plus.hosts.known import OriginState
+    from scrapy_robots_plus.hosts.turns import hosts_of
 
     hosts, state = hosts_of(crawler), OriginState()
     known: Any = hosts.known

@@ -3,7 +3,7 @@
 | question | file |
 | --- | --- |
 | what does Scrapy's scheduler see? | ``queue.py`` |
-| where does a request wait, and which event ends it? | ``hosts.py``; ``host.py`` is one host |
+| whose turn is it, and which event ends a wait? | ``turns.py``; ``host.py`` is one host |
 | when may the next request to a host leave? | ``pace.py``: ``Pace.due_at``, a pure state machine |
 | from which moment does a delay count? | ``departures.py`` |
 | what keeps it, for redirects, retries and other queues, too? | ``door.py``, ``line.py`` |

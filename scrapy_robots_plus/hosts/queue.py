@@ -10,8 +10,8 @@ from scrapy_robots_plus.crawl.crawl import Crawl, guarded, is_of_this_package
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.printable import printable
 
-from .hosts import Hosts, hosts_of
 from .lanes import Lanes, LanesInFiles, LanesInMemory, MemoryOrder
+from .turns import Hosts, hosts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.job.queues import JobQueue
 
-    from .hosts import Hosts
+    from .turns import Hosts
 
 
 class StoredLane(Lane):

@@ -3,7 +3,8 @@
 ``file.py`` is what others ask, and keeps the file usable. ``schema.py`` says what is in the file,
 ``requests.py`` reads and changes it; ``recent.py`` keeps what was done since it was written;
 ``mending.py`` makes a whole file of a damaged one; ``reading.py`` shows what a file holds.
-``job.py`` and those that import it join the file to a crawl.
+``job.py`` and those that import it join the file to a crawl: a request leaves the file when the
+engine is done with it.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.host import Lane, State
-from scrapy_robots_plus.hosts.hosts import Hosts, hosts_in_use
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
+from scrapy_robots_plus.hosts.turns import Hosts, hosts_in_use
 from scrapy_robots_plus.protocol.printable import counted, duration, printable
 
 if TYPE_CHECKING:

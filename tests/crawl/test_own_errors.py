@@ -59,11 +59,11 @@ OF_THE_QUEUE = [
     "hosts.queue:RobotsPriorityQueue._put",
     "hosts.queue:RobotsPriorityQueue._pop",
     "hosts.queue:RobotsPriorityQueue.take",
-    "hosts.hosts:Hosts.enter",
-    "hosts.hosts:Hosts._choose",
-    "hosts.hosts:Hosts._take",
-    "hosts.hosts:Hosts._settle",
-    "hosts.hosts:Hosts.fetch_ended",
+    "hosts.turns:Hosts.enter",
+    "hosts.turns:Hosts._choose",
+    "hosts.turns:Hosts._take",
+    "hosts.turns:Hosts._settle",
+    "hosts.turns:Hosts.fetch_ended",
 ]
 BEHIND_IT = [
     "requests.judge:Judge.judge",

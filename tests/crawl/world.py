@@ -19,9 +19,9 @@ from scrapy.signalmanager import SignalManager
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from scrapy_robots_plus.hosts.host import Address
-from scrapy_robots_plus.hosts.hosts import Hosts
 from scrapy_robots_plus.hosts.known import OriginState, Outlook
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
+from scrapy_robots_plus.hosts.turns import Hosts
 from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.queues import PickleFifoDiskQueue, PickleLifoDiskQueue
