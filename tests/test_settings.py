@@ -67,7 +67,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTSTXT_USER_AGENT", {"Foobot": 1}, AGENT),
     ("ROBOTSTXT_USER_AGENT", "[]", AGENT),
     ("ROBOTSTXT_USER_AGENT", '["Foobot"', "not valid JSON: "),
-    ("ROBOTS_OVERRIDES", ["a.example"], "expected a dict of hosts, each with a dict of "),
     ("ROBOTS_OVERRIDES", '{"a.example": ', "not valid JSON: "),
     ("ROBOTS_MODE", "dry", "expected 'obey' or 'observe'"),
     ("ROBOTS_MODE", True, "expected 'obey' or 'observe'"),

@@ -33,6 +33,14 @@ def problems_with(overrides: Any) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
+def test_it_is_a_dict_by_host() -> None:
+    (told,) = problems_with(["a.example"])
+    assert told == (
+        "ROBOTS_OVERRIDES = ['a.example']: expected a dict of hosts, each with a dict of what is "
+        "different there"
+    )
+
+
 @pytest.mark.parametrize(
     ("keys", "problem"),
     [

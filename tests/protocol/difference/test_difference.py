@@ -277,6 +277,13 @@ def test_a_few_examples_of_each_pair_of_rules_are_kept() -> None:
     assert len(examples) == MOST_EXAMPLES
 
 
+def test_so_they_are_of_a_rule_that_stands_for_two_patterns() -> None:
+    """``Allow: /*/index.html`` also allows each ``/*/``: there are examples of both."""
+    before = "Disallow: /\n" + "".join(f"Allow: /{letter}/x\n" for letter in "bcdef")
+    (change,) = changes(before, f"{before}Allow: /*/index.html")
+    assert change == ("Disallow: /", "Allow: /*/index.html", "//", "/b/", "/c/")
+
+
 def test_a_path_that_only_one_rule_waits_for_is_passed_in_one_go() -> None:
     long = RobotsTxt.parse(f"User-agent: *\nDisallow: /{'a' * 1000}\n")
     found = difference(RobotsTxt.parse(""), long, "bot")

@@ -270,6 +270,9 @@ def test_a_rule_that_stands_for_two_patterns() -> None:
     both = "User-agent: *\nDisallow: /\nAllow: /*/index.htm\nAllow: /a/index.html"
     words = "Line 3 says the same about these paths: Allow: /*/index.htm"
     assert found_in(both) == [(4, "shadowed-rule", words)]
+    beaten_as_written = "User-agent: *\nAllow: /a\nAllow: /a/index.html\nDisallow: /a/index.htm**"
+    words = "Line 2 says the same about these paths: Allow: /a"
+    assert found_in(beaten_as_written) == [(3, "shadowed-rule", words)]
     one = "User-agent: *\nDisallow: /\nAllow: /a/index.h\nAllow: /a/index.html"
     assert found_in(one) == []
     assert codes(one, replace(RFC9309, index_is_slash=False)) == {4: "shadowed-rule"}
