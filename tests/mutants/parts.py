@@ -185,8 +185,8 @@ PARTS = (
     ),
     of_crawl(
         "sharing",
-        "origins/sharing/*.py",
-        "!origins/lease.py",
+        "origins/sharing.py",
+        "origins/workers.py",
         tests=(
             "crawl/test_turns_among_workers.py",
             "crawl/test_turns_of_one_process.py",
@@ -207,7 +207,8 @@ PARTS = (
     ),
     of_crawl(
         "parsers",
-        "origins/parsers/*.py",
+        "origins/our_parser.py",
+        "origins/parsers.py",
         tests=(
             "crawl/test_failing_parser.py",
             "crawl/test_parsed_file.py",
