@@ -51,14 +51,26 @@ def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Any
 
 
 def close_when(condition: Callable[[], object], crawler: Crawler, reason: str = "stopped") -> None:
-    """Closes a crawl, which is yet to be run, when *condition* holds."""
+    """Closes a crawl, which is yet to be run, when *condition* holds.
+
+    It is looked at with each response, too: a crawl may fetch many pages between two looks.
+    """
 
     async def watch() -> None:
         await until(lambda: condition() or not crawler.crawling)
+        await close()
+
+    async def close() -> None:
+        crawler.signals.disconnect(look, signals.response_received)
         if crawler.crawling:
             await crawler.engine.close_spider_async(reason=reason)
 
     def begin() -> None:
         deferred_from_coro(watch())
 
+    def look() -> None:
+        if condition():
+            deferred_from_coro(close())
+
     crawler.signals.connect(begin, signals.spider_opened, weak=False)
+    crawler.signals.connect(look, signals.response_received, weak=False)
