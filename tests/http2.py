@@ -57,7 +57,8 @@ def _send(connection: H2Connection, stream: int, response: bytes) -> None:
     head, _, body = response.partition(b"\r\n\r\n")
     status, *fields = head.decode("latin-1").split("\r\n")
     headers = [(":status", status.split(" ")[1])]
-    headers += [(name.lower(), value) for name, value in (f.split(": ", 1) for f in fields)]
+    named = (field.split(": ", 1) for field in fields)
+    headers += [(name.lower(), value) for name, value in named if name != "connection"]
     connection.send_headers(stream, headers)
     for start in range(0, len(body), 16_384):
         connection.send_data(stream, body[start : start + 16_384])

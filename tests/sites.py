@@ -11,6 +11,7 @@ import gzip
 import itertools
 import os
 import socket
+import struct
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -65,6 +66,7 @@ def response_bytes(
         "content_type": "text/plain",
         "content_length": str(len(raw) if length is None else length),
         "date": formatdate(usegmt=True),
+        "connection": "close",
         **headers,
     }
     if status == 304:
@@ -72,6 +74,11 @@ def response_bytes(
     lines = [f"HTTP/1.1 {status} Status"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
     return "\r\n".join([*lines, "", ""]).encode() + raw
+
+
+A_PAGE = answer("<p>A page</p>", content_type="text/html", connection="keep-alive")
+"""The answer to a path that is not set. All others close the connection, and say so: otherwise a
+client may send its next request before it notices."""
 
 
 def after(seconds: float, then: Reply) -> Reply:
@@ -125,6 +132,13 @@ def gzipped(body: bytes, *, keep: int | None = None) -> Reply:
 
 async def hang_up(hit: Hit, writer: asyncio.StreamWriter) -> None:
     """Closes the connection instead of answering."""
+
+
+async def reset(hit: Hit, writer: asyncio.StreamWriter) -> None:
+    """Breaks the connection off, as a crashed server does."""
+    linger = struct.pack("ii", 1, 0)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    writer.transport.abort()
 
 
 async def hang(hit: Hit, writer: asyncio.StreamWriter) -> None:
@@ -313,8 +327,7 @@ class Sites:
         self.hits.append(hit)
         host = self.hosts[address]
         page = host.pages.get(path) or host.pages.get(path.partition("?")[0])
-        complete = answer("<p>A page</p>", content_type="text/html")
-        await (page or complete)(hit, writer)
+        await (page or A_PAGE)(hit, writer)
         await writer.drain()
         return page is None
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 from scrapy.robotstxt import RobotParser
+from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from scrapy_robots_plus.report.outages import Outages
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
-from tests.sites import Sites, answer, half, hang, hang_up, in_turn, redirect
+from tests.sites import Sites, answer, half, hang, hang_up, in_turn, redirect, reset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -88,6 +89,19 @@ async def test_each_way_to_fail_is_told_once_with_what_follows(
         r"Next attempt in (\d+ s|1 min) at the earliest\.",
         line,
     )
+
+
+@pytest.mark.skipif(not is_asyncio_reactor_installed(), reason="the handler needs asyncio")
+@pytest_twisted.ensureDeferred
+async def test_an_exception_without_a_text_is_told_with_its_cause(
+    sites: Sites, lines: Lines
+) -> None:
+    pytest.importorskip("scrapy.core.downloader.handlers._httpx")
+    handlers = {"http": "scrapy.core.downloader.handlers._httpx.HttpxDownloadHandler"}
+    host = sites.host(reset)
+    await crawl(host.url(), DOWNLOAD_HANDLERS=handlers, ROBOTS_FETCH_RETRIES=0)
+    (line,) = lines.of(logging.WARNING)
+    assert "cannot be read (connection: DownloadFailedError: ReadError): " in line
 
 
 @pytest.mark.parametrize("status", [200, 404, 403, 410])

@@ -6,6 +6,7 @@ would tell.
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ from tests.sites import answer
 from .wire import ASCII, PLAIN, SHORT, wire_of
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Iterable
 
     from scrapy.crawler import Crawler
@@ -173,9 +173,10 @@ def cut(coding: str, compress: str) -> Reply:
     return answer(body[: len(body) // 2], content_encoding=coding)
 
 
-def doubled(hit: Hit, writer: asyncio.StreamWriter) -> Any:
+async def doubled(hit: Hit, writer: asyncio.StreamWriter) -> None:
     two = {"location": "/empty.txt\r\nLocation: /rules.txt"}
-    return answer("", 302, **two)(hit, writer)
+    await answer("", 302, **two)(hit, writer)
+    await asyncio.sleep(0.05)  # the next request must not come over this connection
 
 
 WITHOUT_RULES: dict[str, Callable[[], Reply]] = {

@@ -172,7 +172,7 @@ class Results:
         raw = tap.response
         if raw is not None and (tap.compressed or (tap.encoding and not _is_file(raw))):
             return self.answered(url, raw, tap)
-        detail = f"{type(exception).__qualname__}: {exception}"
+        detail = _in_words(exception)
         if isinstance(exception, CancelledError):  # asyncio's passes through
             return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
         self._tell(url, exception, detail)
@@ -198,6 +198,13 @@ class Results:
         lines, headers = whole_lines(body, self._limit), _text(response.headers)
         is_cut = len(lines) < len(body)
         return FetchResult(outcome, url, lines, headers, is_cut=is_cut, detail=detail)
+
+
+def _in_words(exception: Exception) -> str:
+    """The class of *exception* and what it says; if it says nothing, the class of its cause."""
+    name, cause = type(exception).__qualname__, exception.__cause__
+    said = str(exception) or (type(cause).__qualname__ if cause else "")
+    return f"{name}: {said}" if said else name
 
 
 _NOT_ENCODED = (b"", b"identity")
