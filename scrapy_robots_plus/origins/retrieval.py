@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,17 +22,13 @@ from .fetching.fetcher import Fetcher
 from .fetching.results import NETWORK_FAILURES
 from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy
-from .sharing import Member, Turn, agreement, longest_fetch
+from .sharing import Member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from scrapy.crawler import Crawler
-
-    from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
 class Retrieved(NamedTuple):
@@ -55,7 +51,7 @@ class Retrieval:
         self._budget = crawl.get(FetchBudget)
         self._clock = clock = crawl.clock
         self._store = store = CrawlStore(crawl.crawler, settings, clock)
-        self._turn_for = shared_fetches(crawl.crawler, settings, agents, store, clock)
+        self._turn_for = Member(crawl.crawler, settings, agents, store, clock).turn
         self._stats = crawl.stats
         self._changes = ChangeReports(crawl.crawler, agents)
         self.parsers = Parsers(crawl.crawler)
@@ -251,31 +247,6 @@ class Retrieval:
                 )
                 detail = failed or detail
         return Policy(slim, file, settings, self._clock, self._stats, detail, source=source)
-
-
-def shared_fetches(
-    crawler: Crawler,
-    settings: RobotsSettings,
-    agents: Agents,
-    store: CrawlStore,
-    clock: Clock,
-) -> Callable[[Origin], Turn]:
-    """What gives *crawler* its place among those who need the file of an origin.
-
-    With Scrapy's HTTP cache it shares nothing: for a replay, all that a crawl goes by must be in
-    its own cache.
-    """
-    if crawler.settings.getbool("HTTPCACHE_ENABLED"):
-        return lambda _: Turn()
-    if store.server is not None:
-        from .lease import Leases
-        from .workers import TurnAmongWorkers
-
-        longest = longest_fetch(settings)
-        leases = Leases(store.server, longest)
-        return partial(TurnAmongWorkers, leases, store.calls, store.failed, longest, clock)
-    agreed = partial(agreement, crawler, settings, agents)
-    return Member(crawler, settings, clock, agreed, store.memory).turn
 
 
 @cache

@@ -1,34 +1,38 @@
 """Which crawl fetches a robots.txt that several need at the same time, and with whom it shares.
 
 Crawls that run in one process at the same time fetch each file once for all of them; so do those
-that share a Redis server (``workers.py``).
+that share a Redis server, on one machine or many.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
-from math import inf
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 from weakref import WeakSet
 
 from scrapy import signals
-from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.clock import Alarm, Clock
 from scrapy_robots_plus.settings.scrapys_own import how_files_are_asked_for, job_folder
+from scrapy_robots_plus.storage import StoreError
+
+from .lease import Leases, LeasesOnServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-    from scrapy_robots_plus.storage.memory import MemoryStore
 
     from .agents import Agents
+    from .crawl_store import CrawlStore
 
 
 _OF_THE_SPIDER = ("user_agent", "http_user", "http_pass", "http_auth_domain")
@@ -60,29 +64,6 @@ SPARE_SECONDS = 5.0
 """Beside ``ROBOTS_FETCH_TIMEOUT``, for waiting in a slot and for storing what was fetched."""
 
 
-class Turn:
-    """A crawl that needs a file, among others that do. By itself it is alone, and waits for nobody.
-
-    Whoever had to wait looks for the file, and if it is not there, asks again: the other crawl may
-    have ended in the middle of its fetch.
-    """
-
-    async def begin(self) -> bool:
-        """Whether this crawl is to fetch the file now; False if another one is fetching it."""
-        return True
-
-    @property
-    def is_late(self) -> bool:
-        """Once this crawl is to fetch the file: whether another one may have just done so."""
-        return False
-
-    async def wait(self) -> None:
-        """Waits until the other crawl has ended its fetch, or has not in time."""
-
-    def release(self) -> None:
-        """The fetch has ended, and what it has brought is stored; or it never began."""
-
-
 def longest_fetch(settings: RobotsSettings) -> float:
     """Seconds after which a fetch no longer counts: whoever began it is dead, or stuck.
 
@@ -91,123 +72,154 @@ def longest_fetch(settings: RobotsSettings) -> float:
     return min(settings.fetch_timeout, MOST_SECONDS) + SPARE_SECONDS
 
 
-@dataclass(eq=False)
-class TurnInGroup(Turn):
-    """Of one crawl, for one file: it fetches, or waits for another that does."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.5
+"""Seconds between two looks at the lease of another crawl: half as many more each time, and half
+more or less at random."""
 
-    _group: Group
-    _origin: Origin
-    _lifetime: float
-    _clock: Clock
-    overdue_at: float = inf
-    """By the monotonic clock: from then on another crawl may fetch the file too."""
-    waiters: list[Deferred[None]] = field(default_factory=list)
-    """Of other crawls."""
+
+@dataclass(eq=False)
+class Turn:
+    """Of one crawl, for one file: it fetches, or waits for another that does.
+
+    Whoever had to wait looks for the file, and if it is not there, asks again: the other crawl may
+    have ended in the middle of its fetch. If the server of the leases fails, it fetches: a file
+    that is fetched twice does no harm.
+    """
+
+    origin: Origin
+    leases: Leases
+    calls: compat.Courier | compat.InPlace
+    """In order with those that store records, so that a file is stored before its lease is given
+    up."""
+    failed: Callable[[Exception], None]
+    """Is told of each error of the server."""
+    longest: float
+    """Seconds to wait for one and the same crawl."""
+    clock: Clock
+    _holder: bytes | None = None
+    _may_hold: bool = False
+    """Whether this crawl may have been given the lease, answer or not."""
+    _fetches_anyway: bool = False
+
+    def __post_init__(self) -> None:
+        self._token = uuid4().hex.encode()
 
     async def begin(self) -> bool:
-        now, other = self._clock.monotonic(), self._group.under_way.get(self._origin)
-        if other is not None and now < other.overdue_at:
-            return False
-        self.overdue_at = now + self._lifetime
-        self._group.under_way[self._origin] = self
-        return True
+        """Whether this crawl is to fetch the file now; False if another one is fetching it."""
+        if self._fetches_anyway:
+            return True
+        self._may_hold = True
+        self._holder = await self._ask(partial(self.leases.take, self.origin, self._token))
+        self._may_hold = self._fetches_anyway or self._holder == self._token
+        return self._may_hold
 
     @property
     def is_late(self) -> bool:
-        return self._group.was_shared
+        """Once this crawl is to fetch the file: whether another one may have just done so."""
+        # A server that has just failed is not asked once more.
+        return self.leases.is_shared and not self._fetches_anyway
 
     async def wait(self) -> None:
-        other = self._group.under_way.get(self._origin)
-        if other is None:
-            return
-        waiter: Deferred[None] = Deferred()
-        other.waiters.append(waiter)
-        seconds = max(other.overdue_at - self._clock.monotonic(), Alarm.LEAST)
-        alarm = self._clock.call_later(seconds, lambda: _wake(waiter))
-        try:
-            await compat.wait_for(waiter)
-        finally:
-            alarm.cancel()
-            if waiter in other.waiters:
-                other.waiters.remove(waiter)
+        """Waits until the other crawl has ended its fetch, or has not in time."""
+        give_up_at = self.clock.monotonic() + self.longest
+        seconds, holder = FIRST_PAUSE, self._holder
+        while not self._fetches_anyway and holder is not None and holder == self._holder:
+            if self.clock.monotonic() >= give_up_at:
+                self._fetches_anyway = True
+                return
+            await self.clock.sleep(seconds * (0.5 + self.clock.jitter()))
+            seconds = min(1.5 * seconds, LONGEST_PAUSE)
+            holder = await self._ask(partial(self.leases.holder, self.origin))
 
     def release(self) -> None:
-        if self._group.under_way.get(self._origin) is self:
-            del self._group.under_way[self._origin]
-        waiters, self.waiters = self.waiters, []
-        for waiter in waiters:
-            _wake(waiter)
+        """The fetch has ended, and what it has brought is stored; or it never began."""
+        if self._may_hold:
+            self._may_hold = False
+            self.calls.tell(self._give_up, lambda _: None)
 
+    async def _ask(self, call: Callable[[], bytes | None]) -> bytes | None:
+        try:
+            return await self.calls.ask(call)
+        except compat.CourierClosedError:
+            self._fetches_anyway = True
+        except (StoreError, compat.CourierError) as error:
+            self.failed(error)
+            self._fetches_anyway = True
+        return None
 
-def _wake(waiter: Deferred[None]) -> None:
-    if not waiter.called:  # nor cancelled
-        waiter.callback(None)
+    def _give_up(self) -> None:
+        with suppress(StoreError):
+            self.leases.release(self.origin, self._token)
 
 
 @dataclass(eq=False)
 class Group:
-    """Crawls that agree (:func:`agreement`), while they run."""
+    """Crawls of one process that agree (:func:`agreement`), while they run."""
 
     agreed: list[Any]
+    leases: Leases
     members: WeakSet[Member] = field(default_factory=WeakSet)
-    under_way: dict[Origin, TurnInGroup] = field(default_factory=dict)
-    """Who fetches which file."""
-    was_shared: bool = False
-    """Whether it ever had two members at once."""
 
 
 _groups: list[Group] = []
 """Those that have members, each a crawl that runs."""
 
 
-def _forget_the_empty() -> None:
-    _groups[:] = [group for group in _groups if group.members]
-
-
-def _group_of(agreed: list[Any]) -> Group:
-    _forget_the_empty()
-    for group in _groups:
-        if group.agreed == agreed:
-            return group
-    _groups.append(Group(agreed))
-    return _groups[-1]
-
-
 class Member:
-    """A crawl, as the others of its process see it: from ``spider_opened`` to ``spider_closed``."""
+    """A crawl, among those that it shares fetches with: of one server; or of its process, from
+    ``spider_opened`` to ``spider_closed``.
+
+    With Scrapy's HTTP cache it shares nothing: for a replay, all that a crawl goes by must be in
+    its own cache.
+    """
 
     def __init__(
         self,
         crawler: Crawler,
         settings: RobotsSettings,
+        agents: Agents,
+        store: CrawlStore,
         clock: Clock,
-        agreed: Callable[[], list[Any]],
-        memory: MemoryStore,
     ) -> None:
-        """*agreed*: what must be equal in other crawls; *memory*: the records of this one."""
-        self._lifetime = longest_fetch(settings)
+        self._seconds = longest_fetch(settings)
         self._clock = clock
-        self._agreed = agreed
-        self.memory = memory
-        self._group: Group | None = None
+        self._store = store
+        self.memory = store.memory
+        """The records of this crawl."""
+        self._agreed = partial(agreement, crawler, settings, agents)
+        self.leases = self._own = Leases(self._seconds, clock.monotonic)
+        if crawler.settings.getbool("HTTPCACHE_ENABLED"):
+            return
+        if store.server is not None:
+            self.leases = LeasesOnServer(store.server, self._seconds)
+            return
         crawler.signals.connect(self._join, signals.spider_opened)
         crawler.signals.connect(self._leave, signals.spider_closed)
 
     def turn(self, origin: Origin) -> Turn:
-        if self._group is None:
-            return Turn()
-        return TurnInGroup(self._group, origin, self._lifetime, self._clock)
+        """Its place among those who need the file of *origin*."""
+        store = self._store
+        return Turn(origin, self.leases, store.calls, store.failed, self._seconds, self._clock)
 
     def _join(self) -> None:
-        self._group = _group_of(self._agreed())
-        other = next(iter(self._group.members), None)
-        if other is not None:
-            self._group.was_shared = True
-            self.memory.share(other.memory)
-        self._group.members.add(self)
+        _forget_the_empty()
+        agreed = self._agreed()
+        group = next((group for group in _groups if group.agreed == agreed), None)
+        if group is None:
+            group = Group(agreed, Leases(self._seconds, self._clock.monotonic))
+            _groups.append(group)
+        else:
+            group.leases.is_shared = True
+            self.memory.share(next(iter(group.members)).memory)
+        group.members.add(self)
+        self.leases = group.leases
 
     def _leave(self) -> None:
-        if self._group is not None:
-            self._group.members.discard(self)
-            self._group = None
-            _forget_the_empty()
+        self.leases = self._own
+        for group in _groups:
+            group.members.discard(self)
+        _forget_the_empty()
+
+
+def _forget_the_empty() -> None:
+    _groups[:] = [group for group in _groups if group.members]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
 
 from scrapy_robots_plus.protocol.printable import printable
 
+from .base import StoreError
 from .redis_url import PIP, hidden, is_cluster, secrets_in
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _RUN_ID = re.compile(rb"\brun_id:(\w+)")
 """Of a server's process, in what it answers to ``INFO server``."""
 
 
-class ServerError(Exception):
+class ServerError(StoreError):
     """The Redis server cannot do what it was asked.
 
     The message names the server, without user and password, and says why.

@@ -21,10 +21,10 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred
 
-from scrapy_robots_plus.compat import ClosingWatch, Courier, run_in_background
+from scrapy_robots_plus.compat import ClosingWatch, Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.origins import sharing, workers
-from scrapy_robots_plus.origins.lease import Leases
+from scrapy_robots_plus.origins import sharing
+from scrapy_robots_plus.origins.lease import Leases, LeasesOnServer
 from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.scripted import Scenario, turn
@@ -42,7 +42,6 @@ MODULES = [
         "compat",
         "origins.fetching.fetcher",
         "origins.sharing",
-        "origins.workers",
         "origins.retrieval",
         "origins.policies",
         "requests.judge",
@@ -68,28 +67,29 @@ class OthersFirst:
     """Another crawl of the process begins to fetch each file first, and is called off."""
 
     def __init__(self) -> None:
-        self.group = sharing.Group([])
-        self.group.was_shared = True
+        self.calls: Courier | InPlace = InPlace()
+        self.leases = Leases(60, DEFAULT_CLOCK.monotonic)
+        self.leases.is_shared = True
 
-    def turn(self, origin: Origin) -> sharing.TurnInGroup:
-        other = sharing.TurnInGroup(self.group, origin, 60, DEFAULT_CLOCK)
-        self.group.under_way.setdefault(origin, other)
-        call_later(0.002, other.release)
-        return sharing.TurnInGroup(self.group, origin, 60, DEFAULT_CLOCK)
+    def turn(self, origin: Origin) -> sharing.Turn:
+        self.others_begin(origin)
+        return sharing.Turn(origin, self.leases, self.calls, print, 60, DEFAULT_CLOCK)
+
+    def others_begin(self, origin: Origin) -> None:
+        self.leases.take(origin, b"of another")
+        call_later(0.002, self.leases.release, origin, b"of another")
 
 
-class OtherWorkersFirst:
+class OtherWorkersFirst(OthersFirst):
     """A worker that is dead has the lease of each file, for a short while."""
 
     def __init__(self, server: RedisServer) -> None:
         self.client = server.client()
         self.calls = Courier("leases")
-        self.leases = Leases(server.asked(), 60)
+        self.leases = LeasesOnServer(server.asked(), 60)
 
-    def turn(self, origin: Origin) -> workers.TurnAmongWorkers:
+    def others_begin(self, origin: Origin) -> None:
         self.client.set(f"{{robots:{origin}}}:lease", "of a dead worker", nx=True, px=50)
-        given = self.leases, self.calls, print, 60, DEFAULT_CLOCK
-        return workers.TurnAmongWorkers(*given, origin)
 
 
 @pytest.fixture(scope="module")
@@ -223,8 +223,8 @@ async def test_no_leak_no_hung_waiter_no_lost_request(
     uses = {"ROBOTS_AI_USES": ["train-ai"]} if is_of_tdmrep(injector.site) else {}
     scenario = Scenario(cache_size=2, **uses)
     engine = scenario.crawler.engine
-    if injector.site.startswith("workers:"):
-        monkeypatch.setattr(workers, "FIRST_PAUSE", 0.002)
+    monkeypatch.setattr(sharing, "FIRST_PAUSE", 0.002)
+    if injector.site.startswith("sharing:"):
         shared = OtherWorkersFirst(request.getfixturevalue("server"))
         request.addfinalizer(lambda: shared.calls.close(1))
         scenario.middleware.policies._retrieval._turn_for = shared.turn

@@ -9,8 +9,8 @@ import pytest_twisted
 
 from scrapy_robots_plus.compat import Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.lease import Leases
-from scrapy_robots_plus.origins.workers import FIRST_PAUSE, LONGEST_PAUSE, TurnAmongWorkers
+from scrapy_robots_plus.origins.lease import LeasesOnServer
+from scrapy_robots_plus.origins.sharing import FIRST_PAUSE, LONGEST_PAUSE, Turn
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError
 from tests.redis_server import RedisServer
@@ -48,15 +48,15 @@ class Workers:
         self.clock = Clock(
             monotonic=self.time.clock, call_later=self.time.call_later, jitter=lambda: 0.25
         )
-        self.leases = Leases(server, 3600.0)
+        self.leases = LeasesOnServer(server, 3600.0)
         self.errors: list[Exception] = []
         self.calls: Courier | InPlace = InPlace()
 
-    def turn(self) -> TurnAmongWorkers:
+    def turn(self) -> Turn:
         failed = self.errors.append
-        return TurnAmongWorkers(self.leases, self.calls, failed, LONGEST, self.clock, ORIGIN)
+        return Turn(ORIGIN, self.leases, self.calls, failed, LONGEST, self.clock)
 
-    def wait(self, turn: TurnAmongWorkers) -> Deferred[None]:
+    def wait(self, turn: Turn) -> Deferred[None]:
         return run_in_background(turn.wait())
 
     async def pass_time(self, seconds: float) -> None:

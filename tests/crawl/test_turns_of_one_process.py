@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus.compat import run_in_background
+from scrapy_robots_plus.compat import InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.sharing import Group, TurnInGroup
+from scrapy_robots_plus.origins.lease import Leases
+from scrapy_robots_plus.origins.sharing import LONGEST_PAUSE, Turn
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock
 from tests.crawl.scripted import turn as turn_of_loop
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
 ORIGIN = Origin("http", "site.example", 80)
 LIFETIME = 20.0
+LOOK = LONGEST_PAUSE * 1.01
 
 
 class Crawl:
     """One that needs the file: it begins to fetch it, or waits and asks again."""
 
     def __init__(self, world: World) -> None:
-        self.turn = TurnInGroup(world.group, ORIGIN, LIFETIME, world.clock)
+        self.turn = world.turn()
         self.fetches = False
         self.since = 0.0
         self._world = world
@@ -48,9 +50,19 @@ class Crawl:
 class World:
     def __init__(self) -> None:
         self.time = HandClock()
-        self.clock = Clock(monotonic=self.time.clock, call_later=self.time.call_later)
-        self.group = Group([])
+        self.clock = Clock(
+            monotonic=self.time.clock, call_later=self.time.call_later, jitter=lambda: 0.25
+        )
+        self.leases = Leases(LIFETIME, self.time.clock)
         self.crawls: list[Crawl] = []
+
+    def turn(self) -> Turn:
+        return Turn(ORIGIN, self.leases, InPlace(), print, LIFETIME, self.clock)
+
+    async def look(self) -> None:
+        """Lets those who wait look again."""
+        self.time.pass_time(LOOK)
+        await turn_of_loop()
 
     @property
     def fetching(self) -> list[Crawl]:
@@ -70,16 +82,19 @@ class World:
 async def test_one_fetches_and_the_others_wait_for_it() -> None:
     world = World()
     first, second, third = world.begin(), world.begin(), world.begin()
-    await turn_of_loop()
-    assert world.fetching == [first]
+    for _ in range(3):
+        await world.look()
+        assert world.fetching == [first]
     world.end(first)
-    await turn_of_loop()
-    assert world.fetching == [second]
-    world.end(second)
-    await turn_of_loop()
-    assert world.fetching == [third]
-    world.end(third)
-    assert world.group.under_way == {}
+    await world.look()
+    (next_one,) = world.fetching
+    assert next_one in (second, third)
+    world.end(next_one)
+    await world.look()
+    (last,) = world.fetching
+    assert {next_one, last} == {second, third}
+    world.end(last)
+    assert world.leases.holder(ORIGIN) is None
 
 
 @pytest_twisted.ensureDeferred
@@ -87,30 +102,30 @@ async def test_one_that_does_not_end_in_time_is_waited_for_no_longer() -> None:
     world = World()
     stuck, second = world.begin(), world.begin()
     await turn_of_loop()
-    world.time.pass_time(LIFETIME - 1)
-    third = world.begin()
-    await turn_of_loop()
-    assert world.fetching == [stuck]
-    world.time.pass_time(1)
-    await turn_of_loop()
+    while world.time.now < stuck.since + LIFETIME - LOOK:
+        await world.look()
+        assert world.fetching == [stuck]
+    await world.look()
+    await world.look()
     assert world.fetching == [stuck, second]
+    third = world.begin()
     world.end(stuck)  # what it gives up is no longer its own
-    await turn_of_loop()
+    await world.look()
     assert world.fetching == [second]
     world.end(second)
-    await turn_of_loop()
+    await world.look()
     assert world.fetching == [third]
 
 
 @pytest_twisted.ensureDeferred
 async def test_nobody_waits_for_one_that_has_ended() -> None:
     world = World()
-    turn = TurnInGroup(world.group, ORIGIN, LIFETIME, world.clock)
+    turn = world.turn()
     await turn.wait()
     assert await turn.begin()
     turn.release()
     turn.release()
-    assert world.group.under_way == {}
+    assert world.leases.holder(ORIGIN) is None
 
 
 async def play(seed: int) -> None:
@@ -124,15 +139,15 @@ async def play(seed: int) -> None:
             world.end(dice.choice(world.crawls))
         else:
             world.time.pass_time(dice.choice([0.0, 1.0, LIFETIME / 2, LIFETIME]))
-        await turn_of_loop()
+        await world.look()
         in_time = [each for each in world.fetching if world.time.now < each.since + LIFETIME]
         assert len(in_time) <= 1
         assert in_time or not world.crawls or len(world.fetching) == len(world.crawls)
     while world.crawls:
         assert world.fetching
         world.end(world.fetching[0])
-        await turn_of_loop()
-    assert world.group.under_way == {}
+        await world.look()
+    assert world.leases.holder(ORIGIN) is None
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +14,8 @@ from scrapy_robots_plus.compat import InPlace
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.origins import sharing
 from scrapy_robots_plus.origins.agents import Agents
-from scrapy_robots_plus.origins.retrieval import shared_fetches
-from scrapy_robots_plus.origins.sharing import (
-    Turn,
-    TurnInGroup,
-    agreement,
-    longest_fetch,
-)
-from scrapy_robots_plus.origins.workers import TurnAmongWorkers
+from scrapy_robots_plus.origins.lease import LeasesOnServer
+from scrapy_robots_plus.origins.sharing import Member, Turn, agreement, longest_fetch
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.memory import MemoryStore
@@ -60,7 +53,7 @@ class Crawl:
         )
         crawler: Any = self
         self._agents = Agents(crawler, self.checked)
-        self.turn_for = shared_fetches(crawler, self.checked, self._agents, store, DEFAULT_CLOCK)
+        self.member = Member(crawler, self.checked, self._agents, store, DEFAULT_CLOCK)
 
     def agreement(self) -> list[Any]:
         crawler: Any = self
@@ -74,7 +67,7 @@ class Crawl:
         self.signals.send_catch_log(signals.spider_closed)
 
     def turn(self) -> Turn:
-        return self.turn_for(ORIGIN)
+        return self.member.turn(ORIGIN)
 
 
 @pytest.mark.parametrize(
@@ -120,9 +113,13 @@ def test_what_an_answer_means_is_for_each_to_say(difference: dict[str, Any]) -> 
     assert Crawl().agreement() == Crawl(**difference).agreement()
 
 
-def test_with_an_http_cache_a_crawl_shares_nothing() -> None:
-    crawl = Crawl(HTTPCACHE_ENABLED=True).open()
-    assert type(crawl.turn()) is Turn
+@pytest.mark.parametrize("has_server", [False, True])
+def test_with_an_http_cache_a_crawl_shares_nothing(has_server: bool) -> None:
+    server = Server("redis://127.0.0.1:1") if has_server else None
+    one, other = (Crawl(server, HTTPCACHE_ENABLED=True).open() for _ in range(2))
+    assert begun(one.turn())
+    assert begun(other.turn())
+    assert not other.turn().is_late
 
 
 def test_crawls_of_one_server_share_its_leases() -> None:
@@ -140,7 +137,7 @@ def test_crawls_of_one_server_share_its_leases() -> None:
 def test_their_leases_last_as_long_as_a_fetch_and_their_calls_are_those_of_the_store() -> None:
     crawl = Crawl(Server("redis://127.0.0.1:1"))
     turn = crawl.turn()
-    assert isinstance(turn, TurnAmongWorkers)
+    assert isinstance(turn.leases, LeasesOnServer)
     assert (turn.longest, turn.failed, turn.clock) == (35.0, crawl.failed, DEFAULT_CLOCK)
     assert isinstance(turn.calls, InPlace)
 
@@ -152,12 +149,13 @@ def test_how_long_a_fetch_may_take(timeout: float, seconds: float) -> None:
 
 def test_crawls_of_one_process_share_while_both_run() -> None:
     one, other = Crawl(), Crawl()
-    assert type(one.turn()) is Turn  # nobody knows yet whom it agrees with
+    alone = one.turn().leases  # nobody knows yet whom it agrees with
     first = one.open().turn()
-    assert isinstance(first, TurnInGroup)
+    assert first.leases is not alone
     assert not first.is_late
     assert not one.memory.is_shared
     second = other.open().turn()
+    assert first.leases is second.leases
     assert first.is_late
     assert second.is_late
     assert one.memory._encoded is other.memory._encoded
@@ -166,8 +164,8 @@ def test_crawls_of_one_process_share_while_both_run() -> None:
     first.release()
     assert begun(second)
     one.close()
-    assert type(one.turn()) is Turn
-    assert isinstance(other.turn(), TurnInGroup)
+    assert one.turn().leases is alone
+    assert other.turn().leases is second.leases
     other.close()
 
 
@@ -196,11 +194,3 @@ def begun(turn: Turn) -> bool:
     with pytest.raises(StopIteration) as caught:
         coroutine.send(None)
     return bool(caught.value.value)
-
-
-def test_a_turn_that_was_not_begun_is_not_overdue() -> None:
-    one = Crawl().open()
-    turn = one.turn()
-    assert isinstance(turn, TurnInGroup)
-    assert turn.overdue_at == inf
-    one.close()

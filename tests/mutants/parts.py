@@ -186,7 +186,6 @@ PARTS = (
     of_crawl(
         "sharing",
         "origins/sharing.py",
-        "origins/workers.py",
         tests=(
             "crawl/test_turns_among_workers.py",
             "crawl/test_turns_of_one_process.py",
