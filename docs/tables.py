@@ -240,7 +240,7 @@ def politeness_table() -> str:
     for declared in (each for each in DECLARED.values() if each.name in changed):
         values = [preset.get(declared.name, declared.default) for preset in POLITENESS.values()]
         rows.append((f"`{declared.name}`", *(f"`{shown(value)}`" for value in values)))
-    return table(("setting", *(f"`{name.value}`" for name in POLITENESS)), rows)
+    return table(("setting", *(f"`{name}`" for name in POLITENESS)), rows)
 
 
 STATS_BY_SECTION = described_in(stats)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from scrapy_robots_plus.origins import judging
 from scrapy_robots_plus.origins.decide import access_under
@@ -27,7 +27,7 @@ from scrapy_robots_plus.protocol.preferences import (
 )
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.options import AiPolicy, TooLong, uses_of
+from scrapy_robots_plus.settings.options import TooLong, uses_of
 
 from .bodies import Bodies, BodyError
 from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json
@@ -142,7 +142,9 @@ class CrawlReplay:
         self.dialect = changes.dialect or dialect_from_json(crawl.dialect)
         own_table = {key: Access(value) for key, value in crawl.status_policy.items()}
         self.table = changes.status_policy or {**PRESETS["rfc9309"], **own_table}
-        self.too_long = TooLong(crawl.crawl_delay_too_long)
+        if crawl.crawl_delay_too_long not in get_args(TooLong):
+            raise ValueError(f"{crawl.crawl_delay_too_long!r} is no crawl_delay_too_long")
+        self.too_long = cast("TooLong", crawl.crawl_delay_too_long)
         self._agent = changes.agent
         self._unchanged = CrawlReplay(crawl, bodies, files, Changes()) if changes else self
 
@@ -230,7 +232,7 @@ class _Known:
         policy = self._own("ai_policy", self._crawl.ai_policy)
         uses = self._override.get("ai_uses", self._crawl.ai_uses)
         content_use = self._override.get("content_use", self._crawl.content_use)
-        return uses_of(uses or (), content_use) if policy == AiPolicy.SKIP.value else ()
+        return uses_of(uses or (), content_use) if policy == "skip" else ()
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         file = self.file

@@ -20,7 +20,6 @@ from scrapy_robots_plus.crawl.requests import (
 )
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.standing import Site, Standing
-from scrapy_robots_plus.settings.options import OnWall
 
 from .door import Door
 from .given_up import GivenUp
@@ -55,7 +54,7 @@ class Refusals:
         self._door = crawl.get(Door)
         self._given_up = crawl.get(GivenUp)
         self._walls = crawl.get(Walls)
-        if settings.walls is OnWall.STOP:
+        if settings.walls == "stop":
             crawl.standing_listeners.insert(0, self._wall_off)
         self._longest = settings.backoff_max
         """Seconds; 0 if no host is slowed down."""

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Protocol
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_forms, target_of
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.options import TooLong
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.settings.options import TooLong
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
     asked = float(value)
     if not maximum or asked <= maximum:
         return Delay(asked, asked)
-    return Delay(asked, maximum, skip=too_long is TooLong.SKIP)
+    return Delay(asked, maximum, skip=too_long == "skip")
 
 
 def longer_delay(one: Delay | None, other: Delay | None) -> Delay | None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.pace import Timetable
-from scrapy_robots_plus.settings.options import OnVisitTime, TooLong
 
 from .judging import Delay, delay_of, longer_delay
 
@@ -44,7 +43,7 @@ def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings
     """
     visits, (delay, hourly) = None, (_own(settings.own_delay), None)
     if file is not None:
-        visits = file.visit_time(agent) if settings.visit_time is OnVisitTime.OBEY else None
+        visits = file.visit_time(agent) if settings.visit_time == "obey" else None
         delay, hourly = _delays_of(file, agent, settings)
     pace = Pace(delay, hourly, visits)
     return ANY_PACE if pace == ANY_PACE else pace
@@ -72,8 +71,8 @@ def _own(seconds: float) -> Delay | None:
 
 def _bounded(asked: object, settings: RobotsSettings) -> Delay | None:
     too_long = settings.crawl_delay_too_long
-    if too_long is TooLong.SKIP and not settings.obey:
-        too_long = TooLong.CLAMP  # without ROBOTSTXT_OBEY nothing is dropped
+    if too_long == "skip" and not settings.obey:
+        too_long = "clamp"  # without ROBOTSTXT_OBEY nothing is dropped
     return delay_of(asked, settings.crawl_delay_max, too_long)
 
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from twisted.internet.defer import Deferred
 
@@ -75,7 +75,7 @@ def _encoded(text: str) -> bytes:
 NOT_READ = "not_read"
 """The preference where nobody has looked what the robots.txt says about it."""
 
-USES = (*CURRENT.labels, *(uses_of((), each)[0] for each in ContentUse))
+USES = (*CURRENT.labels, *(uses_of((), each)[0] for each in get_args(ContentUse)))
 """The uses that can be asked for."""
 
 

@@ -25,7 +25,6 @@ from scrapy_robots_plus.crawl.signals import request_not_followed
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.settings.options import PageAction
 
 from .stamp import put_page
 
@@ -64,13 +63,13 @@ class Page:
     @property
     def nofollow(self) -> PageStatement | None:
         """Why its links are not to be followed; None if they may be, or nobody asks."""
-        asks = self.settings.on_nofollow is not PageAction.IGNORE
+        asks = self.settings.on_nofollow != "ignore"
         return self.directives.against_following() if asks else None
 
     @property
     def noindex(self) -> PageStatement | None:
         """Why it is not to be used; None if it may be, or nobody asks."""
-        asks = self.settings.on_noindex is not PageAction.IGNORE
+        asks = self.settings.on_noindex != "ignore"
         return self.directives.against_indexing(self.read_at) if asks else None
 
 
@@ -183,7 +182,7 @@ class RobotsPagesMiddleware:
             request.meta.pop(NOFOLLOW_META_KEY, None)  # it may have come with the meta of the page
             return True
         page.requests += 1
-        if page.settings.on_nofollow is PageAction.OBSERVE:
+        if page.settings.on_nofollow == "observe":
             self._stats.inc_value(stats.NOFOLLOW_MARKED)
             request.meta[NOFOLLOW_META_KEY] = True
             return True
@@ -201,7 +200,7 @@ class RobotsPagesMiddleware:
         if noindex is None:
             return True
         page.items += 1
-        if page.settings.on_noindex is PageAction.OBSERVE:
+        if page.settings.on_noindex == "observe":
             self._stats.inc_value(stats.NOINDEX_MARKED)
             return True
         self._stats.inc_value(stats.NOINDEX_DROPPED)

@@ -16,10 +16,11 @@ from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import Word
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.settings.host_patterns import plain_host
-from scrapy_robots_plus.settings.options import SitemapScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from scrapy_robots_plus.settings.options import SitemapScope
 
 
 _REMEMBERED = 4_096
@@ -137,6 +138,6 @@ def url_in(line: str, base: str) -> str | LeftOut:
 
 
 def _is_in_scope(host: str, of: str, scope: SitemapScope) -> bool:
-    if scope is SitemapScope.HOST:
+    if scope == "host":
         return host == of
-    return scope is SitemapScope.ANY or are_of_one_site(host, of)
+    return scope == "any" or are_of_one_site(host, of)

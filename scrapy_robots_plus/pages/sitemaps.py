@@ -210,11 +210,12 @@ class Sitemaps:
 
 def _scope_of(spider: object) -> SitemapScope:
     """Raises RobotsSettingsError if its ``sitemap_scope`` is none."""
-    scope = getattr(spider, "sitemap_scope", SitemapScope.ANY)
+    scope = getattr(spider, "sitemap_scope", "any")
     try:
-        return one_of(SitemapScope).read(scope)
+        read: SitemapScope = one_of(SitemapScope).read(scope)
     except ValueError as error:
         raise RobotsSettingsError([SettingProblem("sitemap_scope", scope, str(error))]) from None
+    return read
 
 
 def _ignore_cancellation(failure: Failure) -> Failure | None:

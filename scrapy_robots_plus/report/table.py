@@ -17,7 +17,6 @@ from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
 from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.standing import Standing
-from scrapy_robots_plus.settings.options import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -151,9 +150,9 @@ _WORDS = 2
 _DELAYS = slice(2, 4)
 
 
-def headline(tally: Tally, mode: Mode = Mode.OBEY) -> str:
+def headline(tally: Tally, mode: str = "obey") -> str:
     """The totals in words."""
-    to_be = "" if mode is Mode.OBEY else "would be "
+    to_be = "" if mode == "obey" else "would be "
     parts = {
         f"{counted(len(tally), 'site')}, {counted(tally.allowed, 'request')} allowed": True,
         f"{tally.denied:,} {to_be}denied": True,

@@ -106,7 +106,7 @@ class Declared:
     to `True` unless your project sets it. With `False` nothing is fetched and nothing dropped;
     delays are still honoured if `ROBOTS_CRAWL_DELAY_OBEY` is `True`."""
     user_agent: str | tuple[str, ...] | None = setting(
-        checks.user_agent, default=None, example="Foobot", overridable=True
+        checks.or_unset(checks.agent), default=None, example="Foobot", overridable=True
     )
     """The name of your crawler in robots.txt: a product token, a whole User-Agent header, or a list
     of names in order of preference. `Foobot,Barbot` is a list too. If unset, the User-Agent header

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,97 +12,47 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.http_caching import Limits
 
 
-class TooLong(str, Enum):
-    """What happens to a Crawl-delay over the maximum."""
+Mode = Literal["obey", "observe"]
+"""What a crawl does with verdicts: what they deny is not sent, or they are counted and logged only
+and nothing is denied or delayed."""
 
-    CLAMP = "clamp"
-    """The maximum is kept instead."""
-    SKIP = "skip"
-    """The host is not crawled."""
+Politeness = Literal["default", "gentle", "archive"]
+"""What several settings are together, unless the user has set them: ``gentle`` has a delay for
+every host, ``archive`` puts patience before speed."""
 
+TooLong = Literal["clamp", "skip"]
+"""What happens to a Crawl-delay over the maximum: that is kept instead, or the host is not
+crawled."""
 
-class OnVisitTime(str, Enum):
-    """How a Visit-time is treated."""
+OnVisitTime = Literal["ignore", "obey"]
+"""How a Visit-time is treated. With ``obey`` the host's requests wait in the queue for its
+hours."""
 
-    IGNORE = "ignore"
-    OBEY = "obey"
-    """The host's requests wait in the queue for its visiting hours."""
+OnWall = Literal["report", "stop"]
+"""What is done about a site that refuses pages which its robots.txt allows: it is shown, or its
+requests fail."""
 
+AiPolicy = Literal["observe", "skip"]
+"""What happens to pages whose site objects to a use that the crawl is for: they are crawled,
+stamped and counted, or they are not requested, or not handed to the spider."""
 
-class OnWall(str, Enum):
-    """What is done about a site that refuses pages which its robots.txt allows."""
+ContentUse = Literal["immediate", "reference", "full"]
+"""How far a crawl uses what it fetches (contentsignals.org), each use including those before it:
+nothing is stored; it is indexed, quoted and linked; it is summarized or reproduced."""
 
-    REPORT = "report"
-    """It is shown."""
-    STOP = "stop"
-    """Its requests fail."""
+PageAction = Literal["ignore", "observe", "obey"]
+"""What is done about a directive by which a page speaks of itself: pages are not read for it, or
+what the page led to is marked and goes on, or it is dropped."""
 
-
-class PageAction(str, Enum):
-    """What is done about a directive by which a page speaks of itself."""
-
-    IGNORE = "ignore"
-    """Pages are not read for it."""
-    OBSERVE = "observe"
-    """What the page led to is marked, and goes on."""
-    OBEY = "obey"
-    """What the page led to is dropped."""
-
-
-class Politeness(str, Enum):
-    """What several settings are together, unless the user has set them."""
-
-    DEFAULT = "default"
-    GENTLE = "gentle"
-    """A delay for every host."""
-    ARCHIVE = "archive"
-    """Patience comes before speed."""
-
-
-class AiPolicy(str, Enum):
-    """What happens to pages whose site objects to a use that the crawl is for."""
-
-    OBSERVE = "observe"
-    """They are crawled, stamped and counted."""
-    SKIP = "skip"
-    """They are not requested, or not handed to the spider."""
-
-
-class ContentUse(str, Enum):
-    """How far a crawl uses what it fetches (contentsignals.org): each use includes those before
-    it."""
-
-    IMMEDIATE = "immediate"
-    """At once; nothing is stored."""
-    REFERENCE = "reference"
-    """It is indexed, quoted and linked."""
-    FULL = "full"
-    """It is summarized or reproduced."""
+SitemapScope = Literal["host", "site", "any"]
+"""Which of the sitemaps that a robots.txt names are requested: those on its own host, whatever
+their scheme and port, on any host with the same registrable domain, or all: naming a sitemap of
+another host is how a site says that it is its own."""
 
 
 def uses_of(ai_uses: Iterable[str], content_use: str | None) -> tuple[str, ...]:
     """All that a crawl is for, as statements name it: ``train-ai``, ``use=full``."""
-    return (*ai_uses, *(() if content_use is None else (f"use={ContentUse(content_use).value}",)))
-
-
-class Mode(str, Enum):
-    """What a crawl does with verdicts."""
-
-    OBEY = "obey"
-    """What they deny is not sent."""
-    OBSERVE = "observe"
-    """They are counted and logged only; nothing is denied or delayed."""
-
-
-class SitemapScope(str, Enum):
-    """Which of the sitemaps that a robots.txt names are requested."""
-
-    HOST = "host"
-    """Those on its own host, whatever their scheme and port."""
-    SITE = "site"
-    """Those on any host with the same registrable domain."""
-    ANY = "any"
-    """All: naming a sitemap of another host is how a site says that it is its own."""
+    return (*ai_uses, *(() if content_use is None else (f"use={content_use}",)))
 
 
 @dataclass(frozen=True, slots=True)

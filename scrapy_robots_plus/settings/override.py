@@ -116,13 +116,6 @@ def _robots_txt(value: object) -> str:
     return value
 
 
-def _agent(value: object) -> str | tuple[str, ...]:
-    named = None if value in ("", b"") else checks.user_agent.read(value)
-    if named is None:
-        raise ValueError(checks.AN_AGENT)
-    return named
-
-
 def _until(value: object) -> float:
     """Seconds since the epoch."""
     text = str(value).strip() if isinstance(value, (str, date)) else ""
@@ -136,7 +129,7 @@ def _until(value: object) -> float:
 
 
 EXTRA_KEYS: dict[str, Callable[[object], Any]] = {
-    "user_agent": _agent,
+    "user_agent": checks.agent.read,
     "reason": checks.text.read,
     "by": checks.text.read,
     "evidence": checks.text.read,

@@ -19,7 +19,7 @@ from scrapy_robots_plus.storage.redis_url import without_password
 
 from .checks import SettingProblem, WrongPartsError
 from .declared import DECLARED, Declared, Setting, names
-from .options import AiPolicy, Mode, PageAction, Politeness, Rulebook, uses_of
+from .options import PageAction, Rulebook, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,15 +51,15 @@ class RobotsSettingsError(UsageError, ValueError):
 
 logger = logging.getLogger(__name__)
 
-PRESETS: Mapping[Politeness, Mapping[str, object]] = {
-    Politeness.DEFAULT: {},
-    Politeness.GENTLE: {
+PRESETS: Mapping[str, Mapping[str, object]] = {
+    "default": {},
+    "gentle": {
         "ROBOTS_DEFAULT_DELAY": 1,
         "ROBOTS_CRAWL_DELAY_MAX": 300,
         "ROBOTS_VISIT_TIME": "obey",
         "ROBOTS_BACKOFF_MAX": 900,
     },
-    Politeness.ARCHIVE: {
+    "archive": {
         "ROBOTS_DEFAULT_DELAY": 5,
         "ROBOTS_CRAWL_DELAY_MAX": 0,
         "ROBOTS_VISIT_TIME": "obey",
@@ -76,10 +76,9 @@ def preset_in(settings: BaseSettings) -> Mapping[str, object]:
 
     Empty if the name is wrong, which is told when it is read as a setting.
     """
-    declared = DECLARED["politeness"]
     try:
-        return PRESETS[declared.check.read(settings.get(declared.name, declared.default))]
-    except ValueError:
+        return PRESETS[_read(settings, DECLARED["politeness"], {})]
+    except RobotsSettingsError:
         return {}
 
 
@@ -88,12 +87,14 @@ def read_all(settings: BaseSettings) -> Mapping[str, Any]:
 
     Raises :class:`RobotsSettingsError`, which names all wrong ones.
     """
-    preset = preset_in(settings)
-    read = {
-        name: _read(settings, declared, preset.get(declared.name, declared.default))
-        for name, declared in DECLARED.items()
-    }
-    if problems := list(_problems_in(read.values())):
+    preset, read = preset_in(settings), dict[str, Any]()
+    problems: list[SettingProblem] = []
+    for field, declared in DECLARED.items():
+        try:
+            read[field] = _read(settings, declared, preset)
+        except RobotsSettingsError as error:  # noqa: PERF203 - all are told together
+            problems += error.problems
+    if problems:
         raise RobotsSettingsError(problems)
     return read
 
@@ -103,23 +104,22 @@ def dialect_in(settings: BaseSettings) -> Dialect:
 
     Raises :class:`RobotsSettingsError` for what is not a dialect.
     """
-    read = _read(settings, DECLARED["dialect"], DECLARED["dialect"].default)
-    if isinstance(read, SettingProblem):
-        raise RobotsSettingsError([read])
-    return cast("Dialect", read)
+    return cast("Dialect", _read(settings, DECLARED["dialect"], {}))
 
 
-def _read(settings: BaseSettings, declared: Setting, default: object) -> Any:
-    """The value of one setting; a SettingProblem if it is wrong, or a list of them."""
+def _read(settings: BaseSettings, declared: Setting, preset: Mapping[str, object]) -> Any:
+    """The value of one setting. Raises :class:`RobotsSettingsError`."""
     # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
-    unset = False if declared.name == "ROBOTSTXT_OBEY" else default
-    value = settings.get(declared.name, unset)
+    unset = False if declared.name == "ROBOTSTXT_OBEY" else declared.default
+    value = settings.get(declared.name, preset.get(declared.name, unset))
     try:
         return declared.check.read(value)
     except WrongPartsError as error:
-        return [part._replace(name=declared.name) for part in error.parts]
+        parts = [part._replace(name=declared.name) for part in error.parts]
+        raise RobotsSettingsError(parts) from None
     except ValueError as error:
-        return SettingProblem(declared.name, without_secrets(value), str(error))
+        problem = SettingProblem(declared.name, without_secrets(value), str(error))
+        raise RobotsSettingsError([problem]) from None
 
 
 def without_secrets(value: object) -> object:
@@ -127,12 +127,6 @@ def without_secrets(value: object) -> object:
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     shown = without_password(text) if isinstance(text, str) else text
     return value if shown == text else shown
-
-
-def _problems_in(read: Iterable[Any]) -> Iterator[SettingProblem]:
-    for value in read:
-        found = value if isinstance(value, list) else [value]
-        yield from (each for each in found if isinstance(each, SettingProblem))
 
 
 _MOST_WARNINGS = 100
@@ -255,7 +249,7 @@ class RobotsSettings(Declared):
     @cached_property
     def reads_pages(self) -> bool:
         """Whether pages are asked what they say of themselves."""
-        return not self.on_nofollow is self.on_noindex is PageAction.IGNORE
+        return not self.on_nofollow == self.on_noindex == "ignore"
 
     @cached_property
     def reads_any_pages(self) -> bool:
@@ -271,7 +265,7 @@ class RobotsSettings(Declared):
             and override.read.get("obey") is False
             and key not in override.given
         )
-        return PageAction.IGNORE if is_off else action
+        return "ignore" if is_off else action
 
     @property
     def keeps_any_delays(self) -> bool:
@@ -293,12 +287,12 @@ class RobotsSettings(Declared):
     @cached_property
     def skipped_uses(self) -> tuple[str, ...]:
         """The uses because of which pages are skipped whose site objects to them."""
-        return self.uses if self.ai_policy is AiPolicy.SKIP else ()
+        return self.uses if self.ai_policy == "skip" else ()
 
     @property
     def enforces(self) -> bool:
         """Whether requests are denied and delayed, not just judged."""
-        return self.mode is Mode.OBEY
+        return self.mode == "obey"
 
     @property
     def keeps_delays(self) -> bool:
