@@ -47,15 +47,20 @@ class BookOnServer:
     def change(self, host: str, event: str, *arguments: Any) -> Any:
         """Like :meth:`.Book.change`. Raises :class:`.ServerError`, too."""
         at, key = self._monotonic(), self.key(host)
+        seen = self._look(key)
         for _ in range(TRIES):
-            seen = self._look(key)
             entry = self._entry(seen, key, is_known=at < self._known.get(host, 0.0))
+            before = entry.values
             answer = getattr(entry, event)(seen.now, *arguments)
+            if seen.value and entry.values == before and entry.lost_at < seen.now:
+                break  # others need not look again
             useful_for = entry.useful_until - seen.now
             values = [*entry.values, seen.process.decode(), seen.now] if useful_for > 0 else None
             new = json.dumps(values).encode() if values else b""
-            if self._server.swap(key, seen.value, new, useful_for):
+            changed = self._server.swap(key, seen.value, new, useful_for)
+            if changed is None:
                 break
+            seen = changed
         else:
             raise BookError(f"{self._server.name}: the key {key} is changed too often")
         if event == "ask" and answer[0] == 0:

@@ -84,7 +84,7 @@ class LeasesOnServer(Leases):
         return self._server.run(lambda client: cast("bytes | None", client.get(key)))
 
     def release(self, origin: Origin, token: bytes) -> bool:
-        return self._server.swap(_key(origin), token, b"")
+        return self._server.swap(_key(origin), token, b"") is None
 
 
 def _key(origin: Origin) -> str:

@@ -104,21 +104,22 @@ class Server:
 
     def look(self, key: str | bytes, most: int = 0) -> Seen:
         """What is under *key*, up to *most* octets of it; 0 for all. Raises as :meth:`run`."""
-        value, (seconds, microseconds), process = self._script("look", key, most)
-        return Seen(value, int(seconds) + int(microseconds) / 1e6, process)
+        return Seen.of(self._run_script(key, most))
 
-    def swap(self, key: str | bytes, was: bytes, new: bytes, seconds: float = 0.0) -> bool:
+    def swap(
+        self, key: str | bytes, was: bytes, new: bytes, seconds: float = 0.0, most: int = 0
+    ) -> Seen | None:
         """Puts *new* under *key* for so many *seconds*, if what is there begins with *was*: that is
         as :meth:`look` has found it. Deletes the key if *new* is empty.
 
-        Returns False if another client has changed it. Raises as :meth:`run`.
+        Returns what :meth:`look` would return if another client has changed it, None otherwise.
+        Raises as :meth:`run`.
         """
-        milliseconds = max(1, ceil(seconds * 1000))
-        return bool(self._script("swap", key, was, new, milliseconds))
+        told = self._run_script(key, most, was, new, max(1, ceil(seconds * 1000)))
+        return None if told == 1 else Seen.of(told)
 
-    def _script(self, name: str, key: str | bytes, *arguments: bytes | int) -> Any:
-        text = _script(name)
-        return self.run(lambda client: client.register_script(text)([key], arguments))
+    def _run_script(self, key: str | bytes, *arguments: bytes | int) -> Any:
+        return self.run(lambda client: client.register_script(_script())([key], arguments))
 
     def close(self) -> None:
         """Lets the connection go. Never raises; the next call would connect again."""
@@ -185,10 +186,16 @@ class Seen(NamedTuple):
     process: bytes
     """Which process of the server answered; empty if the user may not ask."""
 
+    @classmethod
+    def of(cls, told: Any) -> Seen:
+        """What the script has *told*."""
+        value, (seconds, microseconds), process = told
+        return cls(value, int(seconds) + int(microseconds) / 1e6, process)
+
 
 @cache
-def _script(name: str) -> bytes:
-    return Path(__file__).with_name(f"{name}.lua").read_bytes()
+def _script() -> bytes:
+    return Path(__file__).with_name("swap.lua").read_bytes()
 
 
 def _is_moved(error: Exception) -> bool:

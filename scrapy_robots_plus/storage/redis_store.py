@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.origin import Origin
 
+    from .redis_server import Seen
 
 _T = TypeVar("_T")
 
@@ -177,22 +178,26 @@ class RedisStore(RedisReader, Store):
         self._emptied = 0
 
     def put(self, record: RobotsRecord) -> bool:
-        encoded, key = codec.encode(record, self._max_body), key_of(record.origin)
-        while True:
-            held = self._ask(lambda _: self.server.look(key, codec.LENGTH_OF_STANDING))
+        encoded = codec.encode(record, self._max_body)
+        return self._ask(lambda _: self._stored(record, encoded))
+
+    def _stored(self, record: RobotsRecord, encoded: bytes) -> bool:
+        key, length = key_of(record.origin), codec.LENGTH_OF_STANDING
+        held: Seen | None = self.server.look(key, length)
+        while held is not None:
             if _is_newer(held.value, record, held.now + CLOCK_SKEW):
                 return False
             left = Standing.of(record).touched_at + self._seconds_of(record) - held.now
             seconds = max(min(left, self._seconds_of(record)), _LEAST_SECONDS)
-            if self._swap(key, held.value, encoded, seconds):
-                return True
+            held = self.server.swap(key, held.value, encoded, seconds, length)
+        return True
 
     def delete(self, origin: Origin) -> None:
         self._ask(lambda client: client.delete(key_of(origin)))
 
     def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
         outdated = islice(self._outdated(before, after), limit)
-        return sum(self._swap(key, beginning, b"") for key, beginning in outdated)
+        return sum(self._deleted(key, beginning) for key, beginning in outdated)
 
     def _seconds_of(self, record: RobotsRecord) -> float:
         """How long *record* is of use: one of a file that was never readable, until it is tried
@@ -238,8 +243,8 @@ class RedisStore(RedisReader, Store):
                 if isinstance(data, bytes) and _is_outdated(data, before, after):
                     yield key, data
 
-    def _swap(self, key: bytes, was: bytes, new: bytes, seconds: float = 0.0) -> bool:
-        return self._ask(lambda _: self.server.swap(key, was, new, seconds))
+    def _deleted(self, key: bytes, beginning: bytes) -> bool:
+        return self._ask(lambda _: self.server.swap(key, beginning, b"") is None)
 
 
 def _beginnings(keys: list[bytes], client: Any) -> list[Any]:

@@ -305,19 +305,35 @@ def test_an_entry_that_others_change_all_the_time_is_an_error(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     book, other = (BookOnServer(redis.url, "busy") for _ in range(2))
-    look, looks = book._look, []
+    swap = book._server.swap
+    seen: list[Seen | None] = []
 
-    def look_before_the_other_writes(key: str) -> Seen:
-        looks.append(look(key))
-        other.change(HOST, "leave_alone", 30.0 + len(looks))
-        return looks[-1]
+    def swap_after_the_other(*arguments: Any) -> Seen | None:
+        other.change(HOST, "leave_alone", 30.0 + len(seen))
+        seen.append(swap(*arguments))
+        return seen[-1]
 
-    monkeypatch.setattr(book, "_look", look_before_the_other_writes)
+    monkeypatch.setattr(book._server, "swap", swap_after_the_other)
+    before = redis.usage()
     with pytest.raises(BookError, match=r"busy:site\.example.* is changed too often"):
         ask(book, A, 1.0)
-    assert len(looks) == book_on_server.TRIES
+    assert len(seen) == book_on_server.TRIES
+    # A look first, the other's look and swap, and each time one try.
+    assert (redis.usage() - before).commands["EVALSHA"] <= 1 + 3 * book_on_server.TRIES
     book.close()
     other.close()
+
+
+def test_who_has_to_wait_on_keeps_nobody_else_from_writing(redis: RedisServer) -> None:
+    """What changes nothing is not written: else who is far away would find it changed."""
+    book = BookOnServer(redis.url, "waiting")
+    assert ask(book, A, 30.0) == GO
+    _, moment = ask(book, B, 30.0)
+    with redis.client() as client:
+        written = client.get(book.key(HOST))
+        assert 29.0 < ask(book, B, 30.0, 0.0, moment)[0] <= 30.0
+        assert client.get(book.key(HOST)) == written
+    book.close()
 
 
 def test_a_server_that_was_restarted_is_asked_again(redis: RedisServer) -> None:

@@ -209,20 +209,22 @@ def test_options_that_cannot_be_used_are_an_error() -> None:
 def test_a_key_is_changed_unless_another_client_has_done_so(server: RedisServer) -> None:
     shared = Server(server.url)
     assert shared.look("a").value == b""
-    assert shared.swap("a", b"", b"one two", 60)
-    assert not shared.swap("a", b"", b"three", 60)
-    assert not shared.swap("a", b"two", b"three", 60)
+    assert shared.swap("a", b"", b"one two", 60) is None
+    for was in (b"", b"two"):
+        changed = shared.swap("a", was, b"three", 60, most=3)
+        assert changed is not None
+        assert changed.value == b"one"
     assert shared.look("a").value == b"one two"
-    assert shared.look("a", 3)[0] == b"one"
-    assert shared.swap("a", b"one", b"three", 60)
+    assert shared.look("a", 3).value == b"one"
+    assert shared.swap("a", b"one", b"three", 60) is None
     with server.client() as client:
         assert 59_000 < client.pttl("a") <= 60_000
-        assert not shared.swap("a", b"one", b"")
-        assert shared.swap("a", b"three", b"")
+        assert shared.swap("a", b"one", b"")
+        assert shared.swap("a", b"three", b"") is None
         assert not client.exists("a")
         client.lpush("a", "x")
         assert shared.look("a").value == b""
-        assert shared.swap("a", b"", b"new", 60)
+        assert shared.swap("a", b"", b"new", 60) is None
         assert client.get("a") == b"new"
         seconds, microseconds = client.time()
         assert shared.look("a").now == pytest.approx(seconds + microseconds / 1e6, abs=5)
@@ -232,15 +234,15 @@ def test_a_key_is_changed_unless_another_client_has_done_so(server: RedisServer)
 
 def test_a_script_runs_on_a_server_that_forgot_it(server: RedisServer) -> None:
     shared = Server(server.url)
-    assert shared.swap("a", b"", b"1", 60)
+    assert shared.swap("a", b"", b"1", 60) is None
     before = server.usage()
-    assert shared.swap("a", b"1", b"2", 60)
+    assert shared.swap("a", b"1", b"2", 60) is None
     assert (server.usage() - before).commands["EVALSHA"] == 1
     with server.client() as client:
         client.script_flush()
-    assert shared.swap("a", b"2", b"3", 60)
+    assert shared.swap("a", b"2", b"3", 60) is None
     server.fail_over_to_an_empty_one()
-    assert shared.swap("a", b"", b"4", 60)
+    assert shared.swap("a", b"", b"4", 60) is None
     shared.close()
 
 
