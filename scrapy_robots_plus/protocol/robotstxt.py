@@ -13,9 +13,8 @@ from .groups import STAR, Chosen, GroupChoice, Members, Scanner, Section, lines_
 from .lines import Kind, Line, read_line, to_lines
 from .octets import Body, as_body, text, texts, to_utf8, whole_lines
 from .product_token import Agent, as_names, as_text
-from .rules.compiling import read_rules
 from .rules.escapes import upper
-from .rules.rules import Rules
+from .rules.rules import Rules, read_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

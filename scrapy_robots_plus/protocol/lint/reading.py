@@ -9,9 +9,9 @@ from scrapy_robots_plus.protocol.dialect import Dialect, Escapes, Order
 from scrapy_robots_plus.protocol.groups import GroupChoice, Scanner
 from scrapy_robots_plus.protocol.lines import Kind, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.octets import order_of_utf16, to_utf8, whole_lines
-from scrapy_robots_plus.protocol.rules.compiling import WEIGHT_OF_OCTET, ranked
 from scrapy_robots_plus.protocol.rules.escapes import SIMPLE
 from scrapy_robots_plus.protocol.rules.matcher import Pattern, Rank, line_of, rank_of, take_apart
+from scrapy_robots_plus.protocol.rules.rules import WEIGHT_OF_OCTET, ranked
 
 AgentLine = tuple[int, bytes, tuple[str, ...]]
 """The position of its group, its value, and the names that the dialect reads in it."""
