@@ -149,7 +149,7 @@ class Recorder:
             origin=str(policy.origin),
             source=policy.source,
             detail=policy.detail or None,
-            size=None if policy.file is None else policy.file.size,
+            size=policy.parsed.size if policy.parsed else None,
             lifetime=lifetime if policy.settings.needs_file else None,
             changed=changed,
             previous=(before.record.sha256 or None) if before else None,

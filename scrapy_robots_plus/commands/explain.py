@@ -154,7 +154,7 @@ def explanation(url: str, agent: AgentNames, source: Source) -> dict[str, Any]:
         "preferred_host": policy.host,
         "sitemaps": list(policy.sitemaps),
     }
-    file = policy.file.ours if policy.file else None
+    file = policy.parsed
     if file is not None:
         found["looked_for"] = file.names_for(agent)
         found["groups"] = [group.agents for group in file.groups_for(agent)]

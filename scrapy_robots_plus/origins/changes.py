@@ -68,9 +68,9 @@ def suspicion(before: Policy, after: Policy, record: RobotsRecord) -> str | None
         return f"its rules became a {record.outcome}"
     if record.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
         return "its rules became an HTML page"
-    old, new = _size(before), _size(after)
-    if old is not None and new is not None and new * _MUCH_SMALLER <= old:
-        return f"it shrank from {old:,} to {new:,} bytes"
+    old, new = before.parsed, after.parsed
+    if old is not None and new is not None and new.size * _MUCH_SMALLER <= old.size:
+        return f"it shrank from {old.size:,} to {new.size:,} bytes"
     return None
 
 
@@ -124,13 +124,8 @@ class ChangeReports:
 def _rules(policy: Policy, agent: AgentNames) -> set[tuple[bool, str]]:
     if policy.access is Access.UNREACHABLE:
         return {(False, "/")}
-    if policy.file is None:
-        return set()
-    return {(rule.allow, rule.pattern) for rule in policy.file.rules(agent) if rule.pattern}
-
-
-def _size(policy: Policy) -> int | None:
-    return policy.file.size if policy.file else None
+    rules = policy.parsed.rules(agent) if policy.parsed else ()
+    return {(rule.allow, rule.pattern) for rule in rules if rule.pattern}
 
 
 def _named(rules: set[tuple[bool, str]], *, allow: bool) -> tuple[str, ...]:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_robots_plus.protocol import CleanParam, Dialect, RobotsTxt, Rule
-    from scrapy_robots_plus.protocol.preferences import Statement
+    from scrapy_robots_plus.protocol import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
 
@@ -107,8 +106,8 @@ class ParsedFile:
 
     def read_as(self, dialect: Dialect) -> ParsedFile:
         """The same file in another dialect. Parsers other than ours know one only."""
-        ours = self.parser
-        if not isinstance(ours, RobotsParser) or ours.dialect == dialect:
+        ours = self.ours
+        if ours is None or ours.dialect == dialect:
             return self
         return ParsedFile(ours.read_as(dialect))
 
@@ -153,51 +152,17 @@ class ParsedFile:
         return tuple(str(url) for url in found) if isinstance(found, Iterable) else ()
 
     @property
-    def clean_params(self) -> tuple[CleanParam, ...]:
-        """The Clean-param lines. Only our parser has them."""
-        return () if self.ours is None else self.ours.clean_params
-
-    @property
     def host(self) -> str | None:
         """The first Host line. Only our parser and Protego have it."""
         return self._text_of("host") or self._text_of("preferred_host")
 
-    def rules(self, agent: AgentNames) -> tuple[Rule, ...]:
-        """The rules for *agent*, in file order. Only our parser names them."""
-        return () if self.ours is None else self.ours.rules(agent)
-
     @property
-    def reads_uses(self) -> bool:
-        """Whether its parser knows lines about uses. Only ours does."""
-        return isinstance(self.parser, RobotsParser)
-
-    def statements(
-        self, url: str, agent: AgentNames, use_tokens: tuple[str, ...]
-    ) -> tuple[Statement, ...]:
-        """What the file says about the use of *url*. Only our parser knows.
-
-        *use_tokens*: names of groups that are about training.
-        """
-        ours = self.parser
-        return ours.statements(url, agent, use_tokens) if isinstance(ours, RobotsParser) else ()
-
-    def licenses(self, agent: AgentNames, use_tokens: tuple[str, ...]) -> tuple[str, ...]:
-        """The first of the License lines. Only our parser knows."""
-        ours = self.parser
-        return ours.licenses(agent, use_tokens) if isinstance(ours, RobotsParser) else ()
-
-    @property
-    def size(self) -> int | None:
-        """Octets that were read. Only our parser counts them."""
-        return None if self.ours is None else self.ours.size
-
-    @property
-    def ours(self) -> RobotsTxt | None:
-        """The file itself, if our parser has read it."""
-        return self.parser.file if isinstance(self.parser, RobotsParser) else None
+    def ours(self) -> RobotsParser | None:
+        """The parser, if it is ours: others name no rules, and know no lines about uses."""
+        return self.parser if isinstance(self.parser, RobotsParser) else None
 
     def _text_of(self, name: str) -> str | None:
-        for holder in (self.ours, self._wrapped):
+        for holder in (self.ours and self.ours.file, self._wrapped):
             found = getattr(holder, name, None)
             if isinstance(found, str) and found:
                 return found

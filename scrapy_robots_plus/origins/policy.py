@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.protocol import RobotsTxt
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.storage.base import RobotsRecord
 
     from .judging import Delay
+    from .our_parser import RobotsParser
 
 _MOST_OF_A_REASON = 60
 """Characters of the reason of an override that are shown."""
@@ -96,6 +98,15 @@ class Policy:
     def parser(self) -> RobotParser | None:
         """The ``ROBOTSTXT_PARSER`` instance that holds the rules; None if there are none."""
         return self.file.parser if self.file else None
+
+    @property
+    def _ours(self) -> RobotsParser | None:
+        return self.file.ours if self.file else None
+
+    @property
+    def parsed(self) -> RobotsTxt | None:
+        """The file, if our parser has read it: its rules and all else that stands in it."""
+        return self._ours.file if self._ours else None
 
     @property
     def origin(self) -> Origin:
@@ -288,7 +299,7 @@ class Policy:
         """Whether it is known what the file says about uses: it was read, or there is none."""
         if not self.obeys or self.denies_as_unreachable:
             return False
-        return is_definite(self.record.outcome) if self.file is None else self.file.reads_uses
+        return is_definite(self.record.outcome) if self.file is None else self._ours is not None
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         """What the robots.txt prefers for the use of *url*, if *agent* may fetch it, and what the
@@ -299,14 +310,14 @@ class Policy:
         return combine(statements) if statements else NO_PREFERENCES
 
     def _in_file(self, url: str, agent: AgentNames) -> tuple[Statement, ...]:
-        file, tokens = self.file, self.settings.ai_tokens
-        if file is None or not self.settings.obey or self.access is not Access.RULES:
+        ours, tokens = self._ours, self.settings.ai_tokens
+        if ours is None or not self.settings.obey or self.access is not Access.RULES:
             return ()
-        return guarded(lambda: file.statements(url, agent, tokens), (), url, self._stats)
+        return guarded(lambda: ours.statements(url, agent, tokens), (), url, self._stats)
 
     def licenses(self, agent: AgentNames) -> tuple[str, ...]:
         """The first of the licences that the file names (RSL 1.0)."""
-        return self.file.licenses(agent, self.settings.ai_tokens) if self.file else ()
+        return self._ours.licenses(agent, self.settings.ai_tokens) if self._ours else ()
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:

@@ -91,13 +91,13 @@ class EqualUrls:
         return rules.cleaned(request.url) if rules else None
 
     def _rules_of(self, policy: Policy) -> CleanParams:
-        file = policy.file
-        if file is None:
+        ours = policy.file.ours if policy.file else None
+        if ours is None:
             return _NO_RULES
         key, url = policy.record.sha256, policy.record.url
         rules = self._rules.get(key)
         if rules is None:
-            params = guarded(lambda: file.clean_params, (), url, self._stats)
+            params = guarded(lambda: ours.file.clean_params, (), url, self._stats)
             rules = CleanParams(params) or _NO_RULES
         self._rules.put(key, rules)
         return rules
