@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.paces import Pace
-    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.origins.policy import Pace, Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
     Fields = dict[str, Any]

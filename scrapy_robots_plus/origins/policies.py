@@ -30,8 +30,7 @@ from scrapy_robots_plus.storage.base import RobotsRecord
 from .agents import Agents
 from .decide import Lookup, Source
 from .fetching.budget import FetchBudget
-from .paces import Paces
-from .policy import Policy
+from .policy import Paces, Policy
 from .retrieval import Retrieval, Retrieved
 
 if TYPE_CHECKING:
@@ -150,8 +149,6 @@ class Policies:
         self._read = lru_cache(TEXTS_PARSED)(self._parsed)
         self._recent: OrderedDict[Origin, Policy] = OrderedDict()
         """The one used last comes last."""
-        self._unused: set[Origin] = set()
-        """Origins that no request has used yet: the first one will have waited."""
         self._fetches: dict[Origin, Fetch] = {}
         self._closing_watch = ClosingWatch(crawl.crawler, self._call_off)
         self._listeners: list[Callable[[Origin, Policy | None], None]] = []
@@ -325,13 +322,14 @@ class Policies:
         read, subject = self._retrieval.parsers.file_of, "the robots_txt of an override"
         return read(_encoded(text), "utf-8", dialect, subject)[0]
 
-    def was_used(self, origin: Origin) -> bool:
-        """Whether a request has used the policy in memory of *origin*."""
-        return origin in self._recent and origin not in self._unused
-
-    def mark_used(self, origin: Origin) -> None:
-        """A request has used the policy in memory of *origin*."""
-        self._unused.discard(origin)
+    def use(self, origin: Origin) -> bool:
+        """A request uses the policy of *origin*. Whether another one has used it before: the first
+        will have waited."""
+        policy = self._recent.get(origin)
+        if policy is None or policy.is_used:
+            return policy is not None
+        policy.is_used = True
+        return False
 
     def _start_fetch(self, origin: Origin, fetch: Fetch) -> None:
         """Starts the fetch independently of the request that needs it, which may be cancelled."""
@@ -348,21 +346,17 @@ class Policies:
                 fetch.policy = await self._retrieval.retrieve(origin, previous)
             finally:  # also if it is cancelled or fails
                 fetch.policy = fetch.policy or self._retrieval.failed(origin, previous)
+                fetch.policy.is_used = is_refresh
                 self._put(fetch.policy)
-                if is_refresh:
-                    self.mark_used(origin)
             await self._announce(fetch.policy, previous, fetch.request)
         finally:
             self._end_fetch(origin, fetch)
 
     def _put(self, policy: Policy) -> None:
-        """Keeps *policy* as one that no request has used."""
         self._recent[policy.origin] = policy
         self._recent.move_to_end(policy.origin)
-        self._unused.add(policy.origin)
         while len(self._recent) > self._settings.cache_size:
-            evicted, _ = self._recent.popitem(last=False)
-            self._unused.discard(evicted)
+            self._recent.popitem(last=False)
             self._stats.inc_value(stats.CACHE_EVICTIONS)
 
     async def _announce(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, is_definite
+from scrapy_robots_plus.protocol.pace import Timetable
 from scrapy_robots_plus.protocol.preferences import Preferences, Statement, TdmFile, combine
 from scrapy_robots_plus.protocol.printable import printable
 
 from . import judging
 from .decide import Lookup, Source, access_at, fresh_for, lookup, under_statuses
-from .paces import Pace, Paces, pace_of
+from .judging import Delay, delay_of, longer_delay
 from .parsers import ParsedFile, guarded
 
 if TYPE_CHECKING:
@@ -23,13 +24,99 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.protocol import RobotsTxt
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.pace import VisitTime
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.base import RobotsRecord
 
-    from .judging import Delay
     from .our_parser import RobotsParser
+
+PACES_REMEMBERED = 1_000
+"""How many paces of one origin are told apart: each request may have a delay of its own."""
+
+
+class Pace(NamedTuple):
+    """What a file asks of one agent, within the limits of the settings."""
+
+    delay: Delay | None = None
+    hourly: tuple[VisitTime, Delay] | None = None
+    """A delay that applies in some hours of the day. No host is skipped because of it."""
+    visits: VisitTime | None = None
+    """The visiting hours, if ``ROBOTS_VISIT_TIME`` is to obey them."""
+
+
+AT_ANY_TIME = Timetable()
+
+ANY_PACE = Pace()
+"""Shared by all origins without a pace, so that it costs no memory."""
+
+
+def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings) -> Pace:
+    """The longer of Crawl-delay and Request-rate, and the visiting hours; without a *file*, the
+    delay that the user sets.
+    """
+    visits, (delay, hourly) = None, (_own(settings.own_delay), None)
+    if file is not None:
+        visits = file.visit_time(agent) if settings.visit_time == "obey" else None
+        delay, hourly = _delays_of(file, agent, settings)
+    pace = Pace(delay, hourly, visits)
+    return ANY_PACE if pace == ANY_PACE else pace
+
+
+def _delays_of(
+    file: ParsedFile, agent: AgentNames, settings: RobotsSettings
+) -> tuple[Delay | None, tuple[VisitTime, Delay] | None]:
+    """The delay for all day, and that for some hours."""
+    own = _own(settings.own_delay)
+    if settings.fixed_delay is not None:
+        return own, None
+    delay = _bounded(file.crawl_delay(agent), settings)
+    asked = file.request_rate(agent)
+    rate = None if asked is None else _bounded(asked.delay, settings)
+    if rate is not None and asked is not None and asked.window is not None:
+        return delay or own, (asked.window, replace(rate, skip=False))
+    return longer_delay(delay, rate) or own, None
+
+
+def _own(seconds: float) -> Delay | None:
+    """The delay that the user sets, within no limits; None for 0."""
+    return Delay(seconds, seconds, own=True) if seconds else None
+
+
+def _bounded(asked: object, settings: RobotsSettings) -> Delay | None:
+    too_long = settings.crawl_delay_too_long
+    if too_long == "skip" and not settings.obey:
+        too_long = "clamp"  # without ROBOTSTXT_OBEY nothing is dropped
+    return delay_of(asked, settings.crawl_delay_max, too_long)
+
+
+@dataclass(slots=True)
+class Paces:
+    """The paces that requests to one origin keep: all agents share one server, so the longest delay
+    of any of them counts.
+    """
+
+    known: tuple[Pace, ...] = ()
+    """Those that were added, so that each is counted once."""
+    table: Timetable = AT_ANY_TIME
+    """All of them together."""
+
+    def add(self, pace: Pace) -> bool:
+        """Puts *pace* in force. Returns whether it was not yet."""
+        if pace is ANY_PACE or pace in self.known:
+            return False
+        if len(self.known) < PACES_REMEMBERED:
+            self.known += (pace,)
+        delay, hourly, visits = self.table.delay, self.table.hourly, self.table.visits
+        if pace.delay is not None and not pace.delay.skip:
+            delay = max(pace.delay.kept, delay)
+        if pace.hourly is not None:
+            window, slower = pace.hourly
+            hourly = tuple(dict.fromkeys((*hourly, (window, slower.kept))))
+        self.table = Timetable(delay, hourly, pace.visits or visits)
+        return True
+
 
 _MOST_OF_A_REASON = 60
 """Characters of the reason of an override that are shown."""
@@ -55,7 +142,7 @@ LEAST_LIFETIME = 1.0
 class Policy:
     """What a crawl knows about one origin. Read-only; a refresh makes a new one.
 
-    Only ``paces`` changes: it holds the delays that requests keep.
+    Only ``paces`` and ``is_used`` change: the former holds the delays that requests keep.
     """
 
     record: RobotsRecord
@@ -69,6 +156,8 @@ class Policy:
     """Why the file could not be read just now, if the status does not say so."""
     source: Source = Source.NETWORK
     """Where the crawl got it: ``network``, ``store``, ``cache`` or ``override``."""
+    is_used: bool = False
+    """Whether a request was judged by it."""
     paces: Paces = field(default_factory=Paces)
     """Those in force. Policies for the same server share them."""
     _asked: dict[AgentNames, Pace] = field(default_factory=dict, init=False)

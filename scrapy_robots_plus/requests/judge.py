@@ -89,7 +89,7 @@ class Judge:
         """The decision about a request."""
         request, origin, agent, settings, again, _ = asked
         self._requeue.welcome(request)
-        policy = self._policies.usable_or_refresh(origin, request, settings)
+        policy = known = self._policies.usable_or_refresh(origin, request, settings)
         if policy is None:
             if self.is_exempt(request, origin):
                 return None
@@ -98,11 +98,10 @@ class Judge:
                 policy = await self._policies.obtain(origin, request, settings)
             finally:
                 self._policies.waiting -= 1
-        elif self._policies.was_used(origin) and not again:
-            self._stats.inc_value(keys.CACHE_HITS)
         if policy is None:
             return self._closed_first(request, origin, settings)
-        self._policies.mark_used(origin)
+        if self._policies.use(origin) and known is not None and not again:
+            self._stats.inc_value(keys.CACHE_HITS)
         verdict = policy.judged(_url_to_judge(request, origin, policy), agent)
         if verdict.allowed:
             if self._given_up.refuses(origin, again=again):

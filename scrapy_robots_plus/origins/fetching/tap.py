@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.exceptions import StopDownload
@@ -57,18 +57,6 @@ class BodyError(ValueError):
         self.failure = failure
 
 
-class _Decoder(Protocol):
-    """One member of a body: a gzip member (RFC 1952 2.2), a zstd frame (RFC 8878 3)."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
-
-
 _GZIP = b"\x1f\x8b"
 _DEFLATE = b"\x08"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -91,10 +79,11 @@ def _inflate_bare(raw: bytes, limit: int) -> tuple[bytes, bool]:
 
 
 def _members(
-    raw: bytes, limit: int, decoder: Callable[[], _Decoder], begins: Sequence[bytes]
+    raw: bytes, limit: int, decoder: Callable[[], Any], begins: Sequence[bytes]
 ) -> tuple[bytes, bool]:
     """Decodes *raw*, a series of members that *begin* so, up to *limit* octets; also returns
-    whether the end was reached."""
+    whether the end was reached. A member is one of gzip (RFC 1952 2.2) or a frame of zstd (RFC 8878
+    3), for each of which *decoder* makes an object like those of zlib."""
     body = b""
     for _ in range(_MOST_MEMBERS):
         member = decoder()

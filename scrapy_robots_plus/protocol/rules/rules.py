@@ -70,7 +70,9 @@ def ranked(
         if not pattern:
             # 2.2.2: an empty pattern means nothing, or, in some dialects, the reverse of its rule.
             if dialect.empty_decides:
-                yield b"", rank_of(weight, number, _empty_allows(allow, dialect))
+                # ``Disallow:`` allows everything; ``Allow:`` does too, or disallows everything.
+                allow = not (allow and dialect.empty_allow_denies)
+                yield b"", rank_of(weight, number, allow)
             continue
         rank = rank_of(weight, number, allow)
         yield pattern, rank
@@ -85,11 +87,6 @@ def _weight(pattern: bytes, allow: bool, number: int, dialect: Dialect) -> int:
         return -number
     length = len(pattern if dialect.dollar_counts else pattern.rstrip(b"$"))
     return length * WEIGHT_OF_OCTET + (1 if allow and dialect.allow_wins_ties else 0)
-
-
-def _empty_allows(allow: bool, dialect: Dialect) -> bool:
-    """``Disallow:`` allows everything; ``Allow:`` does too, or disallows everything."""
-    return not (allow and dialect.empty_allow_denies)
 
 
 def _directory_of_index(
@@ -316,12 +313,10 @@ class Rules:
         if rank == NO_RANK:
             return _WITHOUT_RULE
         verdict = self._verdicts.get(rank)
-        return self._remembered(rank) if verdict is None else verdict
-
-    def _remembered(self, rank: Rank) -> Verdict:
-        if len(self._verdicts) >= _MOST_VERDICTS:
-            self._verdicts.clear()
-        verdict = self._verdicts[rank] = self._named(rank)
+        if verdict is None:
+            if len(self._verdicts) >= _MOST_VERDICTS:
+                self._verdicts.clear()
+            verdict = self._verdicts[rank] = self._named(rank)
         return verdict
 
     def explain(self, url: str | bytes) -> Explanation:
@@ -342,9 +337,8 @@ class Rules:
     def _named(self, rank: Rank) -> Verdict:
         """The verdict of a rule, as written in the file."""
         number = line_of(rank)
-        return Verdict(
-            allows(rank), Reason.RULE, self.text_of(number), number, self._agents_above(number)
-        )
+        rule = text(self._lines[number - 1].partition(b"#")[0].strip())
+        return Verdict(allows(rank), Reason.RULE, rule, number, self._agents_above(number))
 
     def _agents_above(self, number: int) -> tuple[str, ...]:
         """The user-agent values of the group with the rule on this line."""
@@ -355,6 +349,3 @@ class Rules:
         if start not in self._shown:
             self._shown[start] = texts(section.agents)
         return self._shown[start]
-
-    def text_of(self, number: int) -> str:
-        return text(self._lines[number - 1].partition(b"#")[0].strip())
