@@ -133,7 +133,7 @@ def parse(raw: bytes) -> Line:
     if stated is None:
         raise ValueError("it does not end in a hash")
     try:
-        fields = json.loads(raw)
+        fields = json.loads(raw.decode())
     except (ValueError, RecursionError):
         raise ValueError("it is not JSON") from None
     number, previous = fields.get("n"), fields.get("prev")

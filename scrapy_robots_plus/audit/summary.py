@@ -14,7 +14,7 @@ from functools import cached_property
 from math import inf
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from scrapy_robots_plus.crawl.recent import Recent
@@ -54,11 +54,14 @@ class Selection:
 
     def of(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Those that count. A crawl begins with the first of them."""
+        return self._in_part(entries) if self.is_part else iter(entries)
+
+    def _in_part(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         begins: Recent[str, CrawlEntry] = Recent(MOST_OPEN_CRAWLS)
         shown: Recent[str, bool] = Recent(MOST_OPEN_CRAWLS)
         for entry in entries:
             begin = begins.get(entry.crawl)
-            if isinstance(entry, CrawlEntry) and self.is_part:
+            if isinstance(entry, CrawlEntry):
                 begins.put(entry.crawl, entry)
             elif self._counts(entry, begin):
                 if begin is not None and entry.crawl not in shown:
@@ -103,18 +106,41 @@ _MOST = 2**53
 """More than a log can have counted."""
 _WEEK = 7 * 86_400
 _WIDTHS = (1, 5, 15, 60, 300, 900, 3_600, 4 * 3_600, 86_400, *(_WEEK * 2**n for n in range(20)))
-"""Of bars, in seconds."""
+"""Of bars, in seconds: each is a multiple of those before it."""
 
 
-class Timeline(NamedTuple):
-    """How often what happened, in bars of equal width."""
+class Timeline:
+    """How often what happened, in bars of equal width: as narrow as so many can be."""
 
-    start: int
-    """Of the first bar, in seconds since the epoch."""
-    width: int
-    """Of each bar, in seconds."""
-    bars: list[Counter[str]]
-    """From the first to the last in which something happened, empty ones too."""
+    def __init__(self, most: int = 120) -> None:
+        self._most = most
+        """Bars."""
+        self._wider = iter(_WIDTHS)
+        self.width: int = next(self._wider)
+        """Of each bar, in seconds."""
+        self._bars: defaultdict[int, Counter[str]] = defaultdict(Counter)
+
+    def add(self, what: str, moment: float) -> None:
+        """*what* happened at *moment*, in seconds since the epoch."""
+        bar = int(moment // self.width)
+        is_new = bar not in self._bars
+        self._bars[bar][what] += 1
+        while is_new and max(self._bars) - min(self._bars) >= self._most:
+            narrow, self._bars = self._bars, defaultdict(Counter)
+            before, self.width = self.width, next(self._wider)
+            for bar, counts in narrow.items():
+                self._bars[bar * before // self.width].update(counts)
+
+    @property
+    def start(self) -> int:
+        """Of the first bar, in seconds since the epoch."""
+        return min(self._bars, default=0) * self.width
+
+    @property
+    def bars(self) -> list[Counter[str]]:
+        """From the first to the last in which something happened, empty ones too."""
+        numbers = range(min(self._bars, default=0), max(self._bars, default=-1) + 1)
+        return [self._bars[number] for number in numbers]
 
 
 class Summary:
@@ -140,6 +166,8 @@ class Summary:
         """By crawl that has begun."""
         self._sent: Recent[tuple[str, str], float] = Recent(_MOST_SENT)
         """By crawl and origin: when its last request was sent, in seconds since the epoch."""
+        self.timeline = Timeline()
+        """``allowed``, ``denied``, ``failure`` and ``change``."""
         self._lost = 0  # with SQL, the sum may be too large
 
     def rows(self, view: str, most: int = ALL, **where: object) -> Iterator[Any]:
@@ -165,21 +193,6 @@ class Summary:
         that could not be written.
         """
         return SimpleNamespace(**vars(next(self.rows("totals"))), lost=self._lost)
-
-    def timeline(self, most: int = 120) -> Timeline:
-        """``allowed``, ``denied``, ``failure`` and ``change``, in at most *most* bars, as narrow as
-        they can be.
-        """
-        ends = next(self._select("SELECT min(second) AS first, max(second) AS last FROM moments"))
-        if ends.first is None:
-            return Timeline(0, _WIDTHS[0], [])
-        width = next(each for each in _WIDTHS if ends.last // each - ends.first // each < most)
-        start = ends.first // width * width
-        bars = [Counter[str]() for _ in range(start, ends.last + 1, width)]
-        query = "SELECT (second - ?) / ? AS bar, what, count FROM moments"
-        for each in self._select(query, start, width):
-            bars[each.bar][each.what] += each.count
-        return Timeline(start, width, bars)
 
     def add(self, entry: Entry) -> None:
         """Adds what one line says."""
@@ -226,7 +239,7 @@ class Summary:
         if not entry.allowed:
             why = (entry.rule, entry.line, entry.robots_url, entry.use, entry.source)
         self._count("verdicts", (*key, sets, *why), entry.time, entry.url)
-        self._happened("allowed" if entry.allowed else "denied", entry.time)
+        self.timeline.add("allowed" if entry.allowed else "denied", entry.time)
         if entry.sent is not None and self._logs_all.get(crawl):
             self._measure((_kept(crawl), _kept(origin)), entry.sent, entry.delay)
 
@@ -245,14 +258,11 @@ class Summary:
         key = (crawl, origin, status, entry.access, failure, entry.delay_asked)
         self._count("files", key, entry.time)
         if is_unread:
-            self._happened("failure", entry.time)
+            self.timeline.add("failure", entry.time)
         if entry.changed:
-            self._happened("change", entry.time)
+            self.timeline.add("change", entry.time)
             told = (entry.previous or "", entry.sha256 or "", entry.suspicion or "")
             self._count("changed", (entry.time, origin, *told), entry.time)
-
-    def _happened(self, what: str, moment: float) -> None:
-        self._count("moments", (int(moment // 1), what), moment)
 
     def _add_begin(self, entry: CrawlEntry) -> None:
         if entry.continues is not None and entry.crawl in self._logs_all:
@@ -298,11 +308,13 @@ def status_of(entry: FileEntry | VerdictEntry) -> str:
 
 def _kept(value: Any) -> Any:
     """As much of *value* as is kept, however long it is, and printable."""
-    if isinstance(value, str):
-        return printable(value[:_KEPT])
-    if isinstance(value, tuple):
+    kind = type(value)
+    if kind is str:
+        is_fine = len(value) <= _KEPT and value.isprintable()
+        return value if is_fine else printable(value[:_KEPT])
+    if kind is tuple:
         return json.dumps(dict(value))
-    return min(max(value, -_MOST), _MOST) if type(value) is int else value
+    return min(max(value, -_MOST), _MOST) if kind is int else value
 
 
 def _fields_of(override: Mapping[str, Any]) -> Fields:

@@ -14,7 +14,6 @@ CREATE TABLE ends (crawl, ended, allowed, lost, count, first, last, example);
 CREATE TABLE changed (time, origin, before, after, suspicion, count, first, last, example);
 CREATE TABLE overriding (override, count, first, last, example);  -- in the settings of a crawl
 CREATE TABLE preferring (preference, responses, count, first, last, example);
-CREATE TABLE moments (second, what, count, first, last, example);
 CREATE TABLE gaps (origin, delay, is_short, count, first, last, example);
 
 CREATE VIEW lines AS
@@ -37,7 +36,7 @@ CREATE VIEW totals AS SELECT *,
       coalesce(sum(allowed), 0) AS allowed, coalesce(sum(denied), 0) AS denied FROM lines),
     (SELECT coalesce(sum(count), 0) AS not_enforced FROM verdicts
       WHERE NOT is_allowed AND NOT is_enforced),
-    (SELECT coalesce(sum(denied), 0) AS denied_by_rule FROM rules),
+    (SELECT coalesce(sum(count), 0) AS denied_by_rule FROM ruled),
     (SELECT coalesce(sum(count), 0) AS crawls, coalesce(sum(count * logs_all), 0) AS full_crawls,
       coalesce(sum(count * (mode <> 'obey')), 0) AS observing_crawls FROM begins),
     (SELECT coalesce(sum(count * (allowed IS NOT NULL)), 0) AS ended FROM ends),
@@ -76,12 +75,13 @@ CREATE VIEW reasons AS
   FROM verdicts GROUP BY reason ORDER BY denied DESC, allowed DESC, min(rowid);
 
 -- Headers and tags of a page are no rules of a robots.txt: of_page.
+CREATE VIEW ruled AS
+  SELECT *, verdicts.rowid AS place FROM verdicts LEFT JOIN of_page USING (source)
+  WHERE NOT is_allowed AND rule IS NOT NULL AND (reason <> 'ai_preference' OR is_of_page IS NULL);
 CREATE VIEW rules AS
   SELECT coalesce(robots_url, '') AS robots_url, line, rule, sum(count) AS denied, example,
-    min(verdicts.rowid) AS place
-  FROM verdicts LEFT JOIN of_page USING (source)
-  WHERE NOT is_allowed AND rule IS NOT NULL AND (reason <> 'ai_preference' OR is_of_page IS NULL)
-  GROUP BY verdicts.robots_url, line, rule ORDER BY denied DESC, place;
+    min(place) AS place
+  FROM ruled GROUP BY ruled.robots_url, line, rule ORDER BY denied DESC, place;
 CREATE TABLE of_page (source, is_of_page);
 
 -- Why requests and pages were skipped, by use, and where the site says so.

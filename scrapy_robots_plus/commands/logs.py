@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,7 @@ class LogCommand(Subcommand):
         if len({log.resolve() for log in logs}) < len(logs):
             raise UnreadableError(f"{names}: a file is named twice")
         self.reader = reader = LogReader(logs, self._add)
+        gc.freeze()  # what was imported is not looked at again and again while lines are read
         with reading(names):
             for read in reader:
                 self.output.count(reader.lines, "lines")

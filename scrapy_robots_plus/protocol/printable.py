@@ -27,7 +27,7 @@ def printable(text: object, most: int | None = None) -> str:
     Text of more than *most* characters is cut and ends in ``...``.
     """
     shown = str(text) if most is None else cut(str(text), most)
-    return _UNPRINTABLE.sub(_escaped, shown)
+    return shown if shown.isprintable() else _UNPRINTABLE.sub(_escaped, shown)
 
 
 def cut(text: str, most: int) -> str:

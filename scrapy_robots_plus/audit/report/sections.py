@@ -123,7 +123,7 @@ _STRIPS = {
 
 
 def _over_time(summary: Summary) -> Iterator[Html]:
-    start, width, bars = summary.timeline()
+    bars, start, width = summary.timeline.bars, summary.timeline.start, summary.timeline.width
     if len(bars) < 2:
         return
     strips = [_strip(what, [bar[what] for bar in bars]) for what in _STRIPS]
