@@ -90,6 +90,16 @@ def _close(crawler: Crawler, reason: str) -> None:
         deferred_from_coro(engine.close_spider_async(reason=reason))
 
 
+def user_agent_of(request: Request) -> str | None:
+    """The User-Agent header of *request*; None if there is none.
+
+    ``request.headers.get()`` takes ten times as long in 2.14 to 2.19, which first bring each name
+    into the form that keys have.
+    """
+    lines = dict.get(request.headers, b"User-Agent")
+    return lines[-1].decode("latin-1") if lines else None
+
+
 def wake_engine(crawler: Crawler) -> None:
     """Makes the engine ask the scheduler for requests, once in the next turn of the loop.
 
@@ -143,7 +153,8 @@ def watch_signals(crawler: Crawler, failed: Callable[[object, Exception], None])
         return results
 
     def instead(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
-        return look_at(send(*arguments, **named))
+        results = send(*arguments, **named)  # to nobody, most of the time
+        return look_at(results) if results else results
 
     async def instead_async(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
         return look_at(await send_async(*arguments, **named))

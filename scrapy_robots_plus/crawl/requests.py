@@ -133,11 +133,14 @@ def origin_to_ask(request: Request) -> Origin | None:
     """
     if request.meta.get(DONT_OBEY_META_KEY):
         return None
-    return Origin.plain(request.url) or origin_of(request)
+    return origin_of(request)
 
 
 def origin_of(request: Request) -> Origin | None:
     """The origin of *request*; None if it is not http or https. Raises ValueError as above."""
+    plain = Origin.plain(request.url)
+    if plain is not None:
+        return plain
     parts = urlparse_cached(request)
     return _origin(parts.scheme, parts.netloc)
 

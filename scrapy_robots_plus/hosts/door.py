@@ -86,8 +86,10 @@ class Door:
         """
         if slot_is_left_over(request):
             del request.meta[compat.SLOT_META_KEY]
-        delay, opens_in = policy.delay or 0.0, policy.opens_in
         line = self.lines.get(origin.host) if self.lines else None
+        if line is None and not policy.is_paced:
+            return
+        delay, opens_in = policy.delay or 0.0, policy.opens_in
         if line is None:
             if not (delay or opens_in):
                 return

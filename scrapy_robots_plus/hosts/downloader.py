@@ -62,12 +62,11 @@ class ActiveRequests(set[Request]):
         error = sys.exc_info()[1]  # the engine removes each request where its download has ended
         if error is not None and compat.is_closing(self.crawler) and compat.is_cancelled(error):
             self.cut_off.add(request)
-        self._tell(request)
-
-    @guarded("what listens to the downloader")
-    def _tell(self, request: Request) -> None:
-        for listener in self._listeners:
-            listener(request)
+        try:
+            for listener in self._listeners:
+                listener(request)
+        except Exception as error:  # noqa: BLE001 - the engine would lose count of its downloads
+            Crawl.of(self.crawler).errors.tell("what listens to the downloader", error)
 
 
 class RobotsDownloader(Downloader):
@@ -89,7 +88,8 @@ class RobotsDownloader(Downloader):
         crawl.check_names(self)
         self._errors = crawl.errors
         self._most = self.total_concurrency or inf
-        if compat.has_throttler(crawler):
+        self._has_throttler = compat.has_throttler(crawler)
+        if self._has_throttler:
             # The limit would hold for robots.txt and for what waits at the door, too.
             self.total_concurrency = 0
         crawl.in_hand = self.active = ActiveRequests(
@@ -101,12 +101,15 @@ class RobotsDownloader(Downloader):
         if crawl.has_middleware:
             compat.make_room(self, crawl.get(FetchBudget).ceiling)
 
-    @guarded("RobotsDownloader", otherwise=True)
     def needs_backout(self) -> bool:
         """Whether the downloader can take no more requests now."""
         if self._errors.happened:
             return True
-        return self._taken >= self._most and self.capacity <= 0
+        return self._taken >= self._most and self._is_full()
+
+    @guarded("RobotsDownloader", otherwise=True)
+    def _is_full(self) -> bool:
+        return self.capacity <= 0
 
     @property
     def capacity(self) -> float:
@@ -119,4 +122,5 @@ class RobotsDownloader(Downloader):
 
     @property
     def _taken(self) -> int:
-        return len(self.active) + compat.count_before_downloader(self.crawler)
+        before = compat.count_before_downloader(self.crawler) if self._has_throttler else 0
+        return len(self.active) + before

@@ -131,19 +131,20 @@ class Known:
         if not self._has_policies:  # a resumed job may have had some
             return _OPEN
         policy = self._policies.usable(origin)
-        state = self._just_fetched.get(origin) if policy is None else self._state_under(policy)
+        if policy is None:
+            state = self._just_fetched.get(origin)
+        else:
+            state = state_under(policy, self._agents, self._given_up, self.clock())
         if state is not None and state.delay:
             self._door.line(origin.host).pace.keep(origin, state.delay)
         return state
-
-    def _state_under(self, policy: Policy) -> OriginState:
-        return state_under(policy, self._agents, self._given_up, self.clock())
 
     def just_fetched(self, policy: Policy) -> None:
         """A lane waits for *policy*: whatever its lifetime and the size of the cache, one request
         may use it.
         """
-        self._just_fetched[policy.origin] = self._state_under(policy)
+        state = state_under(policy, self._agents, self._given_up, self.clock())
+        self._just_fetched[policy.origin] = state
 
     def policy_was_used(self, origin: Origin) -> None:
         """A just fetched policy was used: from now on it counts only while it is fresh."""

@@ -64,13 +64,15 @@ class Refusals:
     def _response_downloaded(self, response: Response, request: Request) -> None:
         if TAP_META_KEY in request.meta:  # that of a robots.txt says nothing about pages
             return
-        wait = min(wait_asked_for(response, self._clock.wall()), self._longest)
+        status, wait = response.status, 0.0
+        if status in BUSY:
+            wait = min(wait_asked_for(response, self._clock.wall()), self._longest)
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
         origin = origin_of(request)
         if origin is None:
             return
-        status, host = response.status, origin.host
+        host = origin.host
         pace, backoff = self._door.pace_of(host), self._door.backoff(host)
         is_telling = not TELLING.isdisjoint(response.headers)
         left = left_said(response, self._clock.wall()) if is_telling else None
@@ -89,7 +91,8 @@ class Refusals:
         if wait and origin not in self._given_up:
             self._door.line(host)
             backoff.leave_alone(wait, self._clock.monotonic())
-        self._door.heard(request, origin.host, is_pause=bool(wait) or is_refused)
+        if self._door.lines:
+            self._door.heard(request, host, is_pause=bool(wait) or is_refused)
 
     def _hear_left(
         self, left: Left | None, request: Request, response: Response, host: str

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.settings.scrapys_own import user_agent_in_headers
 
 from .parsers import takes_several_names
@@ -31,6 +32,8 @@ class Agents:
         # Not in the meta, which spiders hand on to other requests.
         self._judged: WeakKeyDictionary[Request, str | None] = WeakKeyDictionary()
         """None: by the name in an override, whatever it is sent with."""
+        self._is_one_for_all = True
+        """Whether nothing was ever in there: asking it would take as long as all the rest."""
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
@@ -63,7 +66,7 @@ class Agents:
         named = self._named_in(settings)
         if named is not None:
             return named
-        header = _user_agent(request)
+        header = compat.user_agent_of(request)
         return self.default if header is None else header
 
     def judged_by(self, request: Request, settings: RobotsSettings) -> AgentNames:
@@ -71,9 +74,11 @@ class Agents:
         agent = self.of(request, settings)
         if settings is not self._settings and settings.user_agent is not None:
             self._judged[request] = None
+            self._is_one_for_all = False
         elif agent is not self.fixed and agent is not self.default:
             self._judged[request] = str(agent)
-        elif self._judged:
+            self._is_one_for_all = False
+        elif not self._is_one_for_all:
             self._judged.pop(request, None)
         return agent
 
@@ -82,11 +87,11 @@ class Agents:
         if self.fixed is not None:
             return None
         judged: AgentNames | None = self.default
-        if self._judged:
+        if not self._is_one_for_all:
             judged = self._judged.pop(request, judged)
             if judged is None:
                 return None
-        sent = _user_agent(request) or ""
+        sent = compat.user_agent_of(request) or ""
         return sent if sent != judged else None
 
 
@@ -95,11 +100,3 @@ def _understood(names: AgentNames | None, crawler: Crawler) -> AgentNames | None
     if names is None or isinstance(names, str):
         return names
     return names if takes_several_names(crawler.settings) else names[0]
-
-
-def _user_agent(request: Request) -> str | None:
-    headers = request.headers
-    if b"User-Agent" not in headers:  # costs a third of get()
-        return None
-    value = headers[b"User-Agent"]
-    return None if value is None else value.decode("latin-1")

@@ -64,7 +64,7 @@ class Parsers:
         try:
             return self.read(body, charset).read_as(dialect), ""
         except Exception as error:  # noqa: BLE001 - any parser may be in use
-            return None, _failed(error, subject, self._stats)
+            return None, parser_failed(error, subject, self._stats)
 
 
 def takes_several_names(settings: BaseSettings) -> bool:
@@ -199,7 +199,7 @@ _E = TypeVar("_E")
 _FURTHER = f" Further failures are counted as {stats.PARSER_ERRORS} and logged at DEBUG."
 
 
-def _failed(error: Exception, subject: object, collector: StatsCollector) -> str:
+def parser_failed(error: Exception, subject: object, collector: StatsCollector) -> str:
     """Counts *error* and logs it, the first of a crawl at ERROR; returns it in words.
 
     *subject*: the URL or origin that the parser failed on.
@@ -228,5 +228,5 @@ def guarded(
     try:
         return ask()
     except Exception as error:  # noqa: BLE001 - any parser may be in use
-        _failed(error, subject, collector)
+        parser_failed(error, subject, collector)
         return otherwise

@@ -227,6 +227,8 @@ class Policies:
         """
         settings = settings or self._settings.for_origin(origin)
         policy = self._recent.get(origin)
+        if policy is not None and policy.settings is settings and policy.fresh_for > 0:
+            return policy  # nearly always
         if settings.needs_file and (policy is None or policy.lookup is Lookup.FETCH):
             return None
         return self._under(settings, origin, policy)
@@ -260,7 +262,8 @@ class Policies:
         usable = self.usable(origin, settings)
         if usable is not None and settings.needs_file:
             self._recent.move_to_end(origin)
-            if self._recent[origin].is_old and origin not in self._fetches:
+            fetched = self._recent[origin]
+            if fetched.fresh_for <= 0 and fetched.is_old and origin not in self._fetches:
                 self._stats.inc_value(stats.REFRESHES)
                 self._start_fetch(origin, Fetch(request))
         return usable

@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from . import judging
 from .decide import Lookup, Source, access_at, fresh_for, lookup, under_statuses
 from .judging import Delay, delay_of, longer_delay
-from .parsers import ParsedFile, guarded
+from .parsers import ParsedFile, guarded, parser_failed
 
 if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
@@ -118,6 +118,8 @@ class Paces:
         return True
 
 
+_RULES, _UNREACHABLE = Access.RULES, Access.UNREACHABLE  # found in a tenth of the time
+
 _MOST_OF_A_REASON = 60
 """Characters of the reason of an override that are shown."""
 
@@ -162,6 +164,8 @@ class Policy:
     """Those in force. Policies for the same server share them."""
     _asked: dict[AgentNames, Pace] = field(default_factory=dict, init=False)
     """What the file asks of agents that were looked up."""
+    _enforced_for: AgentNames | None = field(default=None, init=False)
+    """The agent that was the last to send requests."""
     _tdmrep: TdmFile | None = None
     """The site's ``tdmrep.json``; None if there is none, or it was not read."""
     _tdmrep_until: float = inf
@@ -210,15 +214,16 @@ class Policy:
     @property
     def access(self) -> Access:
         """Whether there are rules, no file, or an unreadable one (RFC 9309 2.3.1)."""
-        if self.record.failure is None:
-            return self.record.access
-        return access_at(self.record, self.now, self.settings.limits)
+        record = self.record
+        if record.failure is None:
+            return record.access
+        return access_at(record, self.now, self.settings.limits)
 
     @property
     def lookup(self) -> Lookup:
         """Whether it may answer without a refresh."""
         now = self._clock.monotonic()
-        if now < self._fresh_until:  # called several times per request
+        if now < self._fresh_until:
             return Lookup.USE
         found = lookup(self.record, self.now, self.settings.limits)
         is_due = found is Lookup.USE and now >= self._tdmrep_until
@@ -280,7 +285,7 @@ class Policy:
     @property
     def denies_as_unreachable(self) -> bool:
         """Whether all requests fail because the file cannot be read (RFC 9309 2.3.1.4)."""
-        return self.settings.obey and self.access is Access.UNREACHABLE
+        return self.settings.obey and self.access is _UNREACHABLE
 
     @property
     def opens_in(self) -> float:
@@ -358,6 +363,9 @@ class Policy:
 
         Each pace in the file counts once, however many agents share it.
         """
+        if agent == self._enforced_for:
+            return
+        self._enforced_for = agent
         pace = self.pace_of(agent)
         if not self.paces.add(pace) or pace.delay is None or pace.delay.skip or pace.delay.own:
             return
@@ -380,13 +388,16 @@ class Policy:
 
     def judged(self, url: str, agent: AgentNames) -> Verdict:
         """As :meth:`verdict`, without the names of what it is about."""
-        known = guarded(lambda: judging.verdict(self, url, agent), None, url, self._stats)
-        return judging.unreachable(url) if known is None else known
+        try:
+            return judging.verdict(self, url, agent)
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            parser_failed(error, url, self._stats)
+            return judging.unreachable(url)
 
     @property
     def reads_uses(self) -> bool:
         """Whether it is known what the file says about uses: it was read, or there is none."""
-        if not self.obeys or self.denies_as_unreachable:
+        if not self.settings.obey or self.access is _UNREACHABLE:
             return False
         return is_definite(self.record.outcome) if self.file is None else self._ours is not None
 
@@ -400,9 +411,13 @@ class Policy:
 
     def _in_file(self, url: str, agent: AgentNames) -> tuple[Statement, ...]:
         ours, tokens = self._ours, self.settings.ai_tokens
-        if ours is None or not self.settings.obey or self.access is not Access.RULES:
+        if ours is None or not self.settings.obey or self.access is not _RULES:
             return ()
-        return guarded(lambda: ours.statements(url, agent, tokens), (), url, self._stats)
+        try:
+            return ours.statements(url, agent, tokens)
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            parser_failed(error, url, self._stats)
+            return ()
 
     def licenses(self, agent: AgentNames) -> tuple[str, ...]:
         """The first of the licences that the file names (RSL 1.0)."""

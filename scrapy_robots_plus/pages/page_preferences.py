@@ -10,14 +10,13 @@ from scrapy import Request, signals
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
-from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.judging import objection_of
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy, Refused
 from scrapy_robots_plus.protocol.preferences import Preference, Preferences, Statement, combine
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.printable import printable, rfc3339
 
 from .stamp import MOST_OF_A_TEXT, add_preferences
 
@@ -74,7 +73,7 @@ class PagePreferences:
     def _departs(self, request: Request) -> None:
         stamp = request.meta.get(STAMP_META_KEY)
         if isinstance(stamp, dict):  # a middleware may have removed it
-            stamp["requested_at"] = timestamp(self._clock.wall())
+            stamp["requested_at"] = rfc3339(self._clock.wall())
 
     def sent(self, request: Request, under: Sent) -> None:
         """*request* may be sent."""

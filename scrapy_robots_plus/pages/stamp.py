@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MOST_OF_A_TEXT = 500
 """Characters of a line of a robots.txt."""
 
+_NOT_READ = dict.fromkeys(CURRENT.labels, NOT_READ)
+_UNKNOWN = dict.fromkeys(CURRENT.labels, Preference.UNKNOWN.value)
+
 
 def put_stamp(
     request: Request,
@@ -42,13 +45,15 @@ def put_stamp(
         if settings.needs_file:
             stamp["fetched_at"] = timestamp(record.fetched_at)
         if settings.needs_file or settings.robots_txt is not None:
-            stamp["robots_url"], stamp["source"] = record.url, policy.source.value
+            stamp["robots_url"], stamp["source"] = record.url, policy.source._value_
             stamp["sha256"] = record.sha256 or None
-            stamp["licenses"] = [each[:MOST_OF_A_TEXT] for each in policy.licenses(agent)]
+            licenses = policy.licenses(agent)
+            if licenses:
+                stamp["licenses"] = [each[:MOST_OF_A_TEXT] for each in licenses]
         if preferences is None:
             preferences = policy.preferences(request.url, agent)
         if policy.reads_uses:
-            stamp["preferences"] = dict.fromkeys(CURRENT.labels, Preference.UNKNOWN.value)
+            stamp["preferences"] = _UNKNOWN.copy()
     if preferences:
         _add(stamp, preferences)
 
@@ -114,7 +119,7 @@ def stamp_of(verdict: Verdict) -> dict[str, Any]:
     rule = verdict.rule
     return {
         "allowed": verdict.allowed,
-        "reason": verdict.reason.value,
+        "reason": verdict.reason._value_,  # ``value`` takes ten times as long in Python 3.11
         "rule": rule if rule is None else rule[:MOST_OF_A_TEXT],
         "line": verdict.line,
         "requested_at": None,
@@ -124,7 +129,7 @@ def stamp_of(verdict: Verdict) -> dict[str, Any]:
         "sha256": None,
         "fetched_at": None,
         "vocabulary": CURRENT.name,
-        "preferences": dict.fromkeys(CURRENT.labels, NOT_READ),
+        "preferences": _NOT_READ.copy(),
         "statements": [],
         "tdm_policy": None,
         "licenses": [],

@@ -13,7 +13,8 @@ TDMREP = "/.well-known/tdmrep.json"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SCHEMES = {scheme: scheme for scheme in _DEFAULT_PORTS}
 _BARE_HOST = re.compile(r"[a-z0-9._-]+")
-_BARE_URL = re.compile(rf"(https?)://({_BARE_HOST.pattern})(?:[/?#]|\Z)")
+_BARE_URL = re.compile(rf"(https?)://({_BARE_HOST.pattern})(?::([1-9][0-9]{{0,4}}))?(?:[/?#]|\Z)")
+_MOST_PORT = 65_535
 
 
 class Origin(NamedTuple):
@@ -52,13 +53,16 @@ class Origin(NamedTuple):
     def plain(cls, url: str) -> Origin | None:
         """The origin of *url* in a third of the time; None if only :meth:`of` can tell.
 
-        Most URLs are plain: they name neither a user nor a port.
+        Most URLs are plain: lower case, without a user.
         """
         bare = _BARE_URL.match(url)
         if bare is None:
             return None
-        scheme = _SCHEMES[bare[1]]
-        return cls(scheme, bare[2], _DEFAULT_PORTS[scheme])
+        scheme, host, named = bare.groups()
+        port = int(named) if named else _DEFAULT_PORTS[scheme]
+        if port > _MOST_PORT:
+            return None
+        return tuple.__new__(cls, (_SCHEMES[scheme], host, port, ROBOTS_TXT))  # as ``_make`` does
 
     @classmethod
     def named(cls, text: str) -> Origin | None:

@@ -175,7 +175,8 @@ class RobotsTxt:
     def verdict(self, url: str | bytes, agent: Agent) -> Verdict:
         """Whether the crawler may fetch the URL, and which rule on which line decides. Raises
         ValueError if the two are exchanged."""
-        return self._rules_for(agent, url).verdict(url)
+        rules = self._rules.get(agent) if isinstance(agent, str) else None
+        return (rules or self._rules_for(agent, url)).verdict(url)
 
     def explain(self, url: str | bytes, agent: Agent) -> Explanation:
         """The verdict, and every matching rule that it beat. Raises ValueError if URL and agent are

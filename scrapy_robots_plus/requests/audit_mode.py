@@ -15,14 +15,17 @@ from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine
 
+    from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .judge import Asked
+
+    Judging = Callable[..., Coroutine[Any, Any, Request | Response | None]]
 
 logger = crawl_log(__name__)
 
@@ -36,8 +39,10 @@ class AuditMode:
     MOST_PENDING = 10_000
     """How many are remembered. Further ones stay undecided."""
 
-    def __init__(self, crawl: Crawl) -> None:
+    def __init__(self, crawl: Crawl, judge: Judging) -> None:
+        """*judge*: called with each request, and with what it was sent as since it was checked."""
         self._crawl = crawl
+        self._judge = judge
         self._crawler = crawl.crawler
         self._policies = crawl.get(Policies)
         self._tally = crawl.get(Tally)
@@ -48,20 +53,21 @@ class AuditMode:
         connect(self._spider_idle, signals.spider_idle)
         connect(self._spider_closed, signals.spider_closed)
 
-    def judge_later(self, asked: Asked, judge: Callable[[Asked, Any], Awaitable[object]]) -> None:
-        """Calls *judge* when the policy for a request is known, with what it was sent as since."""
-        self._tally.undecided += 1
-        if len(self._sent_as) < self.MOST_PENDING:
-            self._sent_as[asked.request] = None
-            judging = compat.run_in_background(self._judge(asked, judge))
-            judging.addErrback(self._log_failure)
-
-    def is_sent_as(self, request: Request, agent: AgentNames) -> None:
-        """*request*, which is judged later, is sent as *agent*."""
-        if request in self._sent_as:
+    async def check(self, asked: Asked) -> Request | Response | None:
+        """Has a request judged: now if its policy is known, else as soon as it is."""
+        request, origin, agent, settings, again, _ = asked
+        if self._policies.usable_or_refresh(origin, request, settings) is not None:
+            return await self._judge(asked)
+        if not again:
+            self._tally.undecided += 1
+            if len(self._sent_as) < self.MOST_PENDING:
+                self._sent_as[request] = None
+                compat.run_in_background(self._judge_later(asked)).addErrback(self._log_failure)
+        elif request in self._sent_as:
             self._sent_as[request] = agent
+        return None
 
-    async def _judge(self, asked: Asked, judge: Callable[[Asked, Any], Awaitable[object]]) -> None:
+    async def _judge_later(self, asked: Asked) -> None:
         try:
             policy = await self._policies.obtain(asked.origin, asked.request, asked.settings)
         finally:
@@ -70,7 +76,7 @@ class AuditMode:
                 compat.wake_engine(self._crawler)
         if policy is not None:  # else the spider closes
             self._tally.undecided -= 1
-            await judge(asked, sent_as)
+            await self._judge(asked, sent_as)
 
     def _spider_opened(self) -> None:
         logger(self._crawler).warning(

@@ -48,7 +48,7 @@ def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> R
 
 def _url_to_judge(request: Request, origin: Origin, policy: Policy) -> str:
     """2.2.2 allows a robots.txt itself; but for what is in it, it must have been read."""
-    if policy.denies_as_unreachable and asks_for_sitemaps(request):
+    if asks_for_sitemaps(request) and policy.denies_as_unreachable:
         return f"{origin}/"
     return request.url
 
@@ -72,7 +72,7 @@ class Judge:
         self._policies = crawl.get(Policies)
         self._requeue = crawl.get(Requeue)
         self._given_up = crawl.get(GivenUp)
-        self._stats = crawl.stats
+        self._count_hit = crawl.stats.inc_value
 
     def is_exempt(self, request: Request, origin: Origin) -> bool:
         """Whether *request* may be for the robots.txt that is being fetched.
@@ -101,7 +101,7 @@ class Judge:
         if policy is None:
             return self._closed_first(request, origin, settings)
         if self._policies.use(origin) and known is not None and not again:
-            self._stats.inc_value(keys.CACHE_HITS)
+            self._count_hit(keys.CACHE_HITS)
         verdict = policy.judged(_url_to_judge(request, origin, policy), agent)
         if verdict.allowed:
             if self._given_up.refuses(origin, again=again):

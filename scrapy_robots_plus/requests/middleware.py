@@ -83,7 +83,8 @@ class RobotsMiddleware:
         self._pages = crawl.get(PagePreferences)
         self._late_errbacks = LateErrbacks(crawler, crawl.clock)
         enforces = self.settings.enforces
-        self._audit_mode = None if enforces else AuditMode(crawl)
+        self._check = self._judged if enforces else AuditMode(crawl, self._judged).check
+        """Judges a request, now or, in observe mode, when its robots.txt is known."""
         self._would_be_denied: WeakSet[Request] = WeakSet()
         """Those that were sent all the same, in observe mode."""
         self._equal_urls: EqualUrls | None = None
@@ -115,7 +116,7 @@ class RobotsMiddleware:
         remove_stamp(request)
         if self._equal_urls is not None:
             self._equal_urls.scheduled(request)
-        if request.errback is not None or self._audit_mode is not None:
+        if request.errback is not None or not self.settings.enforces:
             return
         origin = origin_to_ask(request)
         if origin is None:
@@ -158,18 +159,6 @@ class RobotsMiddleware:
         settings = self._checked_settings(request, origin)
         return await self._check(Asked(request, origin, agent, settings, again=True))
 
-    async def _check(self, asked: Asked) -> Request | Response | None:
-        """Judges a request, now or, in observe mode, when its robots.txt is known."""
-        request, origin, agent, settings, again, _ = asked
-        audit = self._audit_mode
-        if audit is None or self.policies.usable_or_refresh(origin, request, settings) is not None:
-            return await self._judged(asked)
-        if again:
-            audit.is_sent_as(request, agent)
-        else:
-            audit.judge_later(asked, self._judged)
-        return None
-
     async def _judged(
         self, asked: Asked, sent_as: AgentNames | None = None
     ) -> Request | Response | None:
@@ -186,7 +175,7 @@ class RobotsMiddleware:
                         return None
                 if again and request in self._would_be_denied:
                     return None
-                if asks_for_sitemaps(request) and self._audit_mode is None and not again:
+                if asks_for_sitemaps(request) and self.settings.enforces and not again:
                     answer = await self._sitemaps.response(request, policy)
                     if answer is not None:
                         self._outcomes.exempt(request)
@@ -263,16 +252,17 @@ class RobotsMiddleware:
             return self.crawl.request_settings.of(request, origin)
         except RobotsOverrideError as error:
             compat.stats_of(self._crawler).inc_value(stats.OVERRIDE_ERRORS)
-            does = "judged without it" if self._audit_mode else "not sent"
+            enforces = self.settings.enforces
+            does = "not sent" if enforces else "judged without it"
             logger(self._crawler).error("%s is %s: %s", printable(request), does, printable(error))
-            if self._audit_mode is None:
+            if enforces:
                 raise
             return self.crawl.request_settings.of_origin(origin)
 
     def _refuse(self, asked: Asked, refused: Refused, because: Exception | None = None) -> None:
         """Counts and reports it. Raises RobotsIgnored, except in observe mode."""
         request = asked.request
-        if self._audit_mode is not None:
+        if not self.settings.enforces:
             if request not in self._would_be_denied:
                 self._would_be_denied.add(request)
                 self._outcomes.refused(asked, refused)

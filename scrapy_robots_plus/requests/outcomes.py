@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.settings.override import Override
 
     from .judge import Asked
 
@@ -63,24 +64,26 @@ class Outcomes:
     def passed(self, asked: Asked, decision: Passes) -> None:
         """A request is allowed."""
         policy = decision.policy
-        if not asked.again:
-            self._tally.allow(asked.request, asked.origin, self._shown(asked.origin, policy))
-            self._count_override(policy)
-        request, agent = asked.request, asked.agent
+        request, origin, agent, _, again, _ = asked
+        if not again:
+            self._tally.allow(request, origin, self._shown(origin, policy))
+            if policy.settings.override is not None:
+                self._count_override(policy.settings.override)
         preferences = policy.preferences(request.url, agent)
         put_stamp(request, decision.verdict, policy, agent, preferences)
         self._pages.sent(request, Sent(policy, agent, preferences))
-        self._tell(asked, decision)
+        if self._crawl.decision_listeners:
+            self._tell(asked, decision)
 
     def refused(self, asked: Asked, decision: Refused) -> None:
         """A request is denied, perhaps after it was counted as allowed for another agent."""
-        request, origin, agent, again = asked.request, asked.origin, asked.agent, asked.again
+        request, origin, agent, _, again, _ = asked
+        policy = decision.policy
         if again:
             self._tally.revoke(request, origin)
-        else:
-            self._count_override(decision.policy)
+        elif policy is not None and policy.settings.override is not None:
+            self._count_override(policy.settings.override)
         self._count_skipped(decision)
-        policy = decision.policy
         shown, is_given_up = self._shown(origin, policy), decision.verdict.reason is Reason.GIVEN_UP
         self._tally.deny(request, origin, shown, given_up=is_given_up)
         put_stamp(request, decision.verdict, policy, agent, decision.preferences)
@@ -96,10 +99,7 @@ class Outcomes:
         elif decision.verdict.reason is Reason.AI_PREFERENCE:
             self._tally.skipped_requests += 1
 
-    def _count_override(self, policy: Policy | None) -> None:
-        override = None if policy is None else policy.settings.override
-        if override is None:
-            return
+    def _count_override(self, override: Override) -> None:
         self._stats.inc_value(stats.OVERRIDDEN)
         reason = printable(override.label, _SHOWN)
         if reason in self._override_reasons or len(self._override_reasons) < MOST_REASONS:
@@ -108,7 +108,9 @@ class Outcomes:
 
     def _shown(self, origin: Origin, policy: Policy | None) -> Policy | None:
         """What the table shows of *origin*: its own policy, not that of one request."""
-        if policy is None or policy.settings is self._crawl.settings.for_origin(origin):
+        if policy is None or policy.settings.override is None:
+            return policy
+        if policy.settings is self._crawl.settings.for_origin(origin):
             return policy
         return self._policies.usable(origin)
 

@@ -62,3 +62,19 @@ def test_where_robots_txt_does_not_apply(url: str) -> None:
 def test_a_port_that_is_none_is_told(url: str) -> None:
     with pytest.raises(ValueError, match=r"[Pp]ort"):
         Origin.of(url)
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_short"),
+    [
+        *(("", True), (":1", True), (":443", True), (":65535", True), (":8080?a:9", True)),
+        *((":", False), (":0", False), (":080", False), (":65536", False), (":99999", False)),
+        *((":8080@y.example", False), (":8080x", False), (":٣", False), ("@y.example:8080", False)),
+    ],
+)
+def test_the_short_way_finds_the_origin_that_the_long_one_does(rest: str, is_short: bool) -> None:
+    url = f"https://x.example{rest}/a"
+    plain = Origin.plain(url)
+    assert (plain is not None) is is_short
+    if plain is not None:
+        assert plain == Origin.of(urlsplit(url))

@@ -309,7 +309,7 @@ class Rules:
             return _OF_ROBOTS_TXT
         if not self.chosen:
             return _WITHOUT_GROUP
-        rank = self.compile().best(path)
+        rank = (self._matcher or self.compile()).best(path)
         if rank == NO_RANK:
             return _WITHOUT_RULE
         verdict = self._verdicts.get(rank)
