@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from .rules.escapes import path_of
 from .rules.matcher import Pattern, matches, take_apart
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class CleanParams:
         of the others stays. *url* is absolute, or a path and query.
         """
         url, mark, query = url.partition("#")[0].partition("?")
-        names = self._names_for(_path_of(url))
+        names = self._names_for(path_of(url.encode("utf-8", "surrogatepass")))
         if not names:
             return None
         kept = [each for each in query.split("&") if _name_of(each) not in names]
@@ -66,13 +67,6 @@ class CleanParams:
 def _length(rule: CleanParam) -> int:
     names = sum(map(len, rule.params)) + len(rule.params) - 1
     return names + (1 + len(rule.path) if rule.path else 0)
-
-
-def _path_of(url: str) -> bytes:
-    if not url.startswith("/"):
-        authority_and_path = url.partition("://")[2]
-        url = "/" + authority_and_path.partition("/")[2]
-    return url.encode("utf-8", "surrogatepass")
 
 
 def _name_of(parameter: str) -> str:
