@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage.base import RobotsRecord
 
-    from .agents import Agents
     from .policy import Policy
 
 logger = crawl_log(__name__)
@@ -74,51 +73,41 @@ def suspicion(before: Policy, after: Policy, record: RobotsRecord) -> str | None
     return None
 
 
-class ChangeReports:
-    """Counts changes, warns of suspicious ones, and sends the signal ``robots_changed``."""
-
-    def __init__(self, crawler: Crawler, agents: Agents) -> None:
-        self._crawler = crawler
-        self._agents = agents
-        self._stats = compat.stats_of(crawler)
-
-    def report(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
-        """Compares two policies; *record* is what *after* was made of, with its text."""
-        agent = self._agents.default_under(after.settings)
-        change, why = guarded(
-            lambda: (change_between(before, after, agent), suspicion(before, after, record)),
-            (None, None),
-            record.url,
-            self._stats,
-        )
-        if change is None:
-            return
-        self._stats.inc_value(stats.CHANGED)
-        if why is not None:
-            self._warn(record, why)
-        try:
-            self._crawler.signals.send_catch_log(
-                robots_changed,
-                origin=record.origin,
-                before=before,
-                after=after,
-                change=change,
-                spider=self._crawler.spider,
-            )
-        except compat.CANCELLED as error:
-            # By a handler, since nothing is awaited here. Scrapy logs all else that they raise.
-            logger(self._crawler).error(
-                "A handler of robots_changed raised %r",
-                error,
-            )
-
-    def _warn(self, record: RobotsRecord, why: str) -> None:
-        self._stats.inc_value(stats.CHANGED_SUSPICIOUSLY)
-        logger(self._crawler).warning(
+def report_change(
+    crawler: Crawler, agent: AgentNames, before: Policy, after: Policy, record: RobotsRecord
+) -> None:
+    """Counts a change for *agent*, warns if it is suspicious, and sends the signal
+    ``robots_changed``. *record* is what *after* was made of, with its text.
+    """
+    collector = compat.stats_of(crawler)
+    change, why = guarded(
+        lambda: (change_between(before, after, agent), suspicion(before, after, record)),
+        (None, None),
+        record.url,
+        collector,
+    )
+    if change is None:
+        return
+    collector.inc_value(stats.CHANGED)
+    if why is not None:
+        collector.inc_value(stats.CHANGED_SUSPICIOUSLY)
+        logger(crawler).warning(
             "The robots.txt of %s changed in a way that looks like a mistake: %s",
             printable(record.origin),
             why,
         )
+    try:
+        crawler.signals.send_catch_log(
+            robots_changed,
+            origin=record.origin,
+            before=before,
+            after=after,
+            change=change,
+            spider=crawler.spider,
+        )
+    except compat.CANCELLED as error:
+        # By a handler, since nothing is awaited here. Scrapy logs all else that they raise.
+        logger(crawler).error("A handler of robots_changed raised %r", error)
 
 
 def _rules(policy: Policy, agent: AgentNames) -> set[tuple[bool, str]]:

@@ -14,7 +14,7 @@ from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
 from .agents import Agents
-from .changes import ChangeReports
+from .changes import report_change
 from .crawl_store import CrawlStore
 from .decide import Lookup, Source, fresh_for, lookup, receive
 from .fetching.budget import FetchBudget
@@ -45,6 +45,7 @@ class Retrieval:
     """Looks in the store of the crawl, fetches what is missing or expired, and keeps the result."""
 
     def __init__(self, crawl: Crawl) -> None:
+        self._crawler = crawl.crawler
         self._settings = settings = crawl.settings
         self._agents = agents = crawl.get(Agents)
         self._fetcher = crawl.get(Fetcher)
@@ -53,7 +54,6 @@ class Retrieval:
         self._store = store = CrawlStore(crawl.crawler, settings, clock)
         self._turn_for = Member(crawl.crawler, settings, agents, store, clock).turn
         self._stats = crawl.stats
-        self._changes = ChangeReports(crawl.crawler, agents)
         self.parsers = Parsers(crawl.crawler)
         """Those of the crawl."""
         self._listeners: list[Callable[[Retrieved], None]] = []
@@ -219,8 +219,10 @@ class Retrieval:
         return self._compared(retrieved)
 
     def _compared(self, retrieved: Retrieved) -> Policy:
-        if retrieved.previous is not None:
-            self._changes.report(retrieved.previous, retrieved.policy, retrieved.record)
+        previous, policy, record = retrieved
+        if previous is not None:
+            agent = self._agents.default_under(policy.settings)
+            report_change(self._crawler, agent, previous, policy, record)
         return self.tell(retrieved)
 
     def tell(self, retrieved: Retrieved) -> Policy:
