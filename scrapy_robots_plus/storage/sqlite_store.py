@@ -76,7 +76,7 @@ _PURGE = """
 _BATCH = 200
 
 # Connections of a parent process. SQLite forbids using or closing them after a fork.
-_inherited: list[sqlite3.Connection] = []
+_inherited: list[sqlite3.Connection | None] = []
 
 
 class SqliteReader(StoreReader):
@@ -86,12 +86,12 @@ class SqliteReader(StoreReader):
     other.
     """
 
-    _connection: sqlite3.Connection | None = None
-
     def __init__(self, path: str | os.PathLike[str], max_body: int = MAX_BYTES) -> None:
         self._path = Path(os.path.realpath(path))
         self._max_body = max_body
-        self._connect()
+        self._connection: sqlite3.Connection | None = None
+        self._closed = False
+        self._run(id)  # opens it
 
     def faults(self) -> Iterator[str]:
         return iter(self._run(_faults))
@@ -100,9 +100,8 @@ class SqliteReader(StoreReader):
         return self._run(_count)
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._closed = True
+        self._let_go()
 
     def _found(self, name: str) -> RobotsRecord | None:
         values = codec.most_octets(self._max_body), name
@@ -123,41 +122,45 @@ class SqliteReader(StoreReader):
             yield from origins
             after = origins[-1]
 
-    # What a store does otherwise
-
-    def _connect(self) -> sqlite3.Connection:
-        if not file.is_store(self._path):
-            raise StoreError(f"there is no store at {self._path}")
-        try:
-            self._connection = sqlite3.connect(
-                _uri(self._path), timeout=WAIT_SECONDS, isolation_level=None, uri=True
-            )
-            self._connection.execute("PRAGMA query_only = ON")
-            file.check_version(self._connection, self._path)
-        except StoreError:
-            self.close()
-            raise
-        except file.FAULTS as error:
-            self.close()
-            raise self._explained(error) from error
-        return self._connection
-
     def _distrust(self, origin: Origin, error: codec.CodecError) -> None:
         logger.warning("%s: the record of %s is ignored: %s", self._path, origin, error)
 
     def _run(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """What *work* returns, with the connection of the moment. Raises StoreError."""
-        if self._connection is None:
-            raise StoreError(f"{self._path}: the store is closed")
         try:
-            return work(self._connection)
+            return work(self._opened())
         except file.FAULTS as error:
-            raise self._explained(error) from error
+            if file.is_damage(error):
+                raise StoreDamagedError(f"{self._path} is damaged: {error}") from error
+            raise StoreError(f"{self._path}: {error}") from error
 
-    def _explained(self, error: Exception) -> StoreError:
-        if file.is_damage(error):
-            return StoreDamagedError(f"{self._path} is damaged: {error}")
-        return StoreError(f"{self._path}: {error}")
+    def _opened(self) -> sqlite3.Connection:
+        """The connection. If it cannot be opened, the next use tries again."""
+        if self._closed:
+            raise StoreError(f"{self._path}: the store is closed")
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
+
+    def _connect(self) -> sqlite3.Connection:
+        if not file.is_store(self._path):
+            raise StoreError(f"there is no store at {self._path}")
+        connection = sqlite3.connect(
+            _uri(self._path), timeout=WAIT_SECONDS, isolation_level=None, uri=True
+        )
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            file.check_version(connection, self._path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _let_go(self) -> None:
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
 
 
 def _uri(path: Path) -> str:
@@ -206,16 +209,12 @@ class SqliteStore(SqliteReader, Store):
         self._max_records = checked_maximum(max_records)
         self._puts_between_counts = max(1, min(max_records // 100, _BATCH))
         self._count_in = 0
-        self._lock = threading.Lock()
+        self._lock, self._pid = threading.Lock(), os.getpid()
+        self._identity: file.Identity | None = None
         self._log_identity: file.Identity | None = None
         """Of the log that our first change went to; None before that."""
-        self._closed = False
         self._patient = True
-        self._pid = os.getpid()
-        try:
-            super().__init__(path, max_body)
-        except (*file.FAULTS, OSError) as error:
-            raise StoreError(f"{self._path}: {error}") from error
+        super().__init__(path, max_body)
 
     def put(self, record: RobotsRecord) -> bool:
         encoded = codec.encode(record, self._max_body)
@@ -251,8 +250,7 @@ class SqliteStore(SqliteReader, Store):
 
     def close(self) -> None:
         with self._lock:
-            self._closed = True
-            self._let_go()
+            super().close()
 
     def _distrust(self, origin: Origin, error: codec.CodecError) -> None:
         if isinstance(error, codec.NewerVersionError):
@@ -264,7 +262,10 @@ class SqliteStore(SqliteReader, Store):
 
     def _run(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool = False) -> _T:
         if self._pid != os.getpid():
-            self._start_over_after_fork()
+            _inherited.append(self._connection)
+            self._connection = None
+            # A thread of the parent process may hold the old one.
+            self._lock, self._pid = threading.Lock(), os.getpid()
         with self._lock:
             try:
                 return self._attempt(work, writes=writes)
@@ -280,31 +281,27 @@ class SqliteStore(SqliteReader, Store):
         if writes and not self._is_in_place(connection):
             # Another process set the file aside or removed it: writes to it would be lost. And
             # while we held a removed log, nobody else could open the store.
-            connection = self._reopened()
+            self._let_go()
+            connection = self._opened()
         try:
             result = work(connection)
         except file.FAULTS as error:
             if not file.is_damage(error):
                 raise
-            damaged, damage = self._identity, error
-        else:
-            if not self._patient:
-                self._be_patient(True)
-            return result
-        self._let_go()
-        file.set_aside(self._path, damaged, damage)
-        return work(self._reopened())
-
-    def _opened(self) -> sqlite3.Connection:
-        if self._closed:
-            raise StoreError(f"{self._path}: the store is closed")
-        return self._connection or self._reopened()
+            self._let_go()
+            file.set_aside(self._path, self._identity, error)
+            return work(self._opened())
+        if not self._patient:
+            self._be_patient(True)
+        return result
 
     def _connect(self) -> sqlite3.Connection:
         wait = file.BUSY_SECONDS if self._patient else 0
-        self._connection, self._identity = file.connect_surely(self._path, wait)
+        was_open = self._identity is not None
+        connection, self._identity = file.connect_surely(self._path, wait)
         self._log_identity = None
-        return self._connection
+        self.losses += was_open
+        return connection
 
     def _is_in_place(self, connection: sqlite3.Connection) -> bool:
         """Whether the open file and log are still the ones at the store's path."""
@@ -316,19 +313,6 @@ class SqliteStore(SqliteReader, Store):
         self._log_identity = self._log_identity or log
         return log is not None and log == self._log_identity
 
-    def _reopened(self) -> sqlite3.Connection:
-        """Opens the file again. If that fails, the next use of the store tries again."""
-        self._let_go()
-        connection = self._connect()
-        self.losses += 1
-        return connection
-
-    def _let_go(self) -> None:
-        if self._connection is not None:
-            with suppress(sqlite3.Error):
-                self._connection.close()
-            self._connection = None
-
     def _be_patient(self, patient: bool) -> None:
         """After one wait in vain, stops waiting until the file is free again.
 
@@ -338,14 +322,3 @@ class SqliteStore(SqliteReader, Store):
         if self._connection is not None:
             seconds = file.BUSY_SECONDS if patient else 0
             file.wait_for_locks(self._connection, seconds)
-
-    def _start_over_after_fork(self) -> None:
-        self._lock = threading.Lock()  # a thread of the parent process may hold the old one
-        self._pid = os.getpid()
-        if self._connection is not None:
-            _inherited.append(self._connection)
-            self._connection = None
-            try:
-                self._connect()
-            except (*file.FAULTS, OSError) as error:
-                raise StoreError(f"{self._path}: {error}") from error
