@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.request import request_from_dict
 
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Alarm, Clock
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import fields_of, priority_of, unusual_fields_of
+from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.storage.redis_server import ServerError
 
 from .host_queue import Stored
@@ -18,10 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
 
     from .host_states import HostStates
-    from .queue_log import QueueLog
     from .session import Session
+
+logger = crawl_log(__name__)
 
 
 class Serialization:
@@ -58,16 +64,17 @@ class Pushing:
 
     def __init__(
         self,
+        crawler: Crawler,
         session: Session,
         hosts: HostStates,
         serialization: Serialization,
-        log: QueueLog,
         clock: Clock,
     ) -> None:
+        self._log = logger(crawler)
+        self._stats = compat.stats_of(crawler)
         self._session = session
         self._hosts = hosts
         self._serialization = serialization
-        self._log = log
         self.seen_key = ""
         """The set of fingerprints of the duplicate filter, if it is ours."""
         self.on_given: Callable[[bool], object] = bool
@@ -80,6 +87,7 @@ class Pushing:
         """How many of these it could not be given."""
         self.unwritable: deque[Request] = deque()
         """Those that no server can keep."""
+        self._of_memory = Once()
         self._recent: deque[tuple[float, Stored]] = deque(maxlen=self.MOST)
         """Those that pages have yielded with which the engine is not done, and when."""
         self._seen_here: set[str] = set()
@@ -106,8 +114,7 @@ class Pushing:
         except Exception as error:  # noqa: BLE001 - any serializer may be in use
             if fingerprint and not self._session.is_new(self.seen_key, fingerprint):
                 return False
-            self._log.cannot_be_written(request, error)
-            self.unwritable.append(request)
+            self._keep_unwritable(request, error)
         else:
             host = self._hosts.host_of(request)
             stored = Stored(host, priority_of(request), data, fingerprint)
@@ -117,6 +124,18 @@ class Pushing:
         if fingerprint:
             self._seen_here.add(fingerprint)
         return True
+
+    def _keep_unwritable(self, request: Request, error: Exception) -> None:
+        self._stats.inc_value(stats.QUEUE_KEPT_IN_MEMORY)
+        if self._of_memory.is_first():
+            self._log.warning(
+                "Requests cannot be shared with other workers, such as %s (%s). They stay in "
+                "memory, and are lost when this worker is stopped. Their number is in %s",
+                printable(request.url),
+                printable(str(error) or repr(error)),
+                stats.QUEUE_KEPT_IN_MEMORY,
+            )
+        self.unwritable.append(request)
 
     def done_with_pages_until(self, moment: float) -> None:
         """The engine is done with all pages that it got before."""
@@ -163,9 +182,19 @@ class Pushing:
         """Gives the server all that is kept."""
         self.give(len(self.kept))
 
+    def tell_lost(self) -> None:
+        """The crawl has ended: what is still kept is lost."""
+        if len(self):
+            self._stats.inc_value(stats.QUEUE_LOST, len(self))
+            self._log.error(
+                "%s could not be given to the queue of requests before the crawl ended",
+                counted(len(self), "request"),
+            )
+
     def _keep(self) -> None:
         """The server is away, maybe for long: what is written takes the least memory."""
         if not self._failed:
             self.kept = deque((stored, None) for stored, _ in self.kept)
-        self._log.kept(len(self.kept) - self._failed)
+        if len(self.kept) > self._failed:
+            self._stats.inc_value(stats.SHARED_QUEUE_KEPT, len(self.kept) - self._failed)
         self._failed = len(self.kept)

@@ -7,9 +7,13 @@ from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Alarm, Clock
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
 
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
 
-    from .queue_log import QueueLog
+logger = crawl_log(__name__)
 
 _T = TypeVar("_T")
 
@@ -43,9 +47,14 @@ class Session:
     HEARTBEATS = 4
     """In each lifetime."""
 
-    def __init__(self, client: Any, key: str, lifetime: float, clock: Clock, log: QueueLog) -> None:
+    def __init__(
+        self, crawler: Crawler, client: Any, key: str, lifetime: float, clock: Clock
+    ) -> None:
         self._lifetime = lifetime
-        self._log = log
+        self._log = logger(crawler)
+        self._stats = compat.stats_of(crawler)
+        self._told_away = self._told_back = False
+        self._told_lost = 0
         self._link = Link(client)
         self.now = clock.monotonic
         self.queue = HostQueue(self._link.client, key, uuid4().hex, lifetime)
@@ -70,10 +79,20 @@ class Session:
             return
         policy = self.attempt(self._eviction_policy)
         if policy is not None and policy.startswith("allkeys"):
-            self._log.keys_may_be_evicted(policy)
+            self._log.warning(
+                "The Redis server of the queue has maxmemory-policy %s: it deletes requests, and "
+                "what was seen, when its memory is full. Set volatile-ttl or noeviction",
+                policy,
+            )
         self.state()
         for name, there in (self.attempt(lambda: self.queue.agree(terms)) or {}).items():
-            self._log.differs(name, terms[name], there)
+            self._log.warning(
+                "This worker shares its requests with others, but %s is %s here, and %s there: "
+                "hosts get the pace of whoever asks them last. Give all workers the same settings",
+                name,
+                printable(terms[name]),
+                printable(there),
+            )
 
     def _eviction_policy(self) -> str:
         from redis.exceptions import ResponseError
@@ -139,7 +158,12 @@ class Session:
             self._valid_until = now + self._lifetime
             self._renew_at = now if told.more else now + self._lifetime / self.HEARTBEATS
         if told.lost:
-            self._log.data_were_lost()
+            self._stats.inc_value(stats.SHARED_QUEUE_LOSSES)
+            self._log.warning(
+                "The Redis server of the queue was started again, another one has taken over, or "
+                "it has lost keys. Requests that only it had may be lost, and some may be sent "
+                "twice. Each host with a delay is left alone for that long once",
+            )
             self.is_unsure = True
         if self._untold:
             self._flush.set(now)
@@ -198,8 +222,16 @@ class Session:
     def state(self) -> State | None:
         """See :meth:`.HostQueue.state`; None if the server is away. Tells what was lost."""
         state = self.attempt(self.queue.state)
-        if state is not None and state.lost:
-            self._log.were_lost(state.lost, self.queue.key("lost"))
+        if state is not None and state.lost not in (0, self._told_lost):
+            self._told_lost = state.lost
+            self._stats.set_value(stats.SHARED_QUEUE_LOST, state.lost)
+            self._log.warning(
+                "%s that waited in Redis were lost there: the server has deleted their keys. The "
+                "spider may have to be run again for these pages. Delete the key %s when you have "
+                "dealt with it, and this is no longer said",
+                counted(state.lost, "request"),
+                self.queue.key("lost"),
+            )
         return state
 
     def delete(self, key: str) -> None:
@@ -224,22 +256,37 @@ class Session:
         except ServerError as error:
             self._failed(error)
             return None
-        self._log.answered()
+        if self._told_away and not self._told_back:
+            self._told_back = True
+            self._log.info("The queue of requests can be used again")
         return result
 
     def _failed(self, error: ServerError) -> None:
         """While the server was away, no worker could report: the others get time to do so."""
-        if error.is_lasting and not self._is_known:
-            self.is_refused = True
-            self._log.cannot_begin(error)
-        else:
-            self._log.failed(error)
+        self._stats.inc_value(stats.SHARED_QUEUE_ERRORS)
+        self.is_refused = self.is_refused or (error.is_lasting and not self._is_known)
+        if not self._told_away:  # a server that is full may refuse every second question
+            self._told_away, self._told_back = True, self.is_refused
+            if self.is_refused:  # it always will be: the crawl is closed
+                self._log.error("The queue of requests cannot be used: %s", printable(error))
+            else:
+                self._log.warning(
+                    "The queue of requests cannot be used (%s). Until it can, new requests are "
+                    "kept in memory, and no others are sent. Further errors are counted as %s",
+                    printable(error),
+                    stats.SHARED_QUEUE_ERRORS,
+                )
         self.is_unsure = True
         self._reap_at = self.now() + self._lifetime
 
     def _was_forgotten(self) -> None:
         """Others have its requests."""
-        self._log.was_forgotten()
+        self._stats.inc_value(stats.SHARED_QUEUE_FORGOTTEN)
+        self._log.warning(
+            "The server does not know this worker any more: it was not heard of for longer than "
+            "ROBOTS_WORKER_LIFETIME, so that other workers have its requests now and some may be "
+            "sent twice",
+        )
         self.queue.worker = uuid4().hex
         self._is_known, self._renew_at = False, 0.0
         self._valid_until = -inf

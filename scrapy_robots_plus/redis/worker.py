@@ -12,18 +12,20 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.protocol.printable import counted, printable
 
-from .feeding import Feeding
 from .host_queue import Exchange, Report, State, Taken
 from .host_states import HostStates
+from .idle import Feeding, Standstill
 from .leases import Lease, Leases
 from .pushing import Pushing, Serialization
-from .queue_log import QueueLog, Standstill
 from .queue_pace import QueuePace
 from .session import Session, terms
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
+logger = crawl_log(__name__)
 
 _workers: WeakKeyDictionary[Crawler, Worker] = WeakKeyDictionary()
 
@@ -63,18 +66,20 @@ class Worker:
         """Requests that an error of this package has kept out of the queue."""
         self._crawl = crawl = Crawl.of(crawler)
         self._now = crawl.clock.monotonic
-        self._log = log = QueueLog(crawler)
+        self._log = logger(crawler)
         self._hosts = hosts = HostStates(crawler)
         settings = crawl.settings
-        self._session = session = Session(client, key, settings.worker_lifetime, crawl.clock, log)
+        self._session = session = Session(
+            crawler, client, key, settings.worker_lifetime, crawl.clock
+        )
         session.on_flush = self._exchange
         self._leases = Leases(crawler, session, hosts)
         self._pace = QueuePace(session, self._leases, settings.workers)
         self._serialization = Serialization(compat.spider_of(crawler), serializer)
-        self.pushing = Pushing(session, hosts, self._serialization, log, crawl.clock)
+        self.pushing = Pushing(crawler, session, hosts, self._serialization, crawl.clock)
         self.pushing.on_given = self._was_given
         self._feeding = Feeding(crawler, crawl.clock)
-        self._standstill = Standstill(log, self._now)
+        self._standstill = Standstill(crawler, self._now)
         wake = partial(compat.wake_engine, crawler)
         self._alarm = Alarm(wake, self._now, crawl.clock.call_later)
         self._ask_at = self._asked_at = 0.0
@@ -93,10 +98,15 @@ class Worker:
         _workers[crawler] = self
         session.begin(terms(crawler, crawl))
         if crawl.holds_requests and not settings.store:
-            log.files_are_not_shared()
+            self._log.warning(
+                "Each worker fetches robots.txt files for itself: REDIS_PARAMS names a server in a "
+                "way that ROBOTS_STORE has no URL for. Set ROBOTS_STORE to the URL of a Redis "
+                "server, or to 'memory'",
+            )
         moved = session.attempt(partial(session.queue.move_all, self.pushing.stored))
         if moved:
-            log.moved(moved, key)
+            compat.stats_of(crawler).inc_value(stats.SHARED_QUEUE_MOVED, moved)
+            self._log.info("%s moved from the queue %s", counted(moved, "request"), key)
 
     def _connect(self) -> None:
         if self._crawl.holds_requests:
@@ -171,10 +181,17 @@ class Worker:
     def clear(self) -> None:
         """Removes all requests. A worker that ends leaves them to others that are alive."""
         if self._loop is None and (state := self._state()) and state.workers:
-            self._log.cleared_under(state.workers)
+            self._log.warning(
+                "SCHEDULER_FLUSH_ON_START removes the requests that this worker shares with %s: "
+                "set it for the first worker only",
+                counted(state.workers, "other worker"),
+            )
         others = self._others_at_the_end()
         if others:
-            self._log.not_cleared(others)
+            self._log.info(
+                "The queue of requests is left to %s that it is shared with",
+                counted(others, "other worker"),
+            )
         elif others == 0:
             self._leases.clear()
             self._there = 0
@@ -263,7 +280,12 @@ class Worker:
         try:
             request = self._serialization.read(taken.data)
         except Exception as error:  # noqa: BLE001 - any serializer may be in use
-            self._log.cannot_be_read(self._session.queue.key("aside"), error)
+            compat.stats_of(self.crawler).inc_value(stats.QUEUE_SET_ASIDE)
+            self._log.error(
+                "A request in the queue cannot be read by this spider (%s) and is set aside in %s",
+                printable(repr(error)),
+                self._session.queue.key("aside"),
+            )
             self._session.tell(Report("aside", taken.id))
             return
         is_first = taken.delay is None
@@ -328,8 +350,7 @@ class Worker:
         """The crawl has ended."""
         self._leave()
         self._session.close()
-        if len(self.pushing):
-            self._log.lost(len(self.pushing))
+        self.pushing.tell_lost()
         _workers.pop(self.crawler, None)
 
     def _leave(self) -> None:

@@ -14,7 +14,7 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.redis.queue_log import Standstill
+from scrapy_robots_plus.redis.idle import Standstill
 from tests.crawling import make_crawler, parts_of_seconds
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer, scrapy_redis_may_warn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,14 +10,15 @@ import pytest
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.redis.host_queue import Report, Stored
 from scrapy_robots_plus.redis.pushing import Pushing
-from scrapy_robots_plus.redis.queue_log import QueueLog
 from scrapy_robots_plus.redis.session import Session
-from tests.crawling import make_crawler
+from tests.crawling import make_crawler, stat
 
 from .crews import CrewSpider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from scrapy.crawler import Crawler
 
     from tests.redis_server import RedisServer
 
@@ -28,11 +30,15 @@ def client(server: RedisServer) -> Iterator[Any]:
 
 
 @pytest.fixture
-def session(server: RedisServer, client: Any) -> Iterator[Session]:
-    crawler = make_crawler(CrewSpider)
-    crawler._apply_settings()
-    reports = QueueLog(crawler)
-    opened = Session(client, "crew:requests", 60, Clock(), reports)
+def crawler() -> Crawler:
+    made = make_crawler(CrewSpider)
+    made._apply_settings()
+    return made
+
+
+@pytest.fixture
+def session(crawler: Crawler, client: Any) -> Iterator[Session]:
+    opened = Session(crawler, client, "crew:requests", 60, Clock())
     yield opened
     opened.close()
 
@@ -59,18 +65,18 @@ def test_what_is_left_is_told_at_the_end(session: Session, client: Any) -> None:
     assert 0 < client.ttl("{crew:requests}:workers") <= 3601
 
 
-def kept(session: Session, number: int) -> Pushing:
+def kept(crawler: Crawler, session: Session, number: int) -> Pushing:
     """As many requests were added while the server was away."""
     no: Any = None  # asked for what is added from now on
-    pushing = Pushing(session, no, no, no, Clock())
+    pushing = Pushing(crawler, session, no, no, Clock())
     pushing.kept.extend((Stored("a.example", 0.0, b"%d" % each), None) for each in range(number))
     return pushing
 
 
 def test_what_was_kept_is_given_in_parts_that_keep_nobody_waiting(
-    session: Session, client: Any
+    crawler: Crawler, session: Session, client: Any
 ) -> None:
-    pushing = kept(session, 2 * Pushing.MOST + 1)
+    pushing = kept(crawler, session, 2 * Pushing.MOST + 1)
     for left in (Pushing.MOST + 1, 1, 0, 0):
         pushing.give()
         assert len(pushing.kept) == left
@@ -78,8 +84,24 @@ def test_what_was_kept_is_given_in_parts_that_keep_nobody_waiting(
     assert [each[8:] for each in waiting] == [b"%d" % each for each in range(2 * Pushing.MOST + 1)]
 
 
-def test_all_that_was_kept_is_given_at_the_end(session: Session, client: Any) -> None:
-    pushing = kept(session, 2 * Pushing.MOST + 1)
+def test_all_that_was_kept_is_given_at_the_end(
+    crawler: Crawler, session: Session, client: Any
+) -> None:
+    pushing = kept(crawler, session, 2 * Pushing.MOST + 1)
     pushing.close()
     assert not pushing.kept
     assert client.zcard("{crew:requests}:host:a.example") == 2 * Pushing.MOST + 1
+
+
+def test_a_server_that_refuses_every_second_question_is_named_once(
+    server: RedisServer, crawler: Crawler, session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    server.run_out_of_memory()
+    for number in range(100):
+        assert session.is_new("seen", f"{number}")  # refused
+        assert session.attempt(session.queue.held) == set()
+    server.limit_memory(0)
+    assert stat(crawler, "robotstxt/shared_queue/errors") == 100
+    ours = [record for record in caplog.records if record.name.startswith("scrapy_robots_plus")]
+    assert [record.levelname for record in ours] == ["WARNING", "INFO"]
