@@ -23,7 +23,7 @@ part_workers = $(wildcard tests/crawl/shared_queue/test_[m-z]*.py)
 part_losses = $(wildcard tests/crawl/shared_queue/test_[a-l]*.py tests/crawl/test_few*.py tests/crawl/test_full*.py)
 part_f = $(filter-out $(part_losses),$(wildcard tests/crawl/test_f*.py))
 LONG = others tools
-UNITS = $(LONG) files commands-a-o commands-p-z stores protocol
+UNITS = $(LONG) stores files commands-a-o commands-p-z protocol
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = $(addprefix tests/protocol/, difference directives lint preferences)
@@ -33,6 +33,7 @@ UNITS_others = $(filter-out $(UNITS_tools),$(wildcard tests/test_*.py))
 UNITS_files = tests/audit tests/job
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, protocol stores)
+INSTALLED = .venv/installed-$(if $(MEASURE),checks,dev)
 ifdef MEASURE
 $(MEASURED): RUN = $(BIN)/coverage run -m
 endif
@@ -68,7 +69,7 @@ cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts s
 
 # Crawls mostly wait, so these run side by side, in parts by the names of files and folders. Each takes about as much of
 # the processor as the others, so that none is left alone at the end; what waits for nothing comes last.
-test: .venv/installed-dev ## the tests, on the newest Scrapy
+test: $(INSTALLED) ## the tests, on the newest Scrapy
 	@$(SIDE_BY_SIDE) --forks $(addprefix test-units-,$(LONG)) $(addprefix test-crawls-,$(PARTS)) \
 		$(addprefix test-units-,$(filter-out $(LONG),$(UNITS)))
 
@@ -130,7 +131,7 @@ test-sdist: build ## the tests that the sdist holds: all are imported, a part is
 		result=$$?; rm -rf "$$folder"; exit $$result
 
 # With MEASURE=yes, what `make test` has measured.
-coverage: .venv/installed-dev ## lines and branches of what needs no crawl (protocol, storage, redis ...) that its own tests run: 99.9 %
+coverage: .venv/installed-checks ## lines and branches of what needs no crawl (protocol, storage, redis ...) that its own tests run: 99.9 %
 	@$(if $(MEASURE),,rm -f .coverage .coverage.*; MEASURE=yes $(SIDE_BY_SIDE) $(MEASURED))
 	@$(BIN)/coverage combine -q
 	$(BIN)/coverage report --fail-under=99.9
@@ -139,7 +140,7 @@ test-python-%: build
 	@.ci/other-python $* dist/*.whl
 
 # None of it changes an environment that another one uses, and what is built stays.
-rest: .venv/installed-docs .venv/installed-dev .venv-oldest/installed-dev build ## what `.ci/run` does after `make test`, side by side
+rest: .venv/installed-docs .venv/installed-checks .venv-oldest/installed-dev build ## what `.ci/run` does after `make test`, side by side
 	@$(SIDE_BY_SIDE) --old-file=build test-python-3.13 test-python-3.10 types test-select $(OLDEST_PARTS) test-sdist \
 		coverage style docs
 
@@ -160,11 +161,11 @@ mutants-%: .venv/installed-mutants
 
 lint: style types ## all that is found without running it: both of the next
 
-style: .venv/installed-dev ## ruff, formatting
+style: .venv/installed-checks ## ruff, formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: .venv/installed-dev ## mypy: strict, of tests a little less so
+types: .venv/installed-checks ## mypy: strict, of tests a little less so
 	$(BIN)/mypy
 
 build: .venv/installed-dev ## an sdist, and from it a wheel, in dist
@@ -204,8 +205,12 @@ ifeq ($(VENV),.venv)
 .venv/installed-dev: .venv/python $(PACKAGE)
 	@.ci/venv $(@D) --editable '.[dev]'
 	@touch $(@D)/installed $@
+
+.venv/installed-checks: .venv/installed-dev
+	@.ci/venv $(@D) --editable '.[checks]'
+	@touch $@
 else
-.venv/installed .venv/installed-dev .venv/installed-docs: ;
+.venv/installed .venv/installed-dev .venv/installed-docs .venv/installed-checks: ;
 endif
 
 .venv-packages/installed-dev: .venv-packages/python $(PACKAGE)
