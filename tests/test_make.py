@@ -231,19 +231,14 @@ def test_parts_may_be_told_to_run_one_after_the_other(tmp_path: Path) -> None:
     assert status == 0
 
 
-def test_one_process_may_fork_for_all_parts(tmp_path: Path) -> None:
-    status, lines = side_by_side(tmp_path, "--forks", "forks-1", "forks-2", makefile=FORKS)
-    assert status == 0, lines
+def test_one_process_may_fork_for_all_parts_and_for_pytest_itself(tmp_path: Path) -> None:
+    (tmp_path / "there.py").write_text("import sys\ndef test_it(): assert sys.argv[0] == 'tests'")
+    targets = ("forks-1", "forks-2", "pytest-there", "pytest-missing")
+    status, lines = side_by_side(tmp_path, "--forks", *targets, makefile=FORKS)
+    assert status == 1
     for number in (1, 2):
         done = (0, b"%d\n" % number, b"")
         assert f"forks-{number}: passed in SECONDS ({done})" in lines
-
-
-def test_pytest_too_may_run_in_such_a_fork(tmp_path: Path) -> None:
-    (tmp_path / "there.py").write_text("import sys\ndef test_it(): assert sys.argv[0] == 'tests'")
-    targets = ("pytest-there", "pytest-missing")
-    status, lines = side_by_side(tmp_path, "--forks", *targets, makefile=FORKS)
-    assert status == 1
     assert "pytest-there: passed in SECONDS (1 passed, 0 failed)" in lines
     assert "pytest-missing: FAILED in SECONDS (0 passed, 1 failed)" in lines
 

@@ -49,8 +49,8 @@ ResponseFailed: Any = client.ResponseFailed
 RULES = "User-agent: *\nDisallow: /never\n"
 FIRST = 2 << 16 | 1
 """The number of the first host: 127.2.0.1."""
-HOSTS = 100
-FILES = 96
+HOSTS = 68
+FILES = 64
 """A process of the tests has some thirty open before it crawls."""
 SHORT = "robotstxt/own_shortage/files"
 
@@ -86,7 +86,7 @@ def test_all_pages_of_more_hosts_than_files_come(
     assert len(server.pages) == 2 * HOSTS, done.log
     assert "robotstxt/forbidden" not in done.stats
     assert done.stats["robotstxt/idle_closed"] > 0
-    assert done.log.count("are closed early: this process may open no more than 96 files") == 1
+    assert done.log.count("are closed early: this process may open no more than 64 files") == 1
 
 
 @pytest.mark.stress
@@ -106,14 +106,14 @@ def test_all_pages_of_5000_hosts_come_with_1024_files_and_nginx(
 
 
 def test_over_http2_too(sites: Sites) -> None:
-    hosts = [sites.host(tls=self_signed(http2=True)) for _ in range(100)]
+    hosts = [sites.host(tls=self_signed(http2=True)) for _ in range(HOSTS)]
     done = run_job(
         Links,
         [host.url("/page") for host in hosts],
         limits={"RLIMIT_NOFILE": FILES},
         DOWNLOAD_HANDLERS={"https": "scrapy.core.downloader.handlers.http2.H2DownloadHandler"},
     )
-    assert [host.fetched for host in hosts] == [["/page"]] * 100, done.log
+    assert [host.fetched for host in hosts] == [["/page"]] * HOSTS, done.log
     assert "robotstxt/forbidden" not in done.stats
     assert done.stats["robotstxt/idle_closed"] > 0
 
@@ -132,7 +132,7 @@ def test_with_httpx_too(server: Everywhere) -> None:
     """It keeps no more idle connections than there may be requests."""
     handler = "scrapy.core.downloader.handlers._httpx.HttpxDownloadHandler"
     pytest.importorskip(handler.rpartition(".")[0])
-    done = crawl_many(server.port, DOWNLOAD_HANDLERS={"http": handler}, CONCURRENT_REQUESTS=60)
+    done = crawl_many(server.port, DOWNLOAD_HANDLERS={"http": handler}, CONCURRENT_REQUESTS=28)
     assert len(server.pages) == 2 * HOSTS, done.log
     assert "robotstxt/forbidden" not in done.stats
 
@@ -153,7 +153,7 @@ def test_requests_that_find_no_file_wait_for_one(sites: Sites, tmp_path: Path, m
     done = run_job(
         Links,
         [host.url("/page") for host in hosts],
-        limits={"RLIMIT_NOFILE": 64},
+        limits={"RLIMIT_NOFILE": FILES},
         CONCURRENT_REQUESTS=80,
         ROBOTS_FETCH_CONCURRENCY=80,
         LOG_FILE=str(log),

@@ -48,11 +48,6 @@ DECISIONS = ("allowed", "verdict", "can_fetch")
 AGENT = "Mozilla/5.0 (compatible; Bot/1.0; +https://bot.example)"
 
 
-@pytest.fixture(scope="module")
-def unit() -> float:
-    return loop()
-
-
 def questions(file: RobotsTxt, url: str, agent: str = AGENT) -> dict[str, Callable[[], object]]:
     """Everything that can be asked of a file."""
     return {
@@ -117,17 +112,16 @@ def test_every_public_question_is_asked_here() -> None:
     assert public - asked == {"parse", "dialect", "members"}
 
 
-def most(question: str, unit: float, octets: int = FILE_OCTETS) -> float:
-    """Seconds that a question may take of a file of this size."""
-    loops = DECISION_LOOPS if question in DECISIONS else CALL_LOOPS
-    return loops * unit * octets / FILE_OCTETS
+def most(question: str, octets: int = FILE_OCTETS) -> float:
+    """Loops that a question may take of a file of this size."""
+    return (DECISION_LOOPS if question in DECISIONS else CALL_LOOPS) * octets / FILE_OCTETS
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_hostile_file_costs_no_more_than_a_long_one(name: str, unit: float) -> None:
+def test_a_hostile_file_costs_no_more_than_a_long_one(name: str) -> None:
     body, url = hostile(name, QUARTER), FILES[name][1]
     for question, ask in asked(body, url):
-        assert takes_less(ask, most(question, unit, QUARTER)), question
+        assert takes_less(ask, most(question, QUARTER)), question
 
 
 @pytest.mark.stress
@@ -135,37 +129,37 @@ def test_a_hostile_file_costs_no_more_than_a_long_one(name: str, unit: float) ->
     "dialect", [RFC9309, GOOGLE, GYM2008, MK1996, FIRST_MATCH], ids=lambda each: each.name
 )
 @pytest.mark.parametrize("name", FILES)
-def test_nor_does_one_of_500_kib_in_any_dialect(name: str, dialect: Dialect, unit: float) -> None:
+def test_nor_does_one_of_500_kib_in_any_dialect(name: str, dialect: Dialect) -> None:
     body, url = hostile(name), FILES[name][1]
     for question, ask in asked(body, url, dialect):
-        assert takes_less(ask, most(question, unit)), question
+        assert takes_less(ask, most(question)), question
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("name", FILES)
-def test_as_the_standard_librarys_parser(name: str, unit: float) -> None:
+def test_as_the_standard_librarys_parser(name: str) -> None:
     for question, ask in of_the_standard_parser(hostile(name), FILES[name][1]).items():
-        assert takes_less(ask, most(question, unit)), question
+        assert takes_less(ask, most(question)), question
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_twice_as_long_costs_twice_as_much(name: str, unit: float) -> None:
-    too_much = set(grows_too_much(name, unit))
+def test_a_file_twice_as_long_costs_twice_as_much(name: str) -> None:
+    too_much = set(grows_too_much(name))
     for _ in range(4):  # what grows too much does so each time; the machine's noise does not
         if not too_much:
             break
-        too_much &= set(grows_too_much(name, unit))
+        too_much &= set(grows_too_much(name))
     assert not too_much
 
 
-def grows_too_much(name: str, unit: float) -> Iterator[str]:
+def grows_too_much(name: str) -> Iterator[str]:
     """The questions that cost over three times as much for a file twice as long."""
     url = FILES[name][1]
     single = dict(asked(hostile(name, FILE_OCTETS // 2), url))
     for question, ask in asked(hostile(name, FILE_OCTETS), url):
         # Four times would be quadratic. What takes next to nothing is not compared.
-        if seconds(ask) >= 3.2 * seconds(single[question]) + 0.3 * unit:
+        if seconds(ask) >= 3.2 * seconds(single[question]) + 0.3 * loop():
             yield question
 
 
@@ -217,15 +211,13 @@ def parts_of_all_lengths(url: str, octets: int) -> bytes:
 
 
 @pytest.mark.parametrize("octets", [1_000, FILE_OCTETS])
-def test_a_long_url_costs_no_more_than_a_usual_one_of_a_hostile_file(
-    octets: int, unit: float
-) -> None:
+def test_a_long_url_costs_no_more_than_a_usual_one_of_a_hostile_file(octets: int) -> None:
     url = long_url(LONG_URL)
     file = RobotsTxt.parse(parts_of_all_lengths(url, octets))
     assert file.allowed(url, AGENT)
     for name in ("allowed", "verdict", "explain"):
         ask = questions(file, url)[name]
-        assert takes_less(ask, most(name, unit, max(octets, 10_000)))
+        assert takes_less(ask, most(name, max(octets, 10_000)))
         tracemalloc.start()
         try:
             ask()
@@ -237,13 +229,13 @@ def test_a_long_url_costs_no_more_than_a_usual_one_of_a_hostile_file(
 @pytest.mark.stress
 @pytest.mark.parametrize("name", FILES)
 def test_no_hostile_file_makes_a_url_of_64_kib_take_50_mib_or_cost_ten_times_as_much(
-    name: str, unit: float
+    name: str,
 ) -> None:
     url = (FILES[name][1] * 64)[: 64 << 10]
     file = RobotsTxt.parse(hostile(name))
     for question in ("allowed", "verdict"):
         ask = questions(file, url)[question]
-        assert takes_less(ask, 10 * most(question, unit)), question
+        assert takes_less(ask, 10 * most(question)), question
         tracemalloc.start()
         try:
             ask()
@@ -295,9 +287,9 @@ def cost_of(question: str) -> Callable[[Plan], float]:
 
 @pytest.mark.stress
 @pytest.mark.parametrize("question", ["parse", *questions(RobotsTxt.parse(""), "/")])
-def test_a_search_for_the_worst_case_finds_none_over_the_bound(question: str, unit: float) -> None:
+def test_a_search_for_the_worst_case_finds_none_over_the_bound(question: str) -> None:
     cost = cost_of(question)
     worst = climb(cost, seed=9309, budget=40 if question in DECISIONS else 10)
     assert worst.tried > 3
     # Asked again, so that a hiccup of the machine is not taken for a worst case.
-    assert min(worst.cost, cost(worst.plan)) < most(question, unit), worst
+    assert min(worst.cost, cost(worst.plan)) < most(question) * loop(), worst

@@ -11,7 +11,7 @@ import random
 import string
 import time
 from dataclasses import dataclass, fields, replace
-from math import inf
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,22 +22,14 @@ URL_OCTETS = 2083
 LETTERS = string.ascii_letters + string.digits + "-_.~!@()+,;=:&?/"
 
 
-def seconds(work: Callable[[], object], tries: int = 3, enough: float = 0.0) -> float:
-    """Processor time, the best of some tries, up to the first that takes less than *enough*.
+def seconds(work: Callable[[], object], tries: int = 3) -> float:
+    """Processor time, the best of some tries.
 
     What the tests before have left is kept from the garbage collector: in a process with a million
     objects more, it would take longer for each new one.
     """
     gc.freeze()
-    try:
-        best = inf
-        for _ in range(tries):
-            best = min(best, _once(work))
-            if best < enough:
-                break
-        return best
-    finally:
-        gc.unfreeze()
+    return min(_once(work) for _ in range(tries))
 
 
 def _once(work: Callable[[], object]) -> float:
@@ -46,20 +38,30 @@ def _once(work: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def takes_less(work: Callable[[], object], bound: float) -> bool:
-    """Whether it can: a busy machine makes some tries longer, and none shorter."""
-    return seconds(work, 8, bound) < bound
+def takes_less(work: Callable[[], object], loops: float) -> bool:
+    """Whether it can take less than so many loops of a million simple steps.
+
+    A busy machine makes each step longer: where it takes more, the loop is measured beside it.
+    """
+    gc.freeze()
+    unit = loop()
+    for _ in range(8):
+        if _once(work) < loops * unit:
+            return True
+        unit = _once(_million_steps)
+    return False
 
 
+@cache
 def loop() -> float:
-    """What a million of the simplest steps take here and now: the unit of all bounds."""
+    """What a million of the simplest steps take on this machine: the unit of all bounds."""
+    return seconds(_million_steps)
 
-    def work() -> None:
-        table = {}
-        for number in range(1_000_000):
-            table[number & 255] = number
 
-    return seconds(work)
+def _million_steps() -> None:
+    table = {}
+    for number in range(1_000_000):
+        table[number & 255] = number
 
 
 def full(lines: Iterator[str], head: str = "User-agent: *\n", size: int = FILE_OCTETS) -> str:

@@ -38,7 +38,7 @@ SETTINGS: dict[str, Any] = {**SHARED, "CONCURRENT_REQUESTS": 8}
 
 def hosts_of(sites: Sites, pages: int = 5) -> dict[Host, int]:
     slow = {sites.host(robots(DELAY)): pages for _ in range(4)}
-    return slow | {sites.host(robots()): 10 * pages for _ in range(2)}
+    return slow | {sites.host(robots()): 4 * pages for _ in range(2)}
 
 
 def assert_delays_hold(crawled: Crawled) -> None:
