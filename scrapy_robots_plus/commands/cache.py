@@ -37,8 +37,17 @@ from scrapy_robots_plus.storage.exchange import (
 )
 from scrapy_robots_plus.whole_file import whole_file
 
-from .output import Line, Output, Style, WrongUsageError, fact
-from .subcommand import JSON, Exit, Subcommand, alternatives, argument, numbered_lines, opened
+from .output import Line, Output, Style, WrongUsageError, accessing, fact
+from .subcommand import (
+    JSON,
+    Exit,
+    Subcommand,
+    alternatives,
+    argument,
+    numbered_lines,
+    opened,
+    read_by,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,6 +70,7 @@ _NO_MAXIMUM = 1_000_000_000
 STORE, _store = alternatives()
 _store.add_argument(
     "--store",
+    type=read_by(check_store_uri),
     metavar="URI",
     help="the store, such as sqlite:robots.db (default: ROBOTS_STORE, else that of JOBDIR)",
 )
@@ -75,17 +85,13 @@ class _OfStore(Subcommand):
         """The store to use. Raises WrongUsageError if there is none to choose."""
         if self.given.jobdir is not None:
             return uri_in_job(self.given.jobdir)
-        if self.given.store is not None:
-            try:
-                return check_store_uri(self.given.store)
-            except ValueError as error:
-                raise WrongUsageError(f"--store: {error}") from error
-        if self.project.robots.store is None:
+        uri: str | None = self.given.store or self.project.robots.store
+        if uri is None:
             raise WrongUsageError(
                 "expected --store URI or --jobdir FOLDER, as the project has neither a "
                 "ROBOTS_STORE nor a JOBDIR with a store"
             )
-        return self.project.robots.store
+        return uri
 
     def opened_to_read(self) -> StoreReader:
         """The store, which must be there. Raises StoreError or WrongUsageError."""
@@ -98,16 +104,34 @@ class _OfStore(Subcommand):
             raise StoreError("the store 'memory' ends with its crawl")
         return open_store(uri, _NO_MAXIMUM, self.project.robots.fetch_max_bytes)
 
+    def trusted(self, store: StoreReader, what_else: str = "") -> Iterator[RobotsRecord]:
+        """All records; those that cannot be trusted are told on standard error."""
+        for number, each in enumerate(store.scan()):
+            self.output.count(number, "records")
+            if each.record is not None:
+                yield each.record
+            else:
+                self.output.error(f"{each.origin}{what_else}: {each.fault}")
+                self.note(Exit.FOUND)
 
+
+@read_by
 def origin_in(text: str) -> Origin:
-    """The origin that a user names, by any of its URLs. Raises WrongUsageError."""
+    """The origin that a user names, by any of its URLs."""
     try:
         origin = Origin.named(text)
     except ValueError as error:
-        raise WrongUsageError(f"{text}: {error}") from error
+        raise ValueError(f"{text!r}: {error}") from None
     if origin is None:
-        raise WrongUsageError(f"{text!r}: expected an origin such as https://site.example")
+        raise ValueError(f"{text!r}: expected an origin such as https://site.example")
     return origin
+
+
+def origins_in(text: str) -> list[Origin]:
+    """The same; of a host those with a usual port."""
+    if "://" in text:
+        return [origin_in(text)]
+    return [Origin("https", text.lower(), 443), Origin("http", text.lower(), 80)]
 
 
 def patiently(work: Callable[..., _T], *given: object) -> _T:
@@ -162,15 +186,12 @@ class List(_OfStore):
         with self.opened_to_read() as store:
             if not self.as_json:
                 self.output.line((_COLUMNS.format(*_HEADINGS) + "ORIGIN", Style.BOLD))
-            for each in store.scan():
-                if each.record is None:
-                    self.output.error(f"{each.origin}: {each.fault}")
-                    self.note(Exit.FOUND)
-                else:
-                    self._add(each.record, now - each.record.fetched_at, now, limits)
+            for record in self.trusted(store):
+                self._add(record, now, limits)
 
-    def _add(self, record: RobotsRecord, age: float, now: float, limits: Limits) -> None:
-        fresh_for, size = freshness_of(record, now, limits), len(record.body)
+    def _add(self, record: RobotsRecord, now: float, limits: Limits) -> None:
+        age, size = now - record.fetched_at, len(record.body)
+        fresh_for = freshness_of(record, now, limits)
         access, was_read = record.access.value, record.readable
         columns = _COLUMNS.format(
             answer_in(record),
@@ -193,7 +214,8 @@ class Show(_OfStore):
 
     arguments = (
         argument(
-            "origin",
+            "origins",
+            type=origins_in,
             metavar="ORIGIN",
             help="such as https://site.example, any of its URLs, or a host: all of its origins "
             "with a usual port",
@@ -204,21 +226,14 @@ class Show(_OfStore):
 
     def run(self) -> None:
         with self.opened_to_read() as store:
-            records = list(_found(self.given.origin, store))
+            records = list(filter(None, map(store.get, self.given.origins)))
         if not records:
-            self.output.error(f"the store has no record of {self.given.origin}")
+            origins = " or ".join(map(str, self.given.origins))
+            self.output.error(f"the store has no record of {origins}")
             self.note(Exit.UNDECIDED)
         for number, record in enumerate(records):
             lines = _in_words(record, time.time(), self.project.robots.limits)
             self.show(line_of(record), [()] * bool(number) + list(lines))
-
-
-def _found(text: str, store: StoreReader) -> Iterator[RobotsRecord]:
-    if "://" in text:
-        origins = [origin_in(text)]
-    else:
-        origins = [Origin("https", text.lower(), 443), Origin("http", text.lower(), 80)]
-    return filter(None, map(store.get, origins))
 
 
 def _in_words(record: RobotsRecord, now: float, limits: Limits) -> Iterator[Line]:
@@ -287,19 +302,18 @@ _AGE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(s|min|h|d|w)")
 _SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
 
 
-def moment_in(text: str, now: float) -> float:
+@read_by
+def moment_in(text: str) -> float:
     """Seconds since the epoch of ``2026-11-20``, ``2026-11-20T18:00`` (UTC unless it says
-    otherwise), or ``30d``, which is 30 days before *now*.
-
-    Raises WrongUsageError.
+    otherwise), or ``30d``, which is 30 days ago.
     """
     age = _AGE.fullmatch(text)
     if age:
-        return now - float(age[1]) * _SECONDS[age[2]]
+        return time.time() - float(age[1]) * _SECONDS[age[2]]
     try:
         return checks.moment(text)
     except ValueError:
-        raise WrongUsageError(
+        raise ValueError(
             f"{text!r}: expected a date (2026-11-20), a time (2026-11-20T18:00), or an age (30d, "
             "12h, 90min, 10s)"
         ) from None
@@ -312,12 +326,17 @@ _BATCH = 1_000
 _WHICH, _which = alternatives()
 _which.add_argument(
     "--before",
+    type=moment_in,
     metavar="TIME",
     help="what was neither fetched nor tried since: 2026-11-20, 2026-11-20T18:00 (UTC), or an age "
     "such as 30d, 12h, 90min, 10s",
 )
 _which.add_argument(
-    "--origin", action="append", metavar="ORIGIN", help="this one (any number of times)"
+    "--origin",
+    action="append",
+    type=origin_in,
+    metavar="ORIGIN",
+    help="this one (any number of times)",
 )
 _which.add_argument("--all", action="store_true", help="everything; needs --yes")
 
@@ -337,7 +356,7 @@ class Purge(_OfStore):
     def run(self) -> None:
         if self.given.all != self.given.yes:
             raise WrongUsageError("--all and --yes are used together")
-        origins = [origin_in(each) for each in self.given.origin or ()]
+        origins: list[Origin] = self.given.origin or []
         before, after = self._span()
         with self.opened_to_read() as reader:
             len(reader)  # a store that is missing or damaged is left alone
@@ -358,10 +377,9 @@ class Purge(_OfStore):
             return inf, inf
         if self.given.before is None:
             return span_of_use(now, self.project.robots.limits)
-        before = moment_in(self.given.before, now)
-        if before > now:
+        if self.given.before > now:
             raise WrongUsageError("--before: the time is in the future; see --all")
-        return before, inf
+        return self.given.before, inf
 
 
 def _delete(store: Store, origin: Origin) -> bool:
@@ -391,18 +409,16 @@ class Export(_OfStore):
         with self.opened_to_read() as store:
             if self.given.file is None:
                 self._export(store, self.output)
-            else:
-                with whole_file(Path(self.given.file), "ascii") as stream:
-                    self._export(store, Output(stream))
+                return
+            with (
+                accessing(self.given.file, "written"),
+                whole_file(Path(self.given.file), "ascii") as stream,
+            ):
+                self._export(store, Output(stream))
 
     def _export(self, store: StoreReader, target: Output) -> None:
-        for count, each in enumerate(store.scan()):
-            if each.record is None:
-                self.output.error(f"{each.origin} is left out: {each.fault}")
-                self.note(Exit.FOUND)
-            else:
-                target.json(line_of(each.record))
-            self.output.count(count, "records")
+        for record in self.trusted(store, " is left out"):
+            target.json(line_of(record))
 
 
 _NAMED = 20

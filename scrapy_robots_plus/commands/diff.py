@@ -7,9 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.parsers import charset_of
-from scrapy_robots_plus.protocol import Dialect, Reason, RequestRate, RobotsTxt, Verdict, VisitTime
+from scrapy_robots_plus.protocol import Dialect, Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
-from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms, difference
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import target_of
@@ -17,7 +16,7 @@ from scrapy_robots_plus.storage import open_reader, shown
 
 from .output import Line, Style, UnreadableError, WrongUsageError, fact, named, picked
 from .project import Source, obtain
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
+from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, dialect
 from .urls import site_of
 
 if TYPE_CHECKING:
@@ -53,23 +52,17 @@ class Diff(Subcommand):
         argument("after", metavar="B", help="the copy after"),
         AGENT,
         DIALECT,
-        argument(
-            "--dialect-b", metavar="NAME", help="read B in another dialect than A (default: same)"
-        ),
+        argument("--dialect-b", type=dialect, metavar="NAME", help="read B in this one, not as A"),
         argument("--all", action="store_true", help="show all changes, however many"),
         JSON,
     )
 
     def run(self) -> None:
-        names, dialect = (self.given.before, self.given.after), self.project.robots.dialect
+        names, own = (self.given.before, self.given.after), self.project.robots.dialect
         if names == ("-", "-"):
             raise WrongUsageError("only one of A and B can be standard input")
-        try:
-            dialects = dialect, dialect_named(self.given.dialect_b or dialect)
-        except ValueError as error:
-            raise WrongUsageError(f"--dialect-b: {error}") from error
         sources = self._sources(names)
-        before, after = map(_read, sources, dialects)
+        before, after = map(_read, sources, (own, self.given.dialect_b or own))
         self._show(names, sources, difference(before, after, self.project.agent))
 
     def _sources(self, names: tuple[str, ...]) -> list[Source]:
@@ -125,8 +118,8 @@ class Diff(Subcommand):
                 "access": source.policy.access,
                 "user_agents": terms.names,
                 "crawl_delay": terms.crawl_delay,
-                "request_rate": _term(terms.request_rate) or None,
-                "visit_time": _term(terms.visit_time) or None,
+                "request_rate": _in_words(terms)["request-rate"] or None,
+                "visit_time": _in_words(terms)["visit-time"] or None,
             }
             for name, source, terms in zip(names, sources, (found.before, found.after), strict=True)
         ]
@@ -175,12 +168,10 @@ class Diff(Subcommand):
 
     def _terms(self, found: Difference) -> Iterator[Line]:
         """What changed besides rules."""
-        titles = "group", "crawl-delay", "request-rate", "visit-time"
-        pairs = zip(_terms_of(found.before), _terms_of(found.after), strict=True)
-        for title, (before, after) in zip(titles, pairs, strict=True):
-            if before != after:
-                words = f"{_term(before) or 'none'} -> {_term(after) or 'none'}"
-                yield fact(title, words, 12)
+        after = _in_words(found.after)
+        for title, words in _in_words(found.before).items():
+            if words != after[title]:
+                yield fact(title, f"{words or 'none'} -> {after[title] or 'none'}", 12)
         for mark, urls in (("-", found.sitemaps_removed), ("+", found.sitemaps_added)):
             for url in islice(urls, self._most):
                 yield fact("sitemap", f"{mark} {url}", 12)
@@ -233,20 +224,14 @@ def _because(verdict: Verdict) -> str:
     return f"{printable(verdict.rule, _SHOWN)} (line {verdict.line})"
 
 
-def _terms_of(terms: Terms) -> tuple[object, ...]:
-    return terms.names, terms.crawl_delay, terms.request_rate, terms.visit_time
-
-
-def _term(value: object) -> str:
-    """Empty if the file asks for nothing."""
-    if value is None:
-        return ""
-    if isinstance(value, tuple):
-        return ", ".join(value)
-    if isinstance(value, RequestRate):
-        hours = f", {value.window}" if value.window else ""
-        return f"{value.requests:,} in {value.seconds:,} s{hours}"
-    return str(value) if isinstance(value, VisitTime) else f"{value:g} s"
+def _in_words(terms: Terms) -> dict[str, str]:
+    """What a file says besides rules and sitemaps; empty where it says nothing."""
+    return {
+        "group": ", ".join(terms.names),
+        "crawl-delay": "" if terms.crawl_delay is None else f"{terms.crawl_delay:.15g} s",
+        "request-rate": str(terms.request_rate or ""),
+        "visit-time": str(terms.visit_time or ""),
+    }
 
 
 def _path_fields(change: PathChange) -> dict[str, Any]:

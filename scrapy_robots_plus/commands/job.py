@@ -25,10 +25,11 @@ from scrapy_robots_plus.job import (
 from scrapy_robots_plus.job.queues import QUEUE_FOLDER
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
+from scrapy_robots_plus.settings import checks
 
 from .output import Line, Style, UnreadableError, WrongUsageError, picked
 from .scrapys_files import SEEN, fingerprints_in, parts_in
-from .subcommand import JSON, Exit, Subcommand, argument
+from .subcommand import JSON, Exit, Subcommand, argument, read_by
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -106,7 +107,7 @@ class Show(_OfJob):
         FOLDER,
         argument(
             "--hosts",
-            type=int,
+            type=read_by(checks.whole_number("hosts", 0, 1_000_000).read),
             default=_HOSTS,
             metavar="NUMBER",
             help=f"name the hosts with the most requests (default: {_HOSTS})",
@@ -119,7 +120,7 @@ class Show(_OfJob):
     def run(self) -> None:
         path, host = self.path, self.given.host
         try:
-            found = overview(path, max(0, self.given.hosts))
+            found = overview(path, self.given.hosts)
             held = _requests(path, host) if self.given.urls or host else None
         except JobFileError as error:
             raise UnreadableError(f"{error} ({size(path.stat().st_size)})") from error

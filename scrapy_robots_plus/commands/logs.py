@@ -10,7 +10,7 @@ from scrapy_robots_plus.audit.chain import Damage, State
 from scrapy_robots_plus.audit.reading import LogReader, Read
 from scrapy_robots_plus.protocol.printable import counted
 
-from .output import Line, Style, UnreadableError, reading
+from .output import Line, Style, UnreadableError, accessing
 from .subcommand import Exit, Subcommand, argument
 
 if TYPE_CHECKING:
@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 """How many damages or differences are shown."""
 
-EXITS = {
-    State.WHOLE: Exit.OK,
-    State.UNFINISHED: Exit.UNFINISHED,
-    State.PART: Exit.PART,
-    State.CUT: Exit.CUT,
-    State.DAMAGED: Exit.DAMAGED,
-}
+EXITS = {state: Exit[state.name] for state in State}
 """The exit status for each state of a log, in all commands that read one."""
 
 _STYLES = {State.WHOLE: Style.GOOD, State.CUT: Style.BAD, State.DAMAGED: Style.BAD}
@@ -60,7 +54,7 @@ class LogCommand(Subcommand):
             raise UnreadableError(f"{names}: a file is named twice")
         self.reader = reader = LogReader(logs, self._add)
         gc.freeze()  # what was imported is not looked at again and again while lines are read
-        with reading(names):
+        with accessing(names):
             for read in reader:
                 self.output.count(reader.lines, "lines")
                 yield read

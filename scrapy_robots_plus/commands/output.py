@@ -33,8 +33,8 @@ class UnreadableError(OSError):
 
 
 @contextmanager
-def reading(name: object) -> Iterator[None]:
-    """Raises UnreadableError for an OSError while the file *name* is read.
+def accessing(name: object, how: str = "read") -> Iterator[None]:
+    """Raises UnreadableError for an OSError while the file *name* is read, or ``written``.
 
     Not for a pipe that nobody reads any more: that is the output of the command.
     """
@@ -43,7 +43,7 @@ def reading(name: object) -> Iterator[None]:
     except (UnreadableError, BrokenPipeError):
         raise
     except OSError as error:
-        raise UnreadableError(f"{name} cannot be read: {error.strerror}") from error
+        raise UnreadableError(f"{name} cannot be {how}: {error.strerror}") from error
 
 
 def picked(of: object, *names: str) -> dict[str, Any]:

@@ -14,11 +14,12 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.pace import Timetable
 from scrapy_robots_plus.protocol.printable import counted, duration
+from scrapy_robots_plus.settings import checks
 from scrapy_robots_plus.settings.scrapys_own import has_our_priority_queue
 
 from .output import Style, WrongUsageError
 from .sitemaps import Sitemaps
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
+from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, read_by
 from .urls import STYLES, TURN, URLS, arriving, asked_ahead, origin_of, urls_in, word_for
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
     Fields = dict[str, Any]
 
-_LONGEST = 86_400
-"""Seconds that one response may take: a day."""
+_ANY = 1_000_000_000
+"""As many as there may be."""
 
 _COUNTS = tuple(f"{word}_urls" for word in STYLES)
 """What is counted of each host, and of all."""
@@ -107,7 +108,7 @@ class Plan(Subcommand):
         DIALECT,
         argument(
             "--response-time",
-            type=float,
+            type=read_by(checks.number("seconds", 0, checks.DAY).read),
             default=0.0,
             metavar="SECONDS",
             help="count this time for each response, so that the limits of "
@@ -115,7 +116,7 @@ class Plan(Subcommand):
         ),
         argument(
             "--top",
-            type=int,
+            type=read_by(checks.whole_number("hosts", 0, _ANY).read),
             default=20,
             metavar="N",
             help="the hosts to show, longest first; 0 for all (default: 20; with --json all)",
@@ -128,10 +129,6 @@ class Plan(Subcommand):
         ways = (bool(given.urls), given.input is not None, given.sitemap is not None)
         if sum(ways) != 1:
             raise WrongUsageError("expected either URLs or --input FILE or --sitemap URL|FILE")
-        if not 0 <= given.response_time <= _LONGEST:
-            raise WrongUsageError(f"--response-time: expected seconds between 0 and {_LONGEST:,}")
-        if given.top < 0:
-            raise WrongUsageError("--top cannot be negative")
         self._hosts: dict[str, Host] = {}
         self._left_out = dict.fromkeys(("not_http", "invalid", "sitemaps_unread"), 0)
         self.project.ask(self._ask)

@@ -22,15 +22,13 @@ from scrapy_robots_plus.audit.replay import (
 )
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.access import status_table
-from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.printable import counted
 
 from .logs import EXITS, LOGS, SHOWN, LogCommand
-from .output import Line, Style, WrongUsageError
-from .subcommand import JSON, Exit, agent_name, argument
+from .output import Line, Style
+from .subcommand import JSON, Exit, argument, dialect, name, read_by
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator
 
     from scrapy_robots_plus.audit.replay import Group
@@ -52,11 +50,14 @@ class Replay(LogCommand):
 
     arguments = (
         LOGS,
+        argument("--agent", type=name, metavar="NAME", help="what if it were this crawler"),
+        argument("--dialect", type=dialect, metavar="NAME", help="what if files were read in this"),
         argument(
-            "--agent", type=agent_name, metavar="NAME", help="what if the crawl were this crawler"
+            "--status-policy",
+            type=read_by(status_table),
+            metavar="NAME",
+            help="what if this were ROBOTS_STATUS_POLICY",
         ),
-        argument("--dialect", metavar="NAME", help="what if files were read in this dialect"),
-        argument("--status-policy", metavar="NAME", help="what if this were ROBOTS_STATUS_POLICY"),
         argument(
             "--bodies", metavar="FOLDER", help="where the robots.txt files are (default: as logged)"
         ),
@@ -107,7 +108,8 @@ class Replay(LogCommand):
     # Decides again about each request
 
     def _replay(self) -> None:
-        self._changes = _changes(self.given)
+        given = self.given
+        self._changes = Changes(given.agent, given.dialect, given.status_policy)
         self._crawls: Recent[str, CrawlReplay] = Recent(MOST_OPEN_CRAWLS)
         """Those without an end so far; killed crawls have none."""
         self._differences = Differences()
@@ -194,17 +196,6 @@ class Replay(LogCommand):
             "undecided_because": dict(self._undecided),
             **self.state_fields(),
         }
-
-
-def _changes(arguments: Namespace) -> Changes:
-    try:
-        return Changes(
-            arguments.agent,
-            arguments.dialect and dialect_named(arguments.dialect),
-            arguments.status_policy and status_table(arguments.status_policy),
-        )
-    except ValueError as error:
-        raise WrongUsageError(str(error)) from None
 
 
 def _without_names(decided: Decided) -> Decided:

@@ -21,7 +21,7 @@ from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_patter
 from scrapy_robots_plus.whole_file import whole_file
 
 from .logs import EXITS, LOGS, LogCommand
-from .output import UnreadableError, WrongUsageError
+from .output import UnreadableError, WrongUsageError, accessing
 from .subcommand import alternatives, argument
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ class Report(LogCommand):
         elif given.output == _STANDARD_OUTPUT:
             self.output.write(page(summary, about))
         else:
-            _write(target, page(summary, about))
+            with accessing(target, "written"), whole_file(target, "ascii") as file:
+                file.write(page(summary, about))
             totals = summary.totals
             self.output.line(f"{target}: {totals.denied:,} denied, {allowed_in_words(totals)}")
         self.note(EXITS[self.state])
@@ -195,14 +196,3 @@ def _check_target(target: Path, log: Path) -> None:
         beginning = file.read(_BEGINNING)
     if beginning and _MAKER.encode() not in beginning:
         raise WrongUsageError(f"{target} exists and is not a report; choose another name")
-
-
-def _write(target: Path, text: str) -> None:
-    """Writes the whole page, or leaves what was there. Raises UnreadableError if it cannot."""
-    try:
-        with whole_file(target, "ascii") as file:
-            file.write(text)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise UnreadableError(f"{target} cannot be written: {error.strerror}") from error

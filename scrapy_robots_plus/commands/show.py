@@ -10,7 +10,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.access import Access
-from scrapy_robots_plus.protocol.lint import Code, Finding, LintedFile, Meaning, Role, lint
+from scrapy_robots_plus.protocol.lint import Code, Finding, LintedFile, Meaning, lint
 from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .output import Line, Style, UnreadableError, WrongUsageError, fact, named, picked
@@ -128,13 +128,12 @@ _LONGEST = 200
 """Characters of a line, of its meaning and of a finding that are shown."""
 
 _STYLES = {
-    Role.USER_AGENT: Style.NAME,
-    Role.ALLOW: Style.GOOD,
-    Role.DISALLOW: Style.BAD,
-    Role.BLANK: Style.PLAIN,
-    Role.COMMENT: Style.FAINT,
-    Role.UNKNOWN: Style.FAINT,
-    Role.TEXT: Style.FAINT,
+    "user-agent": Style.NAME,
+    "allow": Style.GOOD,
+    "disallow": Style.BAD,
+    "comment": Style.FAINT,
+    "unknown": Style.FAINT,
+    "text": Style.FAINT,
 }
 
 

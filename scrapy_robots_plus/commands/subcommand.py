@@ -9,22 +9,28 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TypeVar
 
-from .output import Line, Output, UnreadableError, reading
+from scrapy_robots_plus.protocol.dialect import dialect_named
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings import checks
+
+from .output import Line, Output, UnreadableError, accessing
 
 if TYPE_CHECKING:
     from argparse import _MutuallyExclusiveGroup
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from .project import Project, Source
+
+_T = TypeVar("_T")
 
 
 class Exit(IntEnum):
     """Exit statuses."""
 
-    OK = 0
-    """Everything is allowed, nothing was found, nothing differs."""
+    OK = WHOLE = 0
+    """Everything is allowed, nothing was found, nothing differs; an audit log is whole."""
     FOUND = 1
     """Something is denied, was found, or differs."""
     UNDECIDED = 2
@@ -106,23 +112,34 @@ Members = Sequence[type[Subcommand] | ModuleType]
 The docstring of such a module is what its ``-h`` shows."""
 
 
-def agent_name(text: str) -> str:
-    """The type of ``--agent``. Nothing is not a crawler, and not that of the project either."""
-    if not text.strip():
-        raise ArgumentTypeError("expected a name")
-    return text
+def read_by(read: Callable[[str], _T]) -> Callable[[str], _T]:
+    """The ``type`` of an argument that *read* reads: its ValueError is what the user is told."""
 
+    def read_argument(text: str) -> _T:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise ArgumentTypeError(printable(error)) from None
+
+    return read_argument
+
+
+name = read_by(checks.text.read)
+dialect = read_by(dialect_named)
 
 AGENT = argument(
     "--agent",
-    type=agent_name,
+    type=name,
     metavar="NAME",
     help="ask as this crawler: a product token or a User-Agent header "
     "(default: ROBOTSTXT_USER_AGENT, else USER_AGENT)",
 )
 """For :attr:`Project.agent`."""
 DIALECT = argument(
-    "--dialect", metavar="NAME", help="read files in this dialect (default: ROBOTS_DIALECT)"
+    "--dialect",
+    type=dialect,
+    metavar="NAME",
+    help="read files in this dialect (default: ROBOTS_DIALECT)",
 )
 """Replaces the setting."""
 FILE = argument(
@@ -134,7 +151,7 @@ JSON = argument("--json", action="store_true", help="print one JSON object per l
 
 def read_file(name: str) -> bytes:
     """The octets of the file *name*; of standard input for ``-``. Raises UnreadableError."""
-    with reading(name), opened(name) as stream:
+    with accessing(name), opened(name) as stream:
         return stream.read()
 
 
@@ -144,7 +161,7 @@ def opened(name: str) -> Iterator[BinaryIO]:
     if name == "-":
         yield standard_input()
         return
-    with reading(name):
+    with accessing(name):
         stream = open(name, "rb")  # noqa: SIM115 - closed below
     with stream:
         yield stream

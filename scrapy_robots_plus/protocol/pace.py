@@ -62,6 +62,10 @@ class RequestRate:
     window: VisitTime | None = None
     """Its hours; None for all day."""
 
+    def __str__(self) -> str:
+        hours = f", {self.window}" if self.window else ""
+        return f"{self.requests:,} in {self.seconds:,} s{hours}"
+
     @property
     def delay(self) -> float:
         """Seconds from the start of one request to that of the next."""

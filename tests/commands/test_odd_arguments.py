@@ -58,14 +58,14 @@ def test_an_empty_agent_is_not_taken_for_the_projects(
 ) -> None:
     done = robots(*arguments, "--agent", agent)
     assert (done.status, done.output) == (2, "")
-    assert "argument --agent: expected a name" in done.errors
+    assert "argument --agent: expected a text that is not empty" in done.errors
 
 
 @pytest.mark.parametrize("seconds", ["1e308", "1e18", "inf", "nan", "-1", "86401"])
 def test_a_response_time_is_one_of_this_world(robots: Robots, seconds: str) -> None:
     done = robots("plan", "http://127.0.0.1:1/", "--response-time", seconds)
     assert (done.status, done.output) == (2, "")
-    assert "--response-time: expected seconds between 0 and 86,400" in done.errors
+    assert "--response-time: expected a number of seconds between 0 and 86,400" in done.errors
 
 
 def test_a_byte_order_mark_is_not_part_of_the_first_url(robots: Robots) -> None:

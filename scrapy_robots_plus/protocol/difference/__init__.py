@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.dialect import RFC9309, Escapes
+from scrapy_robots_plus.protocol.dialect import RFC9309
 from scrapy_robots_plus.protocol.groups import STAR
+from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
 from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, Pattern, Rank, rank_of
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from .changed_paths import MOST_EXAMPLES, MOST_STEPS, Search, Side, read_as, spelled_by
+from .changed_paths import MOST_EXAMPLES, MOST_STEPS, Search, Side, spelled_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
     from scrapy_robots_plus.protocol.product_token import Agent
-    from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
 
 
 __all__ = ["Difference", "PathChange", "Terms", "difference"]
 
 
 _SITE = b"http://site.example"
-_ALL: Pattern = b"", (), None
 _ROBOTS_TXT: Pattern = b"/robots.txt", (), b""
 _ABOVE_ALL = rank_of(2**32, 0, True)
 
@@ -154,38 +153,30 @@ class _Judged(NamedTuple):
 
     side: Side
     verdict: Callable[[bytes], Verdict]
-    is_whole: bool = True
+    is_whole: bool
     """Whether the patterns alone decide: not if groups of several names must all allow."""
 
 
 def _judged(file: RobotsTxt | Reason, other: RobotsTxt | Reason, agent: Agent) -> _Judged:
     """*file* for a crawler; without one, paths are read as the *other* file reads them."""
     if isinstance(file, Reason):
-        return _without_file(file, _escapes(other))
+        if file not in _SAYS_THE_SAME:
+            raise ValueError(f"{file!r} does not stand for a missing or unreadable file")
+        escapes = RFC9309.escapes if isinstance(other, Reason) else other.dialect.escapes
+        same = RobotsTxt.parse(_SAYS_THE_SAME[file], replace(RFC9309, escapes=escapes))
+        judged = _judged(same, same, agent)
+        return judged._replace(verdict=lambda url: Verdict(judged.verdict(url).allowed, file))
     rules = file.rules_for(agent)
     patterns: dict[Pattern, Rank] = {}
     for pattern, rank in rules.patterns():
         patterns[pattern] = max(rank, patterns.get(pattern, NO_RANK))
     if file.dialect.robots_txt_allowed:
         patterns[_ROBOTS_TXT] = _ABOVE_ALL
-    return _Judged(Side(patterns, _escapes(file)), rules.verdict, not rules.is_strictest)
+    return _Judged(Side(patterns, file.dialect.escapes), rules.verdict, not rules.is_strictest)
 
 
-def _escapes(file: RobotsTxt | Reason) -> Escapes:
-    return RFC9309.escapes if isinstance(file, Reason) else file.dialect.escapes
-
-
-def _without_file(reason: Reason, escapes: Escapes) -> _Judged:
-    if reason is Reason.UNAVAILABLE:
-        return _Judged(Side({}, escapes), lambda _: Verdict(True, reason))
-    if reason is not Reason.UNREACHABLE:
-        raise ValueError(f"{reason!r} does not stand for a missing or unreadable file")
-
-    def verdict(url: bytes) -> Verdict:
-        return Verdict(read_as(url.removeprefix(_SITE), escapes) == _ROBOTS_TXT[0], reason)
-
-    patterns = {_ALL: rank_of(0, 0, False), _ROBOTS_TXT: _ABOVE_ALL}
-    return _Judged(Side(patterns, escapes), verdict)
+_SAYS_THE_SAME = {Reason.UNAVAILABLE: "", Reason.UNREACHABLE: "User-agent: *\nDisallow: /"}
+"""Texts that mean what it means that there is no file, or that it cannot be read."""
 
 
 def _changes(sides: tuple[_Judged, _Judged], paths: Iterable[bytes]) -> tuple[PathChange, ...]:

@@ -13,7 +13,7 @@ from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.robotstxt import is_whole_url
 
 from .findings import Code, Findings, quoted
-from .meanings import PACES, ROLES, RULES, Role, why_ignored
+from .meanings import PACES, RULES, why_ignored
 from .value_faults import signal_faults, usage_faults
 
 if TYPE_CHECKING:
@@ -139,9 +139,9 @@ _USES_OUTSIDE = (
     "for all."
 )
 _EXAMPLES = {
-    Role.CRAWL_DELAY: "a number of seconds, such as 5 or 0.5",
-    Role.REQUEST_RATE: "a rate such as 1/5 or 10/60m",
-    Role.VISIT_TIME: "a time such as 0600-0845",
+    Kind.CRAWL_DELAY: "a number of seconds, such as 5 or 0.5",
+    Kind.REQUEST_RATE: "a rate such as 1/5 or 10/60m",
+    Kind.VISIT_TIME: "a time such as 0600-0845",
 }
 
 
@@ -161,7 +161,7 @@ def record_faults(reading: Reading, findings: Findings) -> None:
             unknown.append(number)
             continue
         _, kind, key, value = read
-        role = ROLES[kind]
+        role = kind.key
         if key not in spellings:
             spellings[key] = "" if text(key).lower() == role else quoted(key)
         if spellings[key]:
@@ -174,8 +174,8 @@ def record_faults(reading: Reading, findings: Findings) -> None:
             findings.add(number, Code.OUTSIDE_GROUP, role.capitalize(), words=words)
         if b":" in value:
             _another_key(number, value, findings)
-        if role not in RULES and role is not Role.USER_AGENT:
-            _value_fault(read, role, reading, findings)
+        if kind not in RULES and kind is not Kind.USER_AGENT:
+            _value_fault(read, reading, findings)
     _unknown_lines(unknown, reading, findings)
 
 
@@ -222,23 +222,23 @@ def _no_key(number: int, reading: Reading, findings: Findings) -> None:
         findings.add(number, Code.NOT_A_RECORD)
 
 
-def _value_fault(line: Line, role: Role, reading: Reading, findings: Findings) -> None:
+def _value_fault(line: Line, reading: Reading, findings: Findings) -> None:
     if not line.value:
-        findings.add(line.number, Code.EMPTY_VALUE, role.capitalize())
-    elif role in PACES:
-        if line.number in reading.groups and why_ignored(line, role, reading):
-            _pace_fault(line, role, findings)
-    elif role is Role.SITEMAP and not is_whole_url(line.value):
+        findings.add(line.number, Code.EMPTY_VALUE, line.kind.key.capitalize())
+    elif line.kind in PACES:
+        if line.number in reading.groups and why_ignored(line, reading):
+            _pace_fault(line, findings)
+    elif line.kind is Kind.SITEMAP and not is_whole_url(line.value):
         findings.add(line.number, Code.RELATIVE_SITEMAP)
-    elif role is Role.LICENSE and not is_whole_url(line.value):
+    elif line.kind is Kind.LICENSE and not is_whole_url(line.value):
         findings.add(line.number, Code.RELATIVE_LICENSE)
-    elif role is Role.CONTENT_USAGE:
+    elif line.kind is Kind.CONTENT_USAGE:
         usage_faults(line.number, line.value, findings)
-    elif role is Role.CONTENT_SIGNAL:
+    elif line.kind is Kind.CONTENT_SIGNAL:
         signal_faults(line.number, line.value, findings)
 
 
-def _pace_fault(line: Line, role: Role, findings: Findings) -> None:
-    seconds = _SECONDS.fullmatch(line.value) if role is Role.CRAWL_DELAY else None
+def _pace_fault(line: Line, findings: Findings) -> None:
+    seconds = _SECONDS.fullmatch(line.value) if line.kind is Kind.CRAWL_DELAY else None
     hint = f" Write {text(seconds[1]).replace(',', '.')}" if seconds else ""
-    findings.add(line.number, Code.UNREADABLE_VALUE, quoted(line.value), _EXAMPLES[role], hint)
+    findings.add(line.number, Code.UNREADABLE_VALUE, quoted(line.value), _EXAMPLES[line.kind], hint)

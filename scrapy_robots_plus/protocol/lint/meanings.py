@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol import pace
 from scrapy_robots_plus.protocol.groups import STAR
 from scrapy_robots_plus.protocol.lines import Kind, Line
 from scrapy_robots_plus.protocol.octets import text, texts
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
-from scrapy_robots_plus.protocol.printable import Word
 from scrapy_robots_plus.protocol.robotstxt import READERS
 from scrapy_robots_plus.protocol.rules.matcher import take_apart
 
@@ -22,37 +20,13 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.preferences import Preference
 
 
-class Role(Word):
-    """What the engine took a line for (RFC 9309 2.2, and records in use beside it)."""
-
-    BLANK = "blank"
-    COMMENT = "comment"
-    USER_AGENT = "user-agent"
-    ALLOW = "allow"
-    DISALLOW = "disallow"
-    SITEMAP = "sitemap"
-    CRAWL_DELAY = "crawl-delay"
-    REQUEST_RATE = "request-rate"
-    VISIT_TIME = "visit-time"
-    HOST = "host"
-    CLEAN_PARAM = "clean-param"
-    CONTENT_USAGE = "content-usage"
-    CONTENT_SIGNAL = "content-signal"
-    LICENSE = "license"
-    UNKNOWN = "unknown"
-    """It has a key that the dialect does not know."""
-    TEXT = "text"
-    """It has no key, and is not a comment."""
-
-
-ROLES: dict[Kind, Role] = {kind: Role[kind.name] for kind in Kind if kind is not Kind.NOTHING}
-RULES = frozenset({Role.ALLOW, Role.DISALLOW})
-PACES = frozenset({Role.CRAWL_DELAY, Role.REQUEST_RATE, Role.VISIT_TIME})
+RULES = frozenset({Kind.ALLOW, Kind.DISALLOW})
+PACES = frozenset({Kind.CRAWL_DELAY, Kind.REQUEST_RATE, Kind.VISIT_TIME})
 _FILE_WIDE = {
-    Role.SITEMAP: "a sitemap",
-    Role.HOST: "the host name that the site prefers",
-    Role.CLEAN_PARAM: "query parameters that change nothing",
-    Role.LICENSE: "a license",
+    Kind.SITEMAP: "a sitemap",
+    Kind.HOST: "the host name that the site prefers",
+    Kind.CLEAN_PARAM: "query parameters that change nothing",
+    Kind.LICENSE: "a license",
 }
 
 
@@ -63,8 +37,10 @@ class Meaning(NamedTuple):
     """Counted from 1, in the file as served."""
     text: str
     """The line as served; octets that are not UTF-8 are shown as ``\\xe9``."""
-    role: Role
-    """What the engine took it for."""
+    role: str
+    """What the engine took it for: the key of such lines, as ``crawl-delay``, or ``blank``,
+    ``comment``, ``unknown`` (it has a key that the dialect does not know), or ``text`` (it has no
+    key, and is not a comment)."""
     key: bytes = b""
     """As served; empty if the line has none."""
     value: bytes = b""
@@ -87,63 +63,63 @@ def meanings(reading: Reading) -> Iterator[Meaning]:
         if line.partition(b"#")[0].strip():
             yield _meaning(number, shown, reading)
         else:
-            yield Meaning(number, shown, Role.COMMENT if b"#" in line else Role.BLANK)
+            yield Meaning(number, shown, "comment" if b"#" in line else "blank")
 
 
 def _meaning(number: int, shown: str, reading: Reading) -> Meaning:
     read = reading.line(number)
     if read is None:
-        return Meaning(number, shown, Role.TEXT, ignored="it has no key")
+        return Meaning(number, shown, "text", ignored="it has no key")
     if read.kind is Kind.NOTHING:
-        return Meaning(number, shown, Role.UNKNOWN, *read[2:], ignored="its key is unknown")
-    role = ROLES[read.kind]
+        return Meaning(number, shown, "unknown", *read[2:], ignored="its key is unknown")
     group = reading.groups.get(number)
-    names = reading.agents[number][2] if role is Role.USER_AGENT else ()
-    ignored = why_ignored(read, role, reading)
+    names = reading.agents[number][2] if read.kind is Kind.USER_AGENT else ()
+    ignored = why_ignored(read, reading)
     return Meaning(
         number,
         shown,
-        role,
+        read.kind.key,
         read.key,
         read.value,
         None if group is None else group + 1,
         names,
         ignored,
-        "" if ignored else _words(read, role, names, reading),
+        "" if ignored else _words(read, names, reading),
     )
 
 
-def why_ignored(line: Line, role: Role, reading: Reading) -> str:
+def why_ignored(line: Line, reading: Reading) -> str:
     """Says why a line with a known key has no effect; empty if it has one."""
     if line.number not in reading.groups and line.number not in reading.file_wide:
         return "it belongs to no group"
-    if role in RULES:
+    if line.kind in RULES:
         return "" if line.value or reading.dialect.empty_decides else "it has no path"
-    if role is Role.USER_AGENT:
+    if line.kind is Kind.USER_AGENT:
         return ""
     if not line.value:
         return "it has no value"
-    if role in PACES and READERS[line.kind](line.value) is None:
+    if line.kind in PACES and READERS[line.kind](line.value) is None:
         return "its value cannot be understood"
     return ""
 
 
-def _words(line: Line, role: Role, names: tuple[str, ...], reading: Reading) -> str:
-    if role is Role.USER_AGENT:
+def _words(line: Line, names: tuple[str, ...], reading: Reading) -> str:
+    if line.kind is Kind.USER_AGENT:
         return f"for {'all crawlers' if STAR in names else names[-1] or 'nobody'}"
-    if role in RULES:
-        return f"{_verb(line, role, reading)} {paths(line.value, reading.dialect)}"
-    if role in PACES:
-        return _pace(READERS[line.kind](line.value))
-    if role is Role.CONTENT_USAGE:
+    if line.kind in RULES:
+        return f"{_verb(line, reading)} {paths(line.value, reading.dialect)}"
+    if line.kind in PACES:
+        value = READERS[line.kind](line.value)
+        return f"{value:g} s between requests" if isinstance(value, float) else str(value)
+    if line.kind is Kind.CONTENT_USAGE:
         return _usage(line.value, reading.dialect)
-    if role is Role.CONTENT_SIGNAL:
+    if line.kind is Kind.CONTENT_SIGNAL:
         return _stated(signals(line.value))
-    return _FILE_WIDE[role]
+    return _FILE_WIDE[line.kind]
 
 
-def _verb(line: Line, role: Role, reading: Reading) -> str:
-    allows = role is Role.ALLOW
+def _verb(line: Line, reading: Reading) -> str:
+    allows = line.kind is Kind.ALLOW
     if not line.value:
         # 2.2.2: an empty pattern means nothing, or, in some dialects, the reverse of its rule.
         allows = not (allows and reading.dialect.empty_allow_denies)
@@ -160,15 +136,6 @@ def paths(value: bytes, dialect: Dialect) -> str:
     if tail is not None:
         return f"only {text(prefix)}"
     return "everything" if prefix in {b"", b"/"} else f"what begins with {text(prefix)}"
-
-
-def _pace(value: object) -> str:
-    if isinstance(value, pace.RequestRate):
-        hours = f", {_pace(value.window)}" if value.window else ""
-        return f"{value.requests} in {value.seconds} s{hours}"
-    if isinstance(value, pace.VisitTime):
-        return f"{value.start:%H:%M} to {value.end:%H:%M} UTC"
-    return f"{value:g} s between requests"
 
 
 def _usage(value: bytes, dialect: Dialect) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from scrapy_robots_plus.protocol.dialect import Dialect, Escapes, Order
+from scrapy_robots_plus.protocol.dialect import Dialect, Escapes
 from scrapy_robots_plus.protocol.groups import GroupChoice, Scanner
-from scrapy_robots_plus.protocol.lines import Kind, Line, read_line, to_lines
+from scrapy_robots_plus.protocol.lines import Line, read_line, to_lines
 from scrapy_robots_plus.protocol.octets import order_of_utf16, to_utf8, whole_lines
-from scrapy_robots_plus.protocol.rules.escapes import SIMPLE
-from scrapy_robots_plus.protocol.rules.matcher import Pattern, Rank, line_of, rank_of, take_apart
-from scrapy_robots_plus.protocol.rules.rules import WEIGHT_OF_OCTET, ranked
+from scrapy_robots_plus.protocol.rules.matcher import Pattern, Rank, line_of, take_apart
+from scrapy_robots_plus.protocol.rules.rules import ranked, read_rules
 
 AgentLine = tuple[int, bytes, tuple[str, ...]]
 """The position of its group, its value, and the names that the dialect reads in it."""
@@ -82,9 +81,11 @@ class Reading:
         self.read = scanner.read
         """What the scanner has read in lines that may have a known key; not rules of the usual
         spelling."""
-        self.rules = _rules(scanner, self.lines)
+        numbers = chain.from_iterable(section.rules for section in scanner.sections)
+        rules = list(read_rules(numbers, self.lines, dialect))
+        self.rules = {number: (allow, value) for number, allow, value in rules}
         """For each rule of a group, by its line: whether it allows, and its path as served."""
-        self.patterns = _patterns(self.rules, dialect)
+        self.patterns = _patterns(rules, dialect)
         """The patterns of each rule that a URL can match: one rule may have two, or none."""
 
     def line(self, number: int) -> Line | None:
@@ -94,37 +95,11 @@ class Reading:
         return read_line(number, self.lines[number - 1], self.dialect)
 
 
-def _rules(scanner: _NotingScanner, lines: list[bytes]) -> dict[int, tuple[bool, bytes]]:
-    rules: dict[int, tuple[bool, bytes]] = {}
-    for number in chain.from_iterable(section.rules for section in scanner.sections):
-        read = scanner.read.get(number)
-        if read is not None:
-            rules[number] = read.kind is Kind.ALLOW, read.value
-        else:  # of the usual spelling, which the scanner has not split
-            key, _, value = lines[number - 1].partition(b":")
-            rules[number] = key in {b"Allow", b"allow"}, value.partition(b"#")[0].strip()
-    return rules
-
-
 def _patterns(
-    rules: dict[int, tuple[bool, bytes]], dialect: Dialect
+    rules: list[tuple[int, bool, bytes]], dialect: Dialect
 ) -> dict[int, tuple[Ranked, ...]]:
     found: dict[int, tuple[Ranked, ...]] = {}
-    others: list[tuple[int, bool, bytes]] = []
-    by_octets = dialect.order is Order.OCTETS
-    for number, (allow, value) in rules.items():
-        # Most are paths that stay as they are, and have the rank that ranked() gives them.
-        if (
-            by_octets
-            and value[:1] == b"/"
-            and not value.translate(None, SIMPLE)
-            and b"/index.htm" not in value
-        ):
-            weight = len(value) * WEIGHT_OF_OCTET + (allow and dialect.allow_wins_ties)
-            found[number] = ((rank_of(weight, number, allow), (value, (), None)),)
-        else:
-            others.append((number, allow, value))
-    for served, rank in ranked(others, dialect):
+    for served, rank in ranked(rules, dialect):
         pattern = take_apart(served, dialect.wildcards)
         if can_match(served, pattern, dialect):
             number = line_of(rank)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, GYM2008, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import Choice, Names
-from scrapy_robots_plus.protocol.lint import Code, Role, lint
+from scrapy_robots_plus.protocol.lint import Code, lint
 from tests.examples import tried
 
 dialects = st.one_of(
@@ -52,7 +52,7 @@ def test_every_other_group_is_chosen_by_the_crawlers_that_it_names(
 ) -> None:
     linted = lint(text)
     unreachable = {each.line for each in linted.findings if each.code is Code.UNREACHABLE_GROUP}
-    named = [line for line in linted.lines if line.role is Role.USER_AGENT and any(line.names)]
+    named = [line for line in linted.lines if line.role == "user-agent" and any(line.names)]
     reached = {line.group for line in named}
     for line in linted.lines:
         if line.number in unreachable:
