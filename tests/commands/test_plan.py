@@ -403,7 +403,7 @@ def test_a_sitemap_may_move(sites: Sites, tmp_path: Path) -> None:
         (("--sitemap", "."), ". cannot be read"),
         (("--input", "-", "--response-time", "-1"), "between 0 and 86,400"),
         (("--input", "-", "--response-time", "nan"), "between 0 and 86,400"),
-        (("--input", "-", "--response-time", "soon"), "expected a number of seconds between 0 and 86,400"),
+        (("--input", "-", "--response-time", "soon"), "expected a number of seconds"),
         (("--input", "-", "--top", "-1"), "argument --top: expected a whole number of hosts"),
         (("--input", "-", "--dialect", "KLINGON"), "KLINGON"),
         (("--input", "-", "--unknown"), "unrecognized arguments"),
