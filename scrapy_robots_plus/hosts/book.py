@@ -21,11 +21,12 @@ Times are seconds by one clock, that of whoever keeps the book; no clock of a cr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 LEAST_WAIT = 0.001
 """Seconds. A wait is never 0.0, which tells a request to go."""
@@ -38,44 +39,35 @@ LEAST_SILENCE = 1.0
 allowed to send something just before."""
 
 
+@dataclass(slots=True)
 class Entry:
     """What the book says of one host."""
 
-    __slots__ = FIELDS = (
-        "last", "next", "lag", "virtual", "left_by", "delay", "first", "first_at", "paused",
-        "lost_at",
-    )  # fmt: skip
-    NEW = ("", 0.0, 0.0, 0.0, 0.0, 0.0, inf, 0.0, 0.0, -inf)
-
-    def __init__(self, values: Iterable[Any] = NEW) -> None:
-        """*values*: those of the fields, as :attr:`values` has them."""
-        self.last: str
-        """Who went last; "" for nobody."""
-        self.next: float
-        """The next moment to be booked."""
-        self.lag: float
-        """How far the time of the moments is behind the clock."""
-        self.virtual: float
-        """The latest moment at which somebody went."""
-        self.left_by: float
-        """When the last one has left at the latest, by the clock."""
-        self.delay: float
-        """The seconds that it keeps."""
-        self.first: float
-        """The moment of the one that could go but for the last; infinity for none."""
-        self.first_at: float
-        """When it was told to ask again, by the clock."""
-        self.paused: float
-        """Until when nobody goes, by the clock."""
-        self.lost_at: float
-        """When the book was lost, by the clock."""
-        for name, value in zip(self.FIELDS, values, strict=True):
-            setattr(self, name, value)
+    last: str = ""
+    """Who went last; "" for nobody."""
+    next: float = 0.0
+    """The next moment to be booked."""
+    lag: float = 0.0
+    """How far the time of the moments is behind the clock."""
+    virtual: float = 0.0
+    """The latest moment at which somebody went."""
+    left_by: float = 0.0
+    """When the last one has left at the latest, by the clock."""
+    delay: float = 0.0
+    """The seconds that it keeps."""
+    first: float = inf
+    """The moment of the one that could go but for the last; infinity for none."""
+    first_at: float = 0.0
+    """When it was told to ask again, by the clock."""
+    paused: float = 0.0
+    """Until when nobody goes, by the clock."""
+    lost_at: float = -inf
+    """When the book was lost, by the clock."""
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """All there is to keep."""
-        return tuple(getattr(self, name) for name in self.FIELDS)
+        """All there is to keep, in the order of the fields."""
+        return tuple(getattr(self, name) for name in self.__slots__)
 
     def ask(
         self, now: float, who: str, delay: float, patience: float, moment: float | None

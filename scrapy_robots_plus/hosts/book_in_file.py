@@ -192,7 +192,7 @@ def _entry(connection: sqlite3.Connection, key: str, moment: Moment) -> tuple[En
         now = at + ago
         with suppress(ValueError, TypeError):
             last, *times = json.loads(state)
-            entry = Entry((str(last), *map(float, times)))
+            entry = Entry(str(last), *map(float, times))
     if "" in found:
         entry.lost_at = max(entry.lost_at, now - found[""][2])
     return entry, now

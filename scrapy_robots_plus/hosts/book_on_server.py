@@ -88,7 +88,7 @@ class BookOnServer:
         if seen.value:
             try:
                 *values, process, written_at = json.loads(seen.value)
-                entry, is_lost = Entry(values), process != seen.process.decode()
+                entry, is_lost = Entry(*values), process != seen.process.decode()
                 entry.move(min(0.0, seen.now - written_at))
             except (ValueError, TypeError) as error:
                 raise BookError(

@@ -282,7 +282,7 @@ def test_after_a_loss_each_host_is_left_alone_for_its_delay() -> None:
     entry.lost_at = NOW
     wait, moment = entry.ask(NOW + 1, A, 30.0, 0.0, None)
     assert wait == 29.0
-    assert Entry(entry.values).ask(NOW + 2, A, 30.0, 0.0, moment)[0] == 28.0
+    assert Entry(*entry.values).ask(NOW + 2, A, 30.0, 0.0, moment)[0] == 28.0
     entry = Entry()
     entry.lost_at = NOW
     assert entry.ask(NOW, A, 0.1, 0.0, None)[0] == book.LEAST_SILENCE
@@ -353,7 +353,7 @@ class Kept:
 
     def __getattr__(self, event: str) -> object:
         def happen(*arguments: object) -> object:
-            entry = Entry(json.loads(json.dumps(self._values)))
+            entry = Entry(*json.loads(json.dumps(self._values)))
             answer = getattr(entry, event)(*arguments)
             self._values = entry.values
             return answer

@@ -258,7 +258,7 @@ def test_what_is_written_goes_on_as_if_it_had_not_been(
         now += seconds
         if event in ("ask", "unused"):
             arguments[-1] = None
-        other = Entry(json.loads(json.dumps(entry.values)))
+        other = Entry(*json.loads(json.dumps(entry.values)))
         assert getattr(entry, event)(now, *arguments) == getattr(other, event)(now, *arguments)
         assert entry.values == other.values
 
