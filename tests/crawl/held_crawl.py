@@ -90,7 +90,7 @@ class Crawl:
         request = Request(url, meta=meta)
         origin = Origin.of(url)
         assert origin is not None
-        policy: Any = SimpleNamespace(delay=delay, opens_in=opens_in)
+        policy: Any = SimpleNamespace(is_paced=True, delay=delay, opens_in=opens_in)
         self.pacing.expect(request, origin, policy)
         return request
 
