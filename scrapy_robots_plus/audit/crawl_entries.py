@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -42,14 +42,14 @@ from .entries import (
 from .log import BATCH, AuditLog
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.pages.middleware import Page
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.standing import Site
-
-    from .problems import Problems
 
 
 _AS_DECIDED = ("allowed", "reason", "rule", "line", "group", "form", "use", "source")
@@ -64,15 +64,23 @@ _AS_SET = (
 """What the begin of a crawl says as its settings do."""
 
 
+_E = TypeVar("_E", bound=Entry)
+
+
 class Recorder:
     """The audit log of one crawl: what is written to it, and when."""
 
-    def __init__(self, crawl: Crawl, path: Path, problems: Problems) -> None:
+    def __init__(
+        self,
+        crawl: Crawl,
+        path: Path,
+        warn: Callable[[str], None],
+        survives: Callable[[Callable[..., None]], Callable[..., None]],
+    ) -> None:
+        """*warn* gets the problems; *survives* makes of a listener one that raises nothing."""
         self._crawl = crawl
-        self._problems = problems
         self._name = uuid4().hex[:12]
         self._mode = crawl.settings.mode
-        self._strict = crawl.settings.dialect.tokens_only
         self._enforces = crawl.settings.enforces
         self._share = crawl.settings.audit_log_allowed
         self._under_way: WeakKeyDictionary[Request, VerdictEntry] = WeakKeyDictionary()
@@ -83,8 +91,7 @@ class Recorder:
         """Hashes of the texts of overrides that are stored."""
         self._bodies = bodies = _bodies_of(crawl.settings.audit_bodies, path)
         begin = self._begin(None if bodies is None else bodies.as_seen_from(path))
-        self.log = AuditLog(path, begin, problems.warn, crawl.clock.wall)
-        survives = problems.never_fatal
+        self.log = AuditLog(path, begin, warn, crawl.clock.wall)
         self._knows_departures = crawl.watch_handovers(survives(self._handed_over))
         crawl.decision_listeners.append(survives(self._decided))
         crawl.exemption_listeners.append(survives(self._exempted))
@@ -96,9 +103,9 @@ class Recorder:
         if self._in_hand is not None:
             crawl.end_listeners.append(survives(self._left))
 
-    def _now(self) -> dict[str, Any]:
-        """What all entries have."""
-        return {"time": self._crawl.clock.wall(), "crawl": self._name}
+    def _entry(self, kind: type[_E], **fields: Any) -> _E:
+        """An entry of the crawl, of now."""
+        return kind(time=self._crawl.clock.wall(), crawl=self._name, **fields)
 
     def _add(self, entry: Entry) -> None:
         self.log.add(entry)
@@ -109,8 +116,8 @@ class Recorder:
 
     def _begin(self, bodies: str | None) -> CrawlEntry:
         crawler, settings = self._crawl.crawler, self._crawl.settings
-        return CrawlEntry(
-            **self._now(),
+        return self._entry(
+            CrawlEntry,
             spider=crawler.spider.name if crawler.spider else "",
             version=__version__,
             agent=self._crawl.get(Agents).default,
@@ -126,8 +133,8 @@ class Recorder:
     def end(self, reason: str) -> None:
         """The last line, to be written by the next flush, which counts the lines."""
         tally, counts = self._crawl.get(Tally), self._crawl.stats.get_stats()
-        entry = EndEntry(
-            **self._now(),
+        entry = self._entry(
+            EndEntry,
             reason=reason,
             allowed=tally.allowed + tally.skipped_pages,
             denied=tally.denied,
@@ -144,8 +151,8 @@ class Recorder:
         changed = before is not None and _differs(before, policy)
         delay = policy.pace_of(self._crawl.get(Agents).default).delay
         lifetime = record.lifetime if record.failure is None else record.retry_in
-        entry = FileEntry(
-            **self._now(),
+        entry = self._entry(
+            FileEntry,
             origin=str(policy.origin),
             source=policy.source,
             detail=policy.detail or None,
@@ -168,10 +175,8 @@ class Recorder:
         try:
             self._bodies.put(digest, body)
         except OSError as error:
-            self._problems.count()
-            self._problems.warn_once(
-                f"{self._bodies.folder}: a robots.txt cannot be stored ({error.strerror})"
-            )
+            where, why = self._bodies.folder, error.strerror
+            self.log.went_wrong(f"a robots.txt cannot be stored in {where} ({why})")
 
     # A request
 
@@ -220,12 +225,12 @@ class Recorder:
         stamp = request.meta.get(STAMP_META_KEY) or {}
         preferences = stamp.get("preferences") or {}
         known = {use: each for use, each in preferences.items() if each != Preference.UNKNOWN}
-        return VerdictEntry(
-            **self._now(),
+        return self._entry(
+            VerdictEntry,
             url=request.url,
             origin=str(origin),
             agent=agent,
-            tokens=product_tokens(agent, self._strict),
+            tokens=product_tokens(agent, self._crawl.settings.dialect.tokens_only),
             **dict(zip(_AS_DECIDED, _decided_by(verdict), strict=True)),
             preferences=known or None,
             statements=stamp.get("statements") or None,
@@ -267,8 +272,8 @@ class Recorder:
         objects = combine(statements).objection(sent.policy.settings.uses) is not None
         if not (objects or (statements and is_in_share(request.url, self._share))):
             return
-        entry = SaidEntry(
-            **self._now(),
+        entry = self._entry(
+            SaidEntry,
             url=request.url,
             origin=str(sent.policy.origin),
             agent=sent.agent,
@@ -278,8 +283,8 @@ class Recorder:
         self._add(entry)
 
     def _page_taken(self, page: Page) -> None:
-        entry = PageEntry(
-            **self._now(),
+        entry = self._entry(
+            PageEntry,
             url=page.url,
             origin=str(page.origin),
             agent=page.agent,
@@ -294,9 +299,8 @@ class Recorder:
         self._add(entry)
 
     def _stands_otherwise(self, origin: Origin, site: Site, url: str) -> None:
-        standing, why = site.standing, site.why
-        now = self._now()
-        self._add(StandingEntry(**now, origin=str(origin), standing=standing, why=why, url=url))
+        about = {"origin": str(origin), "standing": site.standing, "why": site.why, "url": url}
+        self._add(self._entry(StandingEntry, **about))
 
 
 def _bodies_of(setting: bool | str, log: Path) -> Bodies | None:

@@ -159,9 +159,7 @@ class Appender:
         try:
             self.is_locked_out = not self._write()
         except OSError as error:
-            self.errors += 1
-            why = error.strerror or error
-            self._warn_once(f"it cannot be written ({why}); {self._meanwhile}")
+            self.went_wrong(f"it cannot be written ({error.strerror or error}); {self._meanwhile}")
             return False
         return not self.is_locked_out
 
@@ -173,6 +171,11 @@ class Appender:
         """What still waits is lost."""
         self.lost += len(self._waiting)
         self._waiting.clear()
+
+    def went_wrong(self, text: str) -> None:
+        """Counts an error, and warns of it unless another one was of its kind."""
+        self.errors += 1
+        self._warn_once(text)
 
     def _warn(self, text: str) -> None:
         self._tell(f"{self.path}: {text}")

@@ -155,8 +155,7 @@ class AuditLog(Appender):
             if not try_lock(self._file):
                 return None  # its last line is not known yet
             self._before = self._last_of(self._file)
-            self.errors += 1
-            self._warn_once("it was removed or replaced; the crawl goes on in a new one")
+            self.went_wrong("it was removed or replaced; the crawl goes on in a new one")
             self._let_go()
         if self._file is None:
             self._file = open_to_append(self.path)

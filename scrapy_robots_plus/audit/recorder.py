@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec
 
 from scrapy import Spider, signals
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.origins.fetching.fetcher import Fetcher
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.checks import filled_in
 
 from .crawl_entries import Recorder
-from .problems import Problems
 from .warc import Warc
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from twisted.internet.task import LoopingCall
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from .log import AuditLog
 
 logger = crawl_log(__name__)
+
+_P = ParamSpec("_P")
 
 SECONDS_BETWEEN_WRITES = 0.5
 """A crash of the process loses what came in since the last write."""
@@ -37,11 +41,14 @@ _SECONDS_BETWEEN_ATTEMPTS = 0.05
 
 
 class Audit:
-    """Writes the audit log and the WARC file, if the settings name them."""
+    """Writes the audit log and the WARC file, if the settings name them.
+
+    What goes wrong with them is logged and counted, and is never the end of the crawl.
+    """
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
-        self._problems = Problems(crawl)
+        self._once = Once()
         self._logs: list[AuditLog | Warc] = []
         self._recorder: Recorder | None = None
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
@@ -49,19 +56,20 @@ class Audit:
         crawl.crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     def _spider_opened(self, spider: Spider) -> None:
-        if not self._crawl.has_middleware:
+        crawl, settings = self._crawl, self._crawl.settings
+        if not crawl.has_middleware:
             return
-        settings, problems = self._crawl.settings, self._problems
+        now = crawl.clock.wall()
         if settings.audit_log:
-            path = self._path(settings.audit_log, spider)
-            self._recorder = Recorder(self._crawl, path, problems)
+            path = filled_in(settings.audit_log, spider.name, now)
+            self._recorder = Recorder(crawl, path, self._warn, self._survives)
             self._logs.append(self._recorder.log)
         if settings.audit_warc:
-            path = self._path(settings.audit_warc, spider)
-            warc = Warc(path, f"scrapy-robots-plus {__version__}", problems.warn)
-            self._crawl.get(Fetcher).subscribe(problems.never_fatal(warc.add))
+            path = filled_in(settings.audit_warc, spider.name, now)
+            warc = Warc(path, f"scrapy-robots-plus {__version__}", self._warn)
+            crawl.get(Fetcher).subscribe(self._survives(warc.add))
             self._logs.append(warc)
-        write = problems.never_fatal(self._write)
+        write = self._survives(self._write)
         write()
         self._loop = create_looping_call(write)
         self._loop.start(SECONDS_BETWEEN_WRITES, now=False)
@@ -79,18 +87,15 @@ class Audit:
             await self._crawl.clock.sleep(_SECONDS_BETWEEN_ATTEMPTS)
         for log in self._logs:
             log.close()
-            self._problems.count(log.errors)
-            if log.lost:
-                self._crawl.stats.inc_value(stats.AUDIT_LOST, log.lost)
+            self._count(stats.AUDIT_ERRORS, log.errors)
+            self._count(stats.AUDIT_LOST, log.lost)
         if self._recorder is not None:
             self._tell(self._recorder.log)
 
     def _tell(self, log: AuditLog) -> None:
         """Counts what was written, and names the last line."""
-        collector = self._crawl.stats
-        collector.set_value(stats.AUDIT_LINES, log.written)
-        if log.repairs:
-            collector.set_value(stats.AUDIT_REPAIRS, log.repairs)
+        self._crawl.stats.set_value(stats.AUDIT_LINES, log.written)
+        self._count(stats.AUDIT_REPAIRS, log.repairs)
         if log.last is not None:
             text = "%s: %d lines written; the last is number %d, its hash is %s"
             logger(self._crawl.crawler).info(text, log.path, log.written, *log.last)
@@ -99,5 +104,24 @@ class Audit:
         for log in self._logs:
             log.flush()
 
-    def _path(self, setting: str, spider: Spider) -> Path:
-        return filled_in(setting, spider.name, self._crawl.clock.wall())
+    def _count(self, key: str, count: int = 1) -> None:
+        if count:
+            self._crawl.stats.inc_value(key, count)
+
+    def _warn(self, text: str) -> None:
+        logger(self._crawl.crawler).warning("%s", printable(text))
+
+    def _survives(self, action: Callable[_P, None]) -> Callable[_P, None]:
+        """*action*; the crawl survives its exceptions. They are logged, the first at ERROR."""
+
+        @wraps(action)
+        def guarded(*args: _P.args, **kwargs: _P.kwargs) -> None:
+            try:
+                action(*args, **kwargs)
+            except Exception:  # noqa: BLE001 - an audit log is not worth a crawl
+                level = logging.ERROR if self._once.is_first() else logging.DEBUG
+                self._count(stats.AUDIT_ERRORS)
+                text = "The audit log misses something"
+                logger(self._crawl.crawler).log(level, text, exc_info=True)
+
+        return guarded
