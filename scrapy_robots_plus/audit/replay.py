@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 from scrapy_robots_plus.origins import judging
 from scrapy_robots_plus.origins.decide import access_under
@@ -33,7 +33,7 @@ from .bodies import Bodies, BodyError
 from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from scrapy_robots_plus.protocol.access import Outcome, StatusTable
@@ -190,21 +190,17 @@ class _Known:
 
     def __init__(self, replay: CrawlReplay, entry: VerdictEntry) -> None:
         self._replay = replay
-        self._crawl = replay.crawl
+        self._crawl = crawl = replay.crawl
         self._entry = entry
-        self._override = entry.override or {}
-        self.fixes_agent = bool(self._override.get("user_agent"))
-        self.obeys = bool(self._own("obey", self._crawl.obey)) and not self._own(DONT_OBEY, False)
-
-    def _own(self, name: str, otherwise: Any) -> Any:
-        """What the override says, or else what held for the crawl."""
-        value = self._override.get(name)
-        return otherwise if value is None else value
+        own = {name: value for name, value in (entry.override or {}).items() if value is not None}
+        self._override = own
+        self.fixes_agent = bool(own.get("user_agent"))
+        self.obeys = bool(own.get("obey", crawl.obey)) and not own.get(DONT_OBEY)
 
     @cached_property
     def access(self) -> Access:
         entry = self._entry
-        if self._override.get("robots_txt") is not None:
+        if "robots_txt" in self._override:
             return Access.RULES
         if entry.status is None or entry.access is None:
             raise UndecidedError("the log does not say what happened to its robots.txt")
@@ -229,10 +225,11 @@ class _Known:
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:
-        policy = self._own("ai_policy", self._crawl.ai_policy)
-        uses = self._override.get("ai_uses", self._crawl.ai_uses)
-        content_use = self._override.get("content_use", self._crawl.content_use)
-        return uses_of(uses or (), content_use) if policy == "skip" else ()
+        own, crawl = self._override, self._crawl
+        uses = own.get("ai_uses", crawl.ai_uses) or ()
+        content_use = own.get("content_use", crawl.content_use)
+        skips = own.get("ai_policy", crawl.ai_policy) == "skip"
+        return uses_of(uses, content_use) if skips else ()
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         file = self.file
@@ -244,7 +241,7 @@ class _Known:
 
     def delay_for(self, agent: AgentNames) -> Delay | None:
         file, crawl = self.file, self._crawl
-        if file is None or not crawl.keeps_delays or self._override.get("crawl_delay") is not None:
+        if file is None or not crawl.keeps_delays or "crawl_delay" in self._override:
             return None
         most, too_long = crawl.crawl_delay_max, self._replay.too_long
         delay = delay_of(file.crawl_delay(agent), most, too_long)
@@ -342,29 +339,23 @@ class Differences:
         self.verdicts += 1
         if before == after:
             return
-        if before.allowed is after.allowed:
-            self.others += 1
-        elif after.allowed:
-            self.allowed += 1
-        else:
-            self.denied += 1
-        key = (origin, before, after)
-        if key not in self._groups:
-            if len(self._groups) >= MOST_GROUPS:
-                return
-            self._groups[key] = Group(*key)
-        group = self._groups[key]
+        self.others += before.allowed is after.allowed
+        self.allowed += after.allowed and not before.allowed
+        self.denied += before.allowed and not after.allowed
+        key = origin, before, after
+        group = self._groups.get(key) or Group(*key)
+        if len(self._groups) < MOST_GROUPS:
+            self._groups[key] = group
         group.count += 1
         if len(group.examples) < EXAMPLES:
             group.examples.append(example)
 
-    def groups(self) -> Iterator[Group]:
+    def groups(self) -> list[Group]:
         """Those in which the answer is another one first, then the largest first.
 
         What is in none of them counts in :attr:`total` alone.
         """
-        ordered = sorted(
-            self._groups.values(),
-            key=lambda each: (each.before.allowed is each.after.allowed, -each.count),
+        groups = self._groups.values()
+        return sorted(
+            groups, key=lambda each: (each.before.allowed is each.after.allowed, -each.count)
         )
-        return iter(ordered)
