@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, namedtuple
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from math import inf
 from pathlib import Path
 from types import SimpleNamespace
@@ -155,7 +155,6 @@ class Summary:
         self._is_part = is_part
         self._file = sqlite3.connect("", isolation_level=None)  # in memory while it is small
         finalize(self, self._file.close)
-        self._file.row_factory = _named
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.executescript(f"BEGIN; {_TABLES_AND_VIEWS.read_text(encoding='ascii')}")
         of_page = ((each.value, True) for each in Source if each.is_of_page)
@@ -174,25 +173,24 @@ class Summary:
         """The first rows of a view of ``summary.sql``, as objects with its names; if *where* gives
         a value, those with it.
         """
+        for table in self._tables:
+            self._write(table)
         condition = "".join(f"WHERE {name} = ?" for name in where)
         query = f"SELECT * FROM {view} {condition} LIMIT ?"  # noqa: S608 - our own names
-        return self._select(query, *where.values(), most)
+        found = self._file.execute(query, (*where.values(), most))
+        return map(_row_of(*(name for name, *_ in found.description)), found)
 
     def columns(self, view: str) -> list[str]:
         """The names of its columns."""
-        return [name for name, *_ in self._select(f"SELECT * FROM {view}").description]  # noqa: S608
-
-    def _select(self, query: str, *given: object) -> sqlite3.Cursor:
-        for table in self._tables:
-            self._write(table)
-        return self._file.execute(query, given)
+        query = f"SELECT * FROM {view} LIMIT 0"  # noqa: S608
+        return [name for name, *_ in self._file.execute(query).description]
 
     @cached_property
     def totals(self) -> Any:
         """The row of the view ``totals``, after the last entry was added; and ``lost``, the lines
         that could not be written.
         """
-        return SimpleNamespace(**vars(next(self.rows("totals"))), lost=self._lost)
+        return SimpleNamespace(**next(self.rows("totals"))._asdict(), lost=self._lost)
 
     def add(self, entry: Entry) -> None:
         """Adds what one line says."""
@@ -290,9 +288,11 @@ class Summary:
                 self._count("preferring", (name, max(responses, 0)), entry.time)
 
 
-def _named(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> SimpleNamespace:
-    names = (each[0] for each in cursor.description)
-    return SimpleNamespace(**dict(zip(names, row, strict=True)))
+@cache
+def _row_of(*names: str) -> Any:
+    """What makes an object with these *names* of a row."""
+    kind: Any = namedtuple("_Row", list(names))  # noqa: PYI024 - they are those of a view
+    return kind._make
 
 
 def status_of(entry: FileEntry | VerdictEntry) -> str:

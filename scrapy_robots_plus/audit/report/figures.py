@@ -111,4 +111,4 @@ def lines(summary: Summary, title: str) -> Iterator[dict[str, Any]]:
 
 def site_fields(summary: Summary) -> Iterator[dict[str, Any]]:
     """Each site, for JSON and CSV. Times are in seconds, None where the log does not tell."""
-    return ({**vars(site), "exact": True} for site in summary.rows("sites"))
+    return ({**site._asdict(), "exact": True} for site in summary.rows("sites"))
