@@ -291,8 +291,8 @@ class Summary:
 @cache
 def _row_of(*names: str) -> Any:
     """What makes an object with these *names* of a row."""
-    kind: Any = namedtuple("_Row", list(names))  # noqa: PYI024 - they are those of a view
-    return kind._make
+    make: Any = namedtuple  # noqa: PYI024 - of names that no type checker knows
+    return make("_Row", names)._make
 
 
 def status_of(entry: FileEntry | VerdictEntry) -> str:
