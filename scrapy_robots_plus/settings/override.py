@@ -5,7 +5,7 @@ say.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from enum import Enum
@@ -147,26 +147,28 @@ def override_from(value: object, keys: Keys) -> Override:
     """
     if not isinstance(value, Mapping):
         raise WrongPartsError([SettingProblem("", value, f"expected a dict of {_listed(keys)}")])
-    read = {key: _read(key, part, keys) for key, part in value.items()}
-    problems = [part for part in read.values() if isinstance(part, SettingProblem)]
+    read: dict[str, Any] = {}
+    problems: list[SettingProblem] = []
+    for key, part in value.items():
+        try:
+            read[key] = _reader_of(key, keys)(part)
+        except ValueError as error:  # noqa: PERF203 - all are told together
+            problems.append(_problem(key, part, str(error)))
     problems += _lacking(value, keys)
     if problems:
         raise WrongPartsError(problems)
     return Override(read, dict(value))
 
 
-def _read(key: object, value: object, keys: Keys) -> Any:
-    """The value to use; a SettingProblem if it is wrong."""
-    if key not in keys:
-        from difflib import get_close_matches
+def _reader_of(key: object, keys: Keys) -> Callable[[object], Any]:
+    """Raises ValueError if there is no such key."""
+    if key in keys:
+        return keys[str(key)]
+    from difflib import get_close_matches
 
-        near = get_close_matches(str(key), keys, 1)
-        hint = f"did you mean {near[0]}?" if near else f"expected {_listed(keys)}"
-        return _problem(key, value, f"there is no such key; {hint}")
-    try:
-        return keys[str(key)](value)
-    except ValueError as error:
-        return _problem(key, value, str(error))
+    near = get_close_matches(str(key), keys, 1)
+    hint = f"did you mean {near[0]}?" if near else f"expected {_listed(keys)}"
+    raise ValueError(f"there is no such key; {hint}")
 
 
 def _lacking(value: Mapping[Any, Any], keys: Keys) -> Iterator[SettingProblem]:
@@ -191,26 +193,18 @@ def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:
     problems: list[SettingProblem] = []
     found: dict[str, Override] = {}
     for host, given in value.items():
-        problems += _put(found, host, given, keys)
+        try:
+            pattern = plain_pattern(host)
+            if pattern in found:
+                raise ValueError("there is another override for the same, written in another way")
+            found[pattern] = override_from(given, keys)
+        except WrongPartsError as error:  # noqa: PERF203 - all are told together
+            problems += (each._replace(part=f"[{host!r}]{each.part}") for each in error.parts)
+        except ValueError as error:
+            problems.append(_problem(host, given, str(error)))
     if problems:
         raise WrongPartsError(problems)
     return HostPatterns(found.items())
-
-
-def _put(
-    found: dict[str, Override], host: object, given: object, keys: Keys
-) -> Iterable[SettingProblem]:
-    """Adds an override to those *found*; returns what is wrong with it."""
-    try:
-        pattern = plain_pattern(host)
-        if pattern in found:
-            raise ValueError("there is another override for the same, written in another way")
-        found[pattern] = override_from(given, keys)
-    except WrongPartsError as error:
-        return [each._replace(part=f"[{host!r}]{each.part}") for each in error.parts]
-    except ValueError as error:
-        return [_problem(host, given, str(error))]
-    return []
 
 
 def _problem(key: object, value: object, expected: str) -> SettingProblem:
