@@ -7,7 +7,7 @@ import logging
 import sqlite3
 import time
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,26 +79,16 @@ class Moment(NamedTuple):
         return max(0.0, self.wall - wall)
 
 
+@cache
 def _boot_id() -> str:
     with suppress(OSError, UnicodeError):
         return _BOOT_ID.read_text().strip()
     return ""
 
 
-@dataclass(frozen=True)
-class MachineClock:
-    """Tells the moment."""
-
-    monotonic: Callable[[], float] = time.monotonic
-    wall: Callable[[], float] = time.time
-    boot: str = field(default_factory=_boot_id)
-    """As in :class:`Moment`; what Linux says if it is not given."""
-
-    def now(self) -> Moment:
-        return Moment(self.boot, self.monotonic(), self.wall())
-
-
-THIS_MACHINE = MachineClock()
+def on_this_machine() -> Moment:
+    """Now. Only Linux says which start of the machine it is."""
+    return Moment(_boot_id(), time.monotonic(), time.time())
 
 
 class BookInFile:
@@ -110,10 +100,10 @@ class BookInFile:
     clock of the machine does.
     """
 
-    def __init__(self, path: Path, group: str, clock: MachineClock = THIS_MACHINE) -> None:
+    def __init__(self, path: Path, group: str, now: Callable[[], Moment] = on_this_machine) -> None:
         self._path = path
         self._group = group
-        self._clock = clock
+        self._now = now
         self._connection: sqlite3.Connection | None = None
         self._file: Identity | None = None
         self._calls = 0
@@ -121,7 +111,7 @@ class BookInFile:
         self._why = ""
 
     def change(self, host: str, event: str, *arguments: Any) -> Any:
-        if self._clock.now().monotonic < self._alone_until:
+        if self._now().monotonic < self._alone_until:
             raise BookError(self._why)
         key = f"{self._group}:{host}"
         try:
@@ -136,7 +126,7 @@ class BookInFile:
                 return self._changed(key, event, arguments)
         except (*FAULTS, OSError) as error:
             self.close()
-            self._alone_until = self._clock.now().monotonic + LEFT_ALONE
+            self._alone_until = self._now().monotonic + LEFT_ALONE
             self._why = f"{self._path}: {error}"
             raise BookError(self._why) from None
 
@@ -149,7 +139,7 @@ class BookInFile:
     def _changed(self, key: str, event: str, arguments: tuple[Any, ...]) -> Any:
         connection = self._connected()
         with transaction(connection):
-            moment = self._clock.now()
+            moment = self._now()
             entry, now = _entry(connection, key, moment)
             answer = getattr(entry, event)(now, *arguments)
             useful_for = entry.useful_until - now
@@ -176,7 +166,7 @@ class BookInFile:
             logger.warning(
                 "%s was deleted or replaced: each host is left alone for its delay once", self._path
             )
-            self._connection.execute(_PUT, ("", "", 0.0, *self._clock.now(), FOREVER))
+            self._connection.execute(_PUT, ("", "", 0.0, *self._now(), FOREVER))
         return self._connection
 
 

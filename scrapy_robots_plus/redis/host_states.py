@@ -44,7 +44,7 @@ class HostStates:
         try:
             origin = origin_of(request)
             slot = compat.scopes_key(self._downloader, request) or chosen_slot(request)
-            return slot or (origin.host if origin else self._slot_of(request))
+            return slot or (origin.host if origin else compat.slot_key(self._downloader, request))
         except ValueError:  # its port is not a number: it will fail
             return ""
 
@@ -93,9 +93,6 @@ class HostStates:
         if known.given_up:
             return HostState()
         return HostState(max(known.delay, own), max(known.opens_at - now, 0.0))
-
-    def _slot_of(self, request: Request) -> str:
-        return compat.slot_key(self._downloader, request)
 
     @property
     def _downloader(self) -> Downloader:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.hosts import book_in_file, book_on_server
 from scrapy_robots_plus.hosts.book import Book, BookError, Entry
-from scrapy_robots_plus.hosts.book_in_file import THIS_MACHINE, MachineClock
+from scrapy_robots_plus.hosts.book_in_file import Moment, on_this_machine
 from scrapy_robots_plus.hosts.book_on_server import BookOnServer
 from scrapy_robots_plus.hosts.shared_pace import open_book
 from scrapy_robots_plus.settings.checks import shared_pace
@@ -455,8 +455,8 @@ def test_what_is_told_counts_from_now(tmp_path: Path) -> None:
     assert ask(book, B, 10.0, 0.0, moment)[0] == 7.0
 
 
-def boot(name: str, now: dict[str, float]) -> MachineClock:
-    return MachineClock(lambda: now["monotonic"], lambda: now["wall"], name)
+def boot(name: str, now: dict[str, float]) -> Callable[[], Moment]:
+    return lambda: Moment(name, now["monotonic"], now["wall"])
 
 
 @pytest.mark.parametrize("step", [-600.0, 600.0, -1e9])
@@ -493,10 +493,10 @@ def test_a_time_in_the_future_is_not_believed(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="Linux says which start of the machine it is")
 def test_the_clock_of_this_machine_goes_on() -> None:
-    first = THIS_MACHINE.now()
+    first = on_this_machine()
     boot_id = Path("/proc/sys/kernel/random/boot_id")
     assert first.boot == (boot_id.read_text().strip() if boot_id.exists() else "")
-    assert 0.0 <= THIS_MACHINE.now().since(*first) < 10.0
+    assert 0.0 <= on_this_machine().since(*first) < 10.0
 
 
 @pytest.mark.parametrize("content", [None, b"\xff"])
@@ -506,11 +506,13 @@ def test_where_the_system_does_not_say_which_start_it_is_the_wall_clock_counts(
     if content is not None:
         (tmp_path / "boot_id").write_bytes(content)
     monkeypatch.setattr(book_in_file, "_BOOT_ID", tmp_path / "boot_id")
+    book_in_file._boot_id.cache_clear()
+    name = on_this_machine().boot
+    book_in_file._boot_id.cache_clear()
     now = {"monotonic": 50.0, "wall": 1e9}
-    clock = MachineClock(lambda: now["monotonic"], lambda: now["wall"])
-    ask(BookInFile(tmp_path / "p", "g", clock), A, 10.0)
+    ask(BookInFile(tmp_path / "p", "g", boot(name, now)), A, 10.0)
     now["wall"] += 4
-    assert ask(BookInFile(tmp_path / "p", "g", clock), B, 10.0)[0] == 6.0
+    assert ask(BookInFile(tmp_path / "p", "g", boot(name, now)), B, 10.0)[0] == 6.0
 
 
 def damage(path: Path) -> None:

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.storage.sqlite_store import SqliteStore
-
 from .records import START, origin
-from .writer import ORIGINS, expected, reported, start
+from .writer import ORIGINS, expected, opened, reported, start
 
 if TYPE_CHECKING:
     import subprocess
@@ -84,7 +82,7 @@ class _Trial:
         for report in reports:
             for number, fetched_at in reported(report).items():
                 self.latest[number] = max(fetched_at, self.latest.get(number, 0))
-        with SqliteStore(self.path, max_records=10_000) as store:
+        with opened(str(self.path)) as store:
             for number in range(ORIGINS):
                 record = store.get(origin(number))
                 if record is None:
