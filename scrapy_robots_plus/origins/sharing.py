@@ -183,23 +183,24 @@ class Member:
     ) -> None:
         self._seconds = longest_fetch(settings)
         self._clock = clock
-        self._store = store
+        self._failed = store.failed
         self.memory = store.memory
         """The records of this crawl."""
         self._agreed = partial(agreement, crawler, settings, agents)
         self.leases = self._own = Leases(self._seconds, clock.monotonic)
+        self._calls: compat.Courier | compat.InPlace = compat.InPlace()
         if crawler.settings.getbool("HTTPCACHE_ENABLED"):
             return
         if store.server is not None:
-            self.leases = LeasesOnServer(store.server, self._seconds)
+            self.leases, self._calls = LeasesOnServer(store.server, self._seconds), store.calls
             return
         crawler.signals.connect(self._join, signals.spider_opened)
         crawler.signals.connect(self._leave, signals.spider_closed)
 
     def turn(self, origin: Origin) -> Turn:
         """Its place among those who need the file of *origin*."""
-        store = self._store
-        return Turn(origin, self.leases, store.calls, store.failed, self._seconds, self._clock)
+        failed = self._failed
+        return Turn(origin, self.leases, self._calls, failed, self._seconds, self._clock)
 
     def _join(self) -> None:
         _forget_the_empty()

@@ -10,7 +10,7 @@ from scrapy import Spider, signals
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 
-from scrapy_robots_plus.compat import InPlace
+from scrapy_robots_plus.compat import Courier, InPlace
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.origins import sharing
 from scrapy_robots_plus.origins.agents import Agents
@@ -41,7 +41,9 @@ def _no_other_crawls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 class Crawl:
     """As much of a crawl as decides with whom it shares."""
 
-    def __init__(self, server: Server | None = None, **settings: Any) -> None:
+    def __init__(
+        self, server: Server | None = None, calls: Courier | None = None, **settings: Any
+    ) -> None:
         self.signals = SignalManager(self)
         self.settings = Settings({**USUAL, **settings})
         self.spider = Spider("spider")
@@ -49,7 +51,7 @@ class Crawl:
         self.memory = MemoryStore(10)
         self.failed = print
         store: Any = SimpleNamespace(
-            memory=self.memory, server=server, calls=InPlace(), failed=self.failed
+            memory=self.memory, server=server, calls=calls or InPlace(), failed=self.failed
         )
         crawler: Any = self
         self._agents = Agents(crawler, self.checked)
@@ -116,10 +118,12 @@ def test_what_an_answer_means_is_for_each_to_say(difference: dict[str, Any]) -> 
 @pytest.mark.parametrize("has_server", [False, True])
 def test_with_an_http_cache_a_crawl_shares_nothing(has_server: bool) -> None:
     server = Server("redis://127.0.0.1:1") if has_server else None
-    one, other = (Crawl(server, HTTPCACHE_ENABLED=True).open() for _ in range(2))
+    calls = Courier("a slow server")  # it waits for no server either
+    one, other = (Crawl(server, calls, HTTPCACHE_ENABLED=True).open() for _ in range(2))
     assert begun(one.turn())
     assert begun(other.turn())
     assert not other.turn().is_late
+    calls.close(0)
 
 
 def test_crawls_of_one_server_share_its_leases() -> None:
