@@ -53,7 +53,7 @@ def test_somebody_asks_for_each_field(kind: Kind) -> None:
 
 @each_kind
 def test_the_linter_knows_each_field(kind: Kind) -> None:
-    lint_words = "protocol/lint/meanings.py"
+    lint_words = "protocol/lint/reading.py"
     try:
         line = lint(f"User-agent: *\n{kind.key}: 1").lines[-1]
     except KeyError as error:

@@ -16,8 +16,7 @@ from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from .findings import Code, Finding, Findings
 from .group_faults import group_faults
 from .line_faults import octet_faults, record_faults
-from .meanings import Meaning, meanings
-from .reading import Reading
+from .reading import Meaning, Reading, meanings
 from .shadows import rule_shadows
 from .value_faults import opposite_preferences, path_faults
 

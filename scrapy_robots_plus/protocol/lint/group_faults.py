@@ -12,12 +12,11 @@ from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.product_token import fold
 
 from .findings import Code, Findings
-from .meanings import group_names
+from .reading import Reading, group_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .reading import Reading
 
 _ALL = re.compile(
     rb"(?:all|any|every|everyone|everybody)(?:[ _-]*(?:robots|bots|crawlers|spiders|agents))?$",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import rfc9309
 from scrapy_robots_plus.protocol.lines import ABOUT_USES, INITIALS, Kind, Line, kind_of
@@ -13,11 +12,8 @@ from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.robotstxt import is_whole_url
 
 from .findings import Code, Findings, quoted
-from .meanings import PACES, RULES, why_ignored
+from .reading import PACES, RULES, Reading, why_ignored
 from .value_faults import signal_faults, usage_faults
-
-if TYPE_CHECKING:
-    from .reading import Reading
 
 KEYS = tuple(kind.key for kind in Kind if kind not in {Kind.NOTHING, Kind.HOST})
 """As they are spelled. ``host`` is not among them: too many words look like it."""
