@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
-_LINE = 4096
-"""A copy that ends less than this before the limit, in the middle of a line, may be cut off."""
-
 
 class Show(Subcommand):
     """Show robots.txt files line by line: what each line means, and what is wrong.
@@ -98,9 +95,8 @@ class Show(Subcommand):
             self._add(heading, None)
             return
         linted = self._linted(record.body, charset_of(record.headers))
-        limit = self.project.robots.fetch_max_bytes
-        if limit - _LINE < len(record.body) and not record.body.endswith((b"\n", b"\r")):
-            text = "The copy ends at ROBOTS_FETCH_MAX_BYTES. What may come after it was not read."
+        if record.is_cut:
+            text = "The copy ends at ROBOTS_FETCH_MAX_BYTES. What comes after it was not read."
             linted = linted.with_finding(Finding(None, Code.FILE_TOO_LONG, text))
         self._add(heading, linted)
 

@@ -220,7 +220,7 @@ def test_control_characters_are_escaped_and_long_lines_are_cut(alone: Robots) ->
     assert found["lines"][1]["text"] == rule
 
 
-def test_a_copy_that_may_be_cut_off_is_told(sites: Sites, alone: Robots) -> None:
+def test_a_copy_that_is_cut_off_is_told(sites: Sites, alone: Robots) -> None:
     host = sites.host()
     host.robots(answer(CLEAN + "# comment\n" * 60_000))
     done = alone("show", host.origin, "--json")
@@ -228,10 +228,19 @@ def test_a_copy_that_may_be_cut_off_is_told(sites: Sites, alone: Robots) -> None
         {
             "line": None,
             "code": "file-too-long",
-            "message": "The copy ends at ROBOTS_FETCH_MAX_BYTES. "
-            "What may come after it was not read.",
+            "message": "The copy ends at ROBOTS_FETCH_MAX_BYTES. What comes after it was not read.",
         }
     ]
+
+
+def test_a_copy_is_told_to_be_cut_off_only_if_it_is(sites: Sites, alone: Robots) -> None:
+    whole, cut = sites.host(), sites.host()
+    almost = CLEAN + "# comment\n" * 50_000
+    whole.robots(answer(almost + "#" * (512_000 - len(almost))))
+    cut.robots(answer(almost + "#" * 20_000))
+    done = alone("show", whole.origin, cut.origin, "--json")
+    codes = [[each["code"] for each in site["findings"]] for site in done.json]
+    assert codes == [[], ["file-too-long"]]
 
 
 def test_a_closed_pipe_ends_it_silently(alone: Robots) -> None:
