@@ -87,8 +87,6 @@ class Recorder:
         """Requests with a verdict that no download handler has got yet."""
         self._sent: WeakKeyDictionary[Request, float] = WeakKeyDictionary()
         """When requests were sent, in seconds since the epoch: a verdict may come later."""
-        self._own_texts: set[str] = set()
-        """Hashes of the texts of overrides that are stored."""
         self._bodies = bodies = _bodies_of(crawl.settings.audit_bodies, path)
         begin = self._begin(None if bodies is None else bodies.as_seen_from(path))
         self.log = AuditLog(path, begin, warn, crawl.clock.wall)
@@ -240,10 +238,9 @@ class Recorder:
 
     def _store_own_text(self, policy: Policy) -> None:
         """Stores the text of an override, which is in no file of a site."""
-        text, digest = policy.settings.robots_txt, policy.record.sha256
-        if text is not None and digest not in self._own_texts:
-            self._own_texts.add(digest)
-            self._store(digest, text.encode("utf-8", "replace"))
+        text = policy.settings.robots_txt
+        if text is not None:
+            self._store(policy.record.sha256, text.encode("utf-8", "replace"))
 
     def _add_when_sent(self, request: Request, entry: VerdictEntry) -> None:
         if self._knows_departures:

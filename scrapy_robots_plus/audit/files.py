@@ -76,12 +76,6 @@ def try_lock(file: BinaryIO) -> bool:
     return True
 
 
-def unlock(file: BinaryIO) -> None:
-    if fcntl is not None:
-        with suppress(OSError):  # there are no locks here, so it was not locked
-            fcntl.flock(file.fileno(), fcntl.LOCK_UN)
-
-
 @contextmanager
 def locked(file: BinaryIO) -> Iterator[bool]:
     """Whether *file* is locked in the meantime: see :func:`try_lock`."""
@@ -89,8 +83,9 @@ def locked(file: BinaryIO) -> Iterator[bool]:
     try:
         yield is_ours
     finally:
-        if is_ours:
-            unlock(file)
+        if is_ours and fcntl is not None:
+            with suppress(OSError):  # there are no locks here, so it was not locked
+                fcntl.flock(file.fileno(), fcntl.LOCK_UN)
 
 
 class NotALogError(OSError):

@@ -14,7 +14,7 @@ import pytest
 
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.entries import CrawlEntry
-from scrapy_robots_plus.audit.files import try_lock, unlock
+from scrapy_robots_plus.audit.files import locked
 from scrapy_robots_plus.audit.log import ROOM, find_tail, repair
 from tests.audit.logs import (
     Warned,
@@ -75,13 +75,13 @@ def test_while_another_writes_it_waits(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     write(path)
     with path.open("rb+", buffering=0) as other:
-        assert try_lock(other)
-        log = open_log(path, "b")
-        log.add(verdict(crawl="b"))
-        assert not log.flush()
-        assert log.waiting == 1
-        unlock(other)
-    assert log.flush()
+        with locked(other) as is_ours:
+            assert is_ours
+            log = open_log(path, "b")
+            log.add(verdict(crawl="b"))
+            assert not log.flush()
+            assert log.waiting == 1
+        assert log.flush()
     assert log.errors == 0
     log.add(end("b"))
     assert log.flush()

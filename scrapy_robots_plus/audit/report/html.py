@@ -110,19 +110,12 @@ def table(
 
 
 _EARLIEST, _LATEST = moment_of("0001-01-01T00:00:00Z"), moment_of("9999-12-31T23:59:59Z")
-_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _OF_THE_DAY = slice(11, 19)
 
 
 def seconds(value: float) -> str:
     """``0.52 s``, ``12.3 s``, ``1,200 s``."""
     return f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f} s"
-
-
-def length(value: float) -> str:
-    """Of a time, in its largest unit that divides it: ``5 minutes``."""
-    size, unit = next((size, unit) for size, unit in _UNITS if value % size == 0)
-    return counted(int(value // size), unit)
 
 
 def moment(value: float, part: slice = slice(19)) -> Html:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.summary import TOLERANCE
-from scrapy_robots_plus.protocol.printable import counted
+from scrapy_robots_plus.protocol.printable import counted, duration
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from . import html
@@ -128,7 +128,7 @@ def _over_time(summary: Summary) -> Iterator[Html]:
         return
     strips = [_strip(what, [bar[what] for bar in bars]) for what in _STRIPS]
     ends = html.moment(start), html.moment(start + len(bars) * width)
-    about = small(f"Each bar stands for {html.length(width)}; times are in UTC.")
+    about = small(f"Each bar stands for {duration(width)}; times are in UTC.")
     yield html.fold("Over time", about, *strips, element("div", *ends, class_="axis"))
 
 
