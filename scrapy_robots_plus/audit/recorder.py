@@ -87,15 +87,18 @@ class Audit:
             await self._crawl.clock.sleep(_SECONDS_BETWEEN_ATTEMPTS)
         for log in self._logs:
             log.close()
-            self._count(stats.AUDIT_ERRORS, log.errors)
-            self._count(stats.AUDIT_LOST, log.lost)
+            if log.errors:
+                self._crawl.stats.inc_value(stats.AUDIT_ERRORS, log.errors)
+            if log.lost:
+                self._crawl.stats.inc_value(stats.AUDIT_LOST, log.lost)
         if self._recorder is not None:
             self._tell(self._recorder.log)
 
     def _tell(self, log: AuditLog) -> None:
         """Counts what was written, and names the last line."""
         self._crawl.stats.set_value(stats.AUDIT_LINES, log.written)
-        self._count(stats.AUDIT_REPAIRS, log.repairs)
+        if log.repairs:
+            self._crawl.stats.set_value(stats.AUDIT_REPAIRS, log.repairs)
         if log.last is not None:
             text = "%s: %d lines written; the last is number %d, its hash is %s"
             logger(self._crawl.crawler).info(text, log.path, log.written, *log.last)
@@ -103,10 +106,6 @@ class Audit:
     def _write(self) -> None:
         for log in self._logs:
             log.flush()
-
-    def _count(self, key: str, count: int = 1) -> None:
-        if count:
-            self._crawl.stats.inc_value(key, count)
 
     def _warn(self, text: str) -> None:
         logger(self._crawl.crawler).warning("%s", printable(text))
@@ -120,7 +119,7 @@ class Audit:
                 action(*args, **kwargs)
             except Exception:  # noqa: BLE001 - an audit log is not worth a crawl
                 level = logging.ERROR if self._once.is_first() else logging.DEBUG
-                self._count(stats.AUDIT_ERRORS)
+                self._crawl.stats.inc_value(stats.AUDIT_ERRORS)
                 text = "The audit log misses something"
                 logger(self._crawl.crawler).log(level, text, exc_info=True)
 
