@@ -72,7 +72,7 @@ class Judge:
         self._policies = crawl.get(Policies)
         self._requeue = crawl.get(Requeue)
         self._given_up = crawl.get(GivenUp)
-        self._count_hit = crawl.stats.inc_value
+        self._stats = crawl.stats
 
     def is_exempt(self, request: Request, origin: Origin) -> bool:
         """Whether *request* may be for the robots.txt that is being fetched.
@@ -101,7 +101,7 @@ class Judge:
         if policy is None:
             return self._closed_first(request, origin, settings)
         if self._policies.use(origin) and known is not None and not again:
-            self._count_hit(keys.CACHE_HITS)
+            self._stats.inc_value(keys.CACHE_HITS)
         verdict = policy.judged(_url_to_judge(request, origin, policy), agent)
         if verdict.allowed:
             if self._given_up.refuses(origin, again=again):
