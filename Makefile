@@ -13,12 +13,13 @@ OLDEST = .venv-oldest/bin
 RUN = $(BIN)/python $(if $(SHARED_FORKS),-IS tests/in_fork.py,-m)
 PYTEST = pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
-CRAWLS = tests/crawl tests/hosts $(addprefix --ignore=tests/crawl/test_, \
+CRAWLS = tests/crawl tests/hosts $(part_pages) $(addprefix --ignore=tests/crawl/test_, \
 	lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = workers hosts losses f c no p q-r s t-z abd-eg-i j-m
+PARTS = workers hosts losses pages f c no p-r s-z abd-eg-il-m j-k
 # The files of a part, by the letters that they begin with; those of workers wait most.
 part = $(or $(part_$1),$(wildcard tests/crawl/test_[$1]*.py))
-part_hosts = tests/hosts tests/crawl/hints
+part_hosts = tests/hosts
+part_pages = tests/pages tests/report tests/requests
 part_workers = $(wildcard tests/crawl/shared_queue/test_[m-z]*.py)
 part_losses = $(wildcard tests/crawl/shared_queue/test_[a-l]*.py tests/crawl/test_few*.py tests/crawl/test_full*.py)
 part_f = $(filter-out $(part_losses),$(wildcard tests/crawl/test_f*.py))
@@ -43,10 +44,10 @@ OF_FILES = $(addprefix tests/, settings $(addprefix test_, ci.py docs_pages.py d
 OLDEST_PARTS = $(addprefix test-oldest-,$(PARTS)) test-oldest-select
 STRESS = test-stress-crawls test-stress-protocol test-upstream test-stress-others test-stress-properties \
 	$(addprefix mutants-, protocol origins storage) $(addprefix test-parser-,$(PARSERS)) test-select-all
-STRESS_crawls = tests/crawl
+STRESS_crawls = tests/crawl $(part_pages)
 STRESS_protocol = tests/protocol
 STRESS_properties = --hypothesis-profile=many -m "hypothesis and not stress"
-STRESS_others = --ignore=tests/crawl --ignore=tests/protocol
+STRESS_others = $(addprefix --ignore=, tests/protocol $(STRESS_crawls))
 PARSERS = Protego Python Rerp
 # Whether the environments are whole was seen already.
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(addprefix --old-file=,$(wildcard .venv*/python)) $(MAKE_COMMAND)

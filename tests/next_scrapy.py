@@ -28,7 +28,7 @@ TESTS = [
         for name in (
             *("backing_off", "closing", "converted_jobs", "crawl_delay", "defer", "fast_stop"),
             *("gate", "jobs", "meta_keys", "own_errors", "queue", "retry_after", "scopes"),
-            *("shared_pace", "stored_lanes", "under_way"),
+            "under_way",
         )
     ),
 ]

@@ -10,8 +10,8 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus.protocol import GOOGLE
-from tests.crawl.stamping import FollowingSpider
 from tests.crawling import make_crawler, run, stat
+from tests.pages.stamping import FollowingSpider
 from tests.waiting import close_when
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.crawl_store import CrawlStore
 from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.preferences import TdmFile
-from tests.crawl.stamping import StampSpider, StampStepSpider
 from tests.crawling import crawl, make_crawler, names_rules, run, stat
+from tests.pages.stamping import StampSpider, StampStepSpider
 from tests.redis_server import RedisServer
 from tests.sites import TDMREP, answer, half, hang, hang_up, redirect, validated
 from tests.waiting import until

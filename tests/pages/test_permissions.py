@@ -13,8 +13,8 @@ from scrapy_robots_plus import RobotsMiddleware
 from scrapy_robots_plus.audit.entries import SaidEntry, VerdictEntry
 from tests.audit.logs import damages_in, entries_in
 from tests.commands.running import Robots
-from tests.crawl.stamping import StampStepSpider
 from tests.crawling import crawl, make_crawler, names_rules, run, stat
+from tests.pages.stamping import StampStepSpider
 from tests.samples import block_with
 from tests.sites import TDMREP, answer
 

@@ -147,7 +147,7 @@ async def test_a_kind_that_has_no_such_field_is_told_once_and_not_lost(
     assert sorted(type(item).__name__ for item in items) == sorted([kind.__name__, "dict"] * 3)
     assert stat(crawler, "robotstxt/items_not_stamped") == 3
     (message,) = [each.getMessage() for each in caplog.records if "ITEM_FIELD" in each.getMessage()]
-    assert f"Items of tests.crawl.test_items.{kind.__name__} get no 'robots'" in message
+    assert f"Items of tests.pages.test_items.{kind.__name__} get no 'robots'" in message
 
 
 @pytest_twisted.ensureDeferred

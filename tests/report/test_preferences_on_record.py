@@ -12,8 +12,8 @@ import pytest_twisted
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from tests.audit.logs import damages_in, entries_in
 from tests.commands.running import Robots
-from tests.crawl.stamping import StampKnownSpider, StampSpider
 from tests.crawling import crawl, names_rules
+from tests.pages.stamping import StampKnownSpider, StampSpider
 from tests.sites import answer
 
 if TYPE_CHECKING:

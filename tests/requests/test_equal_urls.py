@@ -223,7 +223,7 @@ async def test_a_job_keeps_the_promise_within_each_run(
 async def test_a_fingerprinter_of_the_project_has_its_say(sites: Sites) -> None:
     """Headers that it looks at make another request."""
     host = sites.host(RULES)
-    fingerprinter = "tests.crawl.hints.test_equal_urls.ByLanguage"
+    fingerprinter = "tests.requests.test_equal_urls.ByLanguage"
     urls = [host.url(f"/shop/1?ref={number}") for number in range(4)]
     languages = ("de", "fr", "de", "fr")
     requests = [

@@ -11,11 +11,10 @@ import pytest_twisted
 
 from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
 from scrapy_robots_plus.report.progress import describe
+from tests.crawl.world import Host, World
 from tests.crawling import crawl, make_crawler, parts_of_seconds, run
 from tests.sites import hang
 from tests.waiting import close_when
-
-from .world import Host, World
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,8 @@ from scrapy.settings import Settings
 
 from scrapy_robots_plus import RobotsSettingsError
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-from tests.crawl.stamping import StampStepSpider
 from tests.crawling import crawl, names_rules, stat
+from tests.pages.stamping import StampStepSpider
 from tests.sites import TDMREP, answer
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import pytest
 import pytest_twisted
 import scrapy
 
-from tests.crawl.stamping import FollowingSpider, StampKnownSpider, StampSpider, StampStepSpider
 from tests.crawling import SendsAsBarbot, crawl, names_rules, stat
+from tests.pages.stamping import FollowingSpider, StampKnownSpider, StampSpider, StampStepSpider
 from tests.sending import HICCUP
 from tests.sites import answer, in_turn, redirect, when
 

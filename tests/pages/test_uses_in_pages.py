@@ -16,8 +16,8 @@ from scrapy_robots_plus.pages.statements import (
     said_in_metas,
 )
 from scrapy_robots_plus.protocol.preferences import combine
-from tests.crawl.stamping import StampSpider
 from tests.crawling import crawl, names_rules
+from tests.pages.stamping import StampSpider
 from tests.sites import answer
 
 if TYPE_CHECKING:

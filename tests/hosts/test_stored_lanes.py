@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
 from scrapy_robots_plus.job.job import Job
-
-from .test_queue_properties import (
+from tests.crawl.test_queue_properties import (
     HOST,
     HOSTS,
     MOVES,
@@ -23,7 +22,7 @@ from .test_queue_properties import (
     finish,
     run,
 )
-from .world import Host, World, host_number
+from tests.crawl.world import Host, World, host_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ import scrapy
 from scrapy import signals
 
 from scrapy_robots_plus import Reason, RobotsUseDisallowed, request_disallowed
-from tests.crawl.stamping import StampKnownSpider, StampSpider, StampStepSpider
 from tests.crawling import SendsAsBarbot, crawl, make_crawler, names_rules, run, stat
+from tests.pages.stamping import StampKnownSpider, StampSpider, StampStepSpider
 from tests.samples import block_with
 from tests.sites import answer, in_turn, redirect, when
 
