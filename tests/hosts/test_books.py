@@ -301,25 +301,28 @@ def test_a_key_that_holds_something_else_is_refused_and_stays(
     book.close()
 
 
-def test_an_entry_that_others_change_all_the_time_is_an_error(
+def test_who_finds_an_entry_changed_again_and_again_waits_for_another_delay(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    book, other = (BookOnServer(redis.url, "busy") for _ in range(2))
-    swap = book._server.swap
-    seen: list[Seen | None] = []
+    now = 50.0
+    book, other = BookOnServer(redis.url, "busy", lambda: now), BookOnServer(redis.url, "busy")
+    swap, tries = book._server.swap, 0
 
     def swap_after_the_other(*arguments: Any) -> Seen | None:
-        other.change(HOST, "leave_alone", 30.0 + len(seen))
-        seen.append(swap(*arguments))
-        return seen[-1]
+        nonlocal now, tries
+        now, tries = now + 1.5, tries + 1
+        other.change(HOST, "leave_alone", 30.0 + tries)
+        return swap(*arguments)
 
     monkeypatch.setattr(book._server, "swap", swap_after_the_other)
     before = redis.usage()
+    assert ask(book, A, 7.0) == (7.0, None)
+    assert ask(book, A, 7.0, 0.0, 1e9) == (7.0, 1e9)
+    assert tries == 8
+    # One look, and for each try that of the other, its change, and the one in vain.
+    assert (redis.usage() - before).commands["EVALSHA"] <= 2 + 3 * tries
     with pytest.raises(BookError, match=r"busy:site\.example.* is changed too often"):
-        ask(book, A, 1.0)
-    assert len(seen) == book_on_server.TRIES
-    # A look first, the other's look and swap, and each time one try.
-    assert (redis.usage() - before).commands["EVALSHA"] <= 1 + 3 * book_on_server.TRIES
+        book.change(HOST, "leave_alone", 90.0)
     book.close()
     other.close()
 
