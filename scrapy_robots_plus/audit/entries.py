@@ -22,16 +22,6 @@ SHA256 = re.compile("[0-9a-f]{64}")
 """A hash in hexadecimal."""
 
 
-_JSON: dict[object, str] = {
-    str: "a string",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    dict: "an object",
-    list: "a list",
-}
-
-
 @dataclass(frozen=True)
 class Kind:
     """A kind of field."""
@@ -48,7 +38,7 @@ class Kind:
     def read(self, value: Any) -> Any:
         """From JSON. Raises ValueError for a value of another kind."""
         if type(value) not in self.accepts:
-            raise ValueError(f"expected {_JSON[self.accepts[0]]}, not {value!r:.100}")
+            raise ValueError(f"expected a {self.type}, not {value!r:.100}")
         return value if self.convert is None else self.convert(value)
 
 
@@ -59,7 +49,7 @@ def _finite(value: float) -> float:
 
 
 _TEXT = Kind("string", (str,))
-_OBJECT = Kind("object", (dict,), write=dict)
+_OBJECT = Kind("JSON object", (dict,), write=dict)
 
 
 def _texts(values: list[Any]) -> tuple[str, ...]:
@@ -83,7 +73,7 @@ Number = Annotated[float, Kind("number", (float, int), _finite)]
 Seconds = Annotated[float, Kind("number of seconds", (float, int), _finite)]
 Moment = Annotated[float, Kind("time, RFC 3339 in UTC", (str,), moment_of, rfc3339)]
 Object = Annotated[Mapping[str, Any], _OBJECT]
-Objects = Annotated[list[Any], Kind("list of objects", (list,), _objects, list)]
+Objects = Annotated[list[Any], Kind("list of JSON objects", (list,), _objects, list)]
 
 
 class Field(NamedTuple):

@@ -21,8 +21,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "number": st.floats(allow_nan=False, allow_infinity=False),
     "number of seconds": st.floats(allow_nan=False, allow_infinity=False),
     "time, RFC 3339 in UTC": _MOMENTS,
-    "object": _JSON,
-    "list of objects": st.lists(_JSON, max_size=3),
+    "JSON object": _JSON,
+    "list of JSON objects": st.lists(_JSON, max_size=3),
 }
 
 

@@ -70,7 +70,7 @@ def test_a_field_or_a_type_of_a_later_reader_does_not_matter() -> None:
         ({"denied": None}, "'denied': expected a whole number, not None"),
         ({"time": "1970-01-01T00:00:00+01:00"}, "'time': expected a time in UTC"),
         ({"time": "yesterdayZ"}, "'time': "),
-        ({"time": 0}, "'time': expected a string"),
+        ({"time": 0}, "'time': expected a time, RFC 3339 in UTC, not 0"),
         ({"reason": 1}, "'reason': expected a string, not 1"),
     ],
 )
