@@ -145,19 +145,24 @@ def watch_signals(crawler: Crawler, failed: Callable[[object, Exception], None])
     manager: Any = crawler.signals
     send, send_async = manager.send_catch_log, manager.send_catch_log_async
 
-    def look_at(results: list[tuple[object, Any]]) -> list[tuple[object, Any]]:
+    def tell(results: list[tuple[object, Any]]) -> None:
         for handler, result in results:
             if isinstance(result, (Failure, Exception)):
                 error: Any = result
                 failed(handler, getattr(error, "value", error))
-        return results
 
     def instead(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
-        results = send(*arguments, **named)  # to nobody, most of the time
-        return look_at(results) if results else results
+        results: list[tuple[object, Any]] = send(*arguments, **named)
+        for _, result in results:
+            if result is not None:  # as nearly always
+                tell(results)
+                break
+        return results
 
     async def instead_async(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
-        return look_at(await send_async(*arguments, **named))
+        results: list[tuple[object, Any]] = await send_async(*arguments, **named)
+        tell(results)
+        return results
 
     manager.send_catch_log, manager.send_catch_log_async = instead, instead_async
 

@@ -13,6 +13,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import (
+    REDIRECT_META_KEY,
     TAP_META_KEY,
     slot_is_left_over,
     valid_origin_of,
@@ -84,7 +85,7 @@ class Door:
         """*request* has passed under *policy*: it leaves at least the policy's delay after the last
         request to its host, and during its visiting hours.
         """
-        if slot_is_left_over(request):
+        if REDIRECT_META_KEY in request.meta and slot_is_left_over(request):
             del request.meta[compat.SLOT_META_KEY]
         line = self.lines.get(origin.host) if self.lines else None
         if line is None and not policy.is_paced:

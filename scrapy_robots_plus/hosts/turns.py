@@ -367,7 +367,8 @@ class Hosts:
         """*host* may be chosen if it has lanes."""
         lane = host.next_lane()
         if lane is None:
-            self._move(host, IDLE)
+            if host.state is not IDLE:
+                self._move(host, IDLE)
             if not host.out and self._hosts.get(host.name) is host:
                 del self._hosts[host.name]
             return

@@ -114,7 +114,8 @@ class Paces:
         if pace.hourly is not None:
             window, slower = pace.hourly
             hourly = tuple(dict.fromkeys((*hourly, (window, slower.kept))))
-        self.table = Timetable(delay, hourly, pace.visits or visits)
+        table = Timetable(delay, hourly, pace.visits or visits)
+        self.table = table or AT_ANY_TIME
         return True
 
 
@@ -171,8 +172,11 @@ class Policy:
     _tdmrep_until: float = inf
     _epoch: float = field(init=False)
     _fresh_until: float = field(init=False)
+    _ours: RobotsParser | None = field(init=False)
+    """The parser, if it is ours."""
 
     def __post_init__(self) -> None:
+        self._ours = self.file.ours if self.file else None
         monotonic = self._clock.monotonic()
         self._epoch = self._clock.wall() - monotonic
         lasts = fresh_for(self.record, self.now) if self.settings.needs_file else inf
@@ -191,10 +195,6 @@ class Policy:
     def parser(self) -> RobotParser | None:
         """The ``ROBOTSTXT_PARSER`` instance that holds the rules; None if there are none."""
         return self.file.parser if self.file else None
-
-    @property
-    def _ours(self) -> RobotsParser | None:
-        return self.file.ours if self.file else None
 
     @property
     def parsed(self) -> RobotsTxt | None:
@@ -307,7 +307,7 @@ class Policy:
     @property
     def is_paced(self) -> bool:
         """Whether a delay or visiting hours apply to any agent that requests have used so far."""
-        return bool(self.paces.table)
+        return self.paces.table is not AT_ANY_TIME
 
     @property
     def delay(self) -> float | None:
