@@ -113,11 +113,12 @@ class Door:
         line = self.lines.get(host)
         if line is not None:
             return line.pace.backoff
-        return self._backoffs.get(host) or self._keep(host, Backoff())
+        return self._keep(host, self._backoffs.get(host) or Backoff())
 
     def _keep(self, host: str, backoff: Backoff) -> Backoff:
         """Keeps *backoff*, of a host without a line, and no more of others than there is room."""
         self._backoffs[host] = backoff
+        self._backoffs.move_to_end(host)
         while len(self._backoffs) > max(1, self._most - len(self.lines)):
             self._backoffs.popitem(last=False)
         return backoff

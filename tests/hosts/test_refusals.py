@@ -217,6 +217,14 @@ def test_only_the_third_503_in_a_row_is_a_refusal() -> None:
         assert crawl.stats.get_value(stats.REFUSED) == refusals
 
 
+def test_hosts_that_answer_once_push_out_none_that_is_asked_all_the_time() -> None:
+    crawl = slowed(ROBOTS_CACHE_SIZE=2)
+    for number in range(3):
+        crawl.answer(HOST, 503)
+        assert crawl.stats.get_value(stats.REFUSED, 0) == (number == 2)
+        crawl.answer(f"b{number}.example", 200, f"http://b{number}.example/")
+
+
 def test_a_host_in_a_slot_that_others_share_is_slowed_down_alone() -> None:
     crawl = slowed()
     crawl.answer("proxy")
