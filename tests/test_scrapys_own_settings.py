@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 
 import pytest
+from scrapy import Request
 from scrapy.settings import Settings
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.settings.scrapys_own import (
     class_in,
     has_workers,
@@ -43,6 +45,13 @@ def test_the_user_agent_in_the_headers_of_all_requests(
     headers: dict[str, str | None] | None, agent: str | None
 ) -> None:
     assert user_agent_in_headers(Settings({"DEFAULT_REQUEST_HEADERS": headers})) == agent
+
+
+@pytest.mark.parametrize("value", ["Foobot", "F\u00f6\u00f6bot", b"F\xf6\xf6bot"])
+def test_it_is_read_there_as_in_a_request(value: str | bytes) -> None:
+    headers = {"User-Agent": value}
+    of_request = compat.user_agent_of(Request("http://a.example", headers=headers))
+    assert user_agent_in_headers(Settings({"DEFAULT_REQUEST_HEADERS": headers})) == of_request
 
 
 def test_start_requests_may_be_kept_with_the_others() -> None:

@@ -67,7 +67,7 @@ def handled_statuses(settings: BaseSettings, spider: object) -> set[int] | None:
 def user_agent_in_headers(settings: BaseSettings) -> str | None:
     """The User-Agent in ``DEFAULT_REQUEST_HEADERS``; None if there is none."""
     value = Headers(settings.getdict("DEFAULT_REQUEST_HEADERS") or {}).get("User-Agent")
-    return value.decode() if value else None
+    return value.decode("latin-1") if value else None
 
 
 def redis_url(settings: BaseSettings) -> Any:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _STAR, _END, _OPEN = 256, 257, 258
 """Marks among the octets of a pattern: any octets; the end of the path; anything may follow."""
 
+_OTHER_OCTET = -1
+"""Stands for any octet that no place waits for."""
+
 Place = int
 
 Places: TypeAlias = "array[int]"
@@ -46,7 +49,7 @@ those that allow and those that disallow by turns. The last would change the ans
 class State:
     """What is known of a path up to some octet."""
 
-    __slots__ = ("decides", "floating", "known", "limit", "moved", "places", "rest")
+    __slots__ = ("decides", "floating", "known", "limit", "moved", "places")
 
     def __init__(self, limit: Place, decides: Rank, places: Places) -> None:
         self.limit = limit
@@ -61,8 +64,6 @@ class State:
         """The places that an octet leads to."""
         self.known: dict[int, State] = {}
         """The states that octets are known to lead to."""
-        self.rest: State | None = None
-        """The state that all other octets lead to, if known."""
 
 
 class Automaton:
@@ -111,18 +112,16 @@ class Automaton:
             state = state.known.get(octet) or self._step(state, octet)
         return state
 
-    def _step(self, state: State, octet: int) -> State:
-        if octet not in state.moved:
-            return self.rest_of(state)
-        places = chain(state.moved[octet], state.floating)
-        state.known[octet] = found = self._state(state.limit, places)
-        return found
-
     def rest_of(self, state: State) -> State:
         """The state that any octet leads to which no place waits for."""
-        if state.rest is None:
-            state.rest = self._state(state.limit, state.floating)
-        return state.rest
+        return self._step(state, _OTHER_OCTET)
+
+    def _step(self, state: State, octet: int) -> State:
+        octet = octet if octet in state.moved else _OTHER_OCTET
+        if octet not in state.known:
+            places = chain(state.moved.get(octet, ()), state.floating)
+            state.known[octet] = self._state(state.limit, places)
+        return state.known[octet]
 
     def run(self, state: State) -> bytes:
         """The octets that its only place waits for, up to the next mark; none if it has several."""
