@@ -50,6 +50,7 @@ class Permissions(Subcommand):
         }
         self.project.settings.setdict(declared, "cmdline")
         self._counts: Counter[tuple[str, str]] = Counter()
+        self._asked = urls_in(self.given)
         self.project.ask(self._ask)
 
     async def _ask(self, crawl: Crawl) -> None:
@@ -57,7 +58,7 @@ class Permissions(Subcommand):
         self._head("URL", use, "said by", "words")
         at_once = crawl.crawler.settings.getint("CONCURRENT_REQUESTS")
         running: deque[Any] = deque()
-        async for url in asked_ahead(arriving(urls_in(self.given)), crawl.get(Policies)):
+        async for url in asked_ahead(arriving(self._asked), crawl.get(Policies)):
             running.append(compat.run_in_background(_row(url, use, crawl, pages=pages)))
             if len(running) >= at_once:
                 self._add(*await compat.wait_for(running.popleft()))

@@ -68,6 +68,17 @@ def test_a_response_time_is_one_of_this_world(robots: Robots, seconds: str) -> N
     assert "--response-time: expected a number of seconds between 0 and 86,400" in done.errors
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("check",), ("plan",), ("permissions", "--use", "train-ai")],
+    ids=lambda each: each[0],
+)
+def test_without_urls_nothing_is_printed(robots: Robots, command: tuple[str, ...]) -> None:
+    done = robots(*command)
+    assert (done.status, done.output) == (2, "")
+    assert "URLs or --input FILE" in done.errors
+
+
 def test_a_byte_order_mark_is_not_part_of_the_first_url(robots: Robots) -> None:
     urls = "\ufeffhttp://site.invalid/closed\r\nhttp://site.invalid/\r\n"
     done = robots("check", "--file", "r.txt", "--input", "-", stdin=urls)
