@@ -201,7 +201,7 @@ class Leases:
     def unasked(self, host: str) -> Lease | None:
         """One that holds *host* and whose request has not come so far that it asks for its turn."""
         leases = self.under_way.values()
-        free = (each for each in leases if each.holds and each.host == host and not each.asked)
+        free = (each for each in leases if each.has_turn and each.host == host and not each.asked)
         return next(free, None)
 
     def left(self, lease: Lease, ago: float, delay: float = 0.0) -> None:

@@ -6,10 +6,15 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import scrapy
 
 from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.hosts.shared_pace import Ask
 from scrapy_robots_plus.redis.host_queue import Report, Stored
+from scrapy_robots_plus.redis.host_states import HostStates
+from scrapy_robots_plus.redis.leases import Lease, Leases
 from scrapy_robots_plus.redis.pushing import Pushing
+from scrapy_robots_plus.redis.queue_pace import QueuePace
 from scrapy_robots_plus.redis.session import Session
 from tests.crawling import make_crawler, stat
 
@@ -105,3 +110,29 @@ def test_a_server_that_refuses_every_second_question_is_named_once(
     assert stat(crawler, "robotstxt/shared_queue/errors") == 100
     ours = [record for record in caplog.records if record.name.startswith("scrapy_robots_plus")]
     assert [record.levelname for record in ours] == ["WARNING", "INFO"]
+
+
+def test_the_turn_of_a_host_is_handed_over_by_the_request_that_has_it(
+    crawler: Crawler, session: Session
+) -> None:
+    """And not by one that had it before the server came back with older data, and handed the same
+    request out again. It may stand in front of the other in their slot: each would wait for ever.
+    """
+    host, delay = "a.example", 0.001
+    session.begin({"a delay": "0.001"})
+    session.tell(Report("left", b"", host, delay, delay))
+    session.queue.push([Stored(host, 0.0, b"a")])
+    told = session.exchange(most=1)
+    assert told is not None
+    (taken,) = told.taken
+    assert taken.holds
+    leases = Leases(crawler, session, HostStates(crawler))
+    before, again = scrapy.Request("http://a.example/1"), scrapy.Request("http://a.example/1")
+    leases.under_way[before] = Lease(before, b"", host, holds=True, since=0.0)
+    leases.under_way[again] = Lease(again, taken.id, host, holds=True, since=0.0)
+    waits: list[float] = []
+    pace = QueuePace(session, leases, workers=1)
+    pace.ask(Ask(host, delay, 60.0, 1.0, before), waits.append)
+    assert waits == [0.0]
+    assert pace.ids == {b"turn:a.example"}
+    assert not leases.under_way[again].holds
