@@ -1,4 +1,4 @@
-"""The exceptions of requests that are dropped because of robots.txt."""
+"""The exceptions of requests that are dropped because of robots.txt, or of their hosts."""
 
 from __future__ import annotations
 
@@ -96,6 +96,23 @@ class RobotsNoindex(DropItem):
         """The page, a :class:`str`."""
         self.statement = statement
         """What it says, a :class:`~scrapy_robots_plus.protocol.directives.PageStatement`."""
+
+
+class HeldAtClosing(IgnoreRequest):
+    """The spider closed while the request waited for its host, or for a connection of this
+    machine.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the spider closed while the request waited for a Retry-After, a Visit-time, a long "
+            "delay or other crawls, its host refused requests, or this machine was short of "
+            "connections"
+        )
+
+
+class HeldAtGivingUp(IgnoreRequest):
+    """The host was given up while the request waited in its slot."""
 
 
 _OF_REASON: dict[Reason, type[RobotsIgnored]] = {

@@ -12,6 +12,7 @@ from scrapy import Request, signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.exceptions import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.crawl.requests import (
     REDIRECT_META_KEY,
     TAP_META_KEY,
@@ -22,7 +23,6 @@ from scrapy_robots_plus.origins.agents import Agents
 
 from .line import Doorway, HostLine
 from .pace import Backoff
-from .retry_after import HeldAtClosing, HeldAtGivingUp
 from .shared_pace import SharedPace, shared_pace
 from .slots import SlotTimes
 

@@ -11,13 +11,13 @@ from scrapy.core.downloader import Downloader
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
+from scrapy_robots_plus.crawl.exceptions import HeldAtClosing
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
 
 from .door import Door
 from .own_shortage import OwnShortage
-from .retry_after import HeldAtClosing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

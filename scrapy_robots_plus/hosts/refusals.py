@@ -1,4 +1,4 @@
-"""Acts on what answers say of their hosts: Retry-After, refusals, limits, walls.
+"""Reads what answers say of their hosts, and acts on it: Retry-After, refusals, limits, walls.
 
 Hosts that refuse requests are slowed down, those that refuse all of them are given up.
 """
@@ -6,7 +6,7 @@ Hosts that refuse requests are slowed down, those that refuse all of them are gi
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import Request, signals
 
@@ -19,16 +19,17 @@ from scrapy_robots_plus.crawl.requests import (
     origin_of,
 )
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
-from scrapy_robots_plus.protocol.standing import Site, Standing
+from scrapy_robots_plus.protocol.http_caching import http_date, retry_after
+from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing
 
 from .door import Door
-from .given_up import GivenUp
-from .quota import Left, Quota
-from .retry_after import BUSY, TELLING, is_handled, left_said, wait_asked_for
+from .quota import QUOTA_HEADERS, Left, Quota, left_in
 from .throttle import Refusal, Throttle
-from .walls import Walls
+from .walls import GivenUp, Walls, is_handled
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -36,6 +37,45 @@ if TYPE_CHECKING:
 
 
 logger = crawl_log(__name__)
+
+BUSY = frozenset({TOO_MANY_REQUESTS, 503})
+"""What a host answers that gets too many requests."""
+_READ = (*HEADERS, *QUOTA_HEADERS, "date")
+_LISTS = ("ratelimit", "ratelimit-policy", "www-authenticate")
+_TELLING = frozenset(name.title().encode() for name in (CHALLENGE, *QUOTA_HEADERS))
+"""Headers that may say more of a host than the status of a good answer does."""
+_YEAR = 366 * 86_400
+"""Seconds. Who asks for more means something else: a moment in seconds, or never."""
+
+
+class Said(NamedTuple):
+    """What one answer says of its host."""
+
+    headers: Mapping[str, str] = {}
+    """Of those that may tell of it, by names in lower case: the last line, or all of a list (RFC
+    9110 5.3)."""
+    wait: float = 0.0
+    """Seconds for which the host asks for no requests (RFC 9110 10.2.3); 0 if it does not ask."""
+    left: Left | None = None
+    """What is left of a limit; None if it does not say."""
+
+
+_NOTHING = Said()
+
+
+def said_in(response: Response, now: float) -> Said:
+    """What *response* says. *now*: seconds since the epoch. A host that names a moment uses its own
+    clock: its Date header, if there is one, counts instead.
+    """
+    headers = {
+        name: b", ".join(lines if name in _LISTS else lines[-1:]).decode("latin-1")
+        for name in _READ
+        if (lines := response.headers.getlist(name))
+    }
+    sent_at = http_date(headers.get("date", ""))
+    now = now if sent_at is None else sent_at
+    asked = retry_after(headers, now) if response.status in BUSY else None
+    return Said(headers, asked if asked and asked <= _YEAR else 0.0, left_in(headers, now))
 
 
 class Refusals:
@@ -64,9 +104,10 @@ class Refusals:
     def _response_downloaded(self, response: Response, request: Request) -> None:
         if TAP_META_KEY in request.meta:  # that of a robots.txt says nothing about pages
             return
-        status, wait = response.status, 0.0
-        if status in BUSY:
-            wait = min(wait_asked_for(response, self._clock.wall()), self._longest)
+        status = response.status
+        is_telling = status >= 400 or not _TELLING.isdisjoint(response.headers)
+        said = said_in(response, self._clock.wall()) if is_telling else _NOTHING
+        wait, left = min(said.wait, self._longest), said.left
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
         origin = origin_of(request)
@@ -74,16 +115,14 @@ class Refusals:
             return
         host = origin.host
         pace, backoff = self._door.pace_of(host), self._door.backoff(host)
-        is_telling = not TELLING.isdisjoint(response.headers)
-        left = left_said(response, self._clock.wall()) if is_telling else None
         is_used_up = is_refused = False
         if self._longest and (left or backoff.quota):
-            is_used_up = self._hear_left(left, request, response, host)
-        if is_telling or status >= 400 or origin in self._walls.sites:
-            self._walls.answered(request, response, origin, is_used_up=is_used_up)
+            is_used_up = self._hear_left(left, request, status, host)
+        if is_telling or origin in self._walls.sites:
+            self._walls.answered(request, status, said.headers, origin, is_used_up=is_used_up)
         sent_in = None if pace is None else pace.phase_of(request)
         if self._longest and status in BUSY:
-            is_refused = self._refused(request, response, origin, sent_in, wait)
+            is_refused = self._refused(request, status, origin, sent_in, wait)
         elif backoff.throttle is None:
             backoff.answered += 1
         else:
@@ -94,14 +133,12 @@ class Refusals:
         if self._door.lines:
             self._door.heard(request, host, is_pause=bool(wait) or is_refused)
 
-    def _hear_left(
-        self, left: Left | None, request: Request, response: Response, host: str
-    ) -> bool:
-        """So much is *left* of a limit, as *response* says. Returns whether nothing is."""
+    def _hear_left(self, left: Left | None, request: Request, status: int, host: str) -> bool:
+        """So much is *left* of a limit, as an answer says. Returns whether nothing is."""
         pace, backoff = self._door.pace_of(host), self._door.backoff(host)
         quota = backoff.quota = backoff.quota or Quota(self._longest)
         under_way, since = (0, 0) if pace is None else pace.beside(request)
-        is_busy, now = response.status in BUSY, self._clock.monotonic()
+        is_busy, now = status in BUSY, self._clock.monotonic()
         is_used_up = quota.heard(left, now, under_way, is_refused=is_busy, since=since)
         if is_used_up:
             self._stats.inc_value(stats.USED_UP)
@@ -126,12 +163,7 @@ class Refusals:
         self._tell(origin, throttle, status, was_on=was_on)
 
     def _refused(
-        self,
-        request: Request,
-        response: Response,
-        origin: Origin,
-        sent_in: int | None,
-        wait: float,
+        self, request: Request, status: int, origin: Origin, sent_in: int | None, wait: float
     ) -> bool:
         """Whether that is a refusal of the host. *wait*: seconds of its Retry-After."""
         if origin in self._given_up:  # it was under way when the host was given up
@@ -142,7 +174,7 @@ class Refusals:
         backoff.throttle = throttle
         was_on = throttle.is_on
         before = request.meta.get(REFUSED_META_KEY, 0)
-        is_429 = response.status == TOO_MANY_REQUESTS
+        is_429 = status == TOO_MANY_REQUESTS
         refusal = throttle.refused(
             sent_in,
             self._clock.monotonic(),
@@ -153,7 +185,7 @@ class Refusals:
         request.meta[REFUSED_META_KEY] = before + 1
         if before:  # behind those that were not refused: they tell more of the host
             request.priority = min(request.priority, 0)
-        is_left = is_handled(self._crawler, request, response.status)
+        is_left = is_handled(self._crawler, request, status)
         if throttle.forgives(refusal, before) and not is_left:
             most = self._crawler.settings.getint("RETRY_TIMES")
             request.meta[MAX_RETRIES_META_KEY] = request.meta.get(MAX_RETRIES_META_KEY, most) + 1
@@ -163,7 +195,7 @@ class Refusals:
         if refusal is Refusal.NEW:
             self._stats.inc_value(stats.BACKOFFS)
             self._door.line(origin.host)
-        self._tell(origin, throttle, response.status, was_on=was_on)
+        self._tell(origin, throttle, status, was_on=was_on)
         if is_429 and 0 < self._settings.give_up_after <= throttle.in_a_row:
             self._give_up(origin, throttle.in_a_row)
         return True

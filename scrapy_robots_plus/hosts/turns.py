@@ -39,11 +39,10 @@ from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policies import LEAST_PAUSE, Policies
 
-from .discovery import Discovery
+from .discovery import Discovery, OutageStarts
 from .door import Door
 from .host import Host, Lane, LaneQueue, State
 from .known import Known
-from .outage_starts import OutageStarts
 from .ticket_heap import TicketHeap
 
 if TYPE_CHECKING:

@@ -13,14 +13,17 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
-from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError, denial_of
+from scrapy_robots_plus.crawl.exceptions import (
+    HeldAtClosing,
+    HeldAtGivingUp,
+    RobotsOverrideError,
+    denial_of,
+)
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import SCHEDULED_META_KEY, asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.refusals import Refusals
-from scrapy_robots_plus.hosts.retry_after import HeldAtClosing, HeldAtGivingUp
-from scrapy_robots_plus.hosts.walls import Walls
+from scrapy_robots_plus.hosts.walls import GivenUp, Walls
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused

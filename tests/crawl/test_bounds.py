@@ -15,8 +15,8 @@ from scrapy_robots_plus.audit import crawl_entries
 from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.hosts import book
+from scrapy_robots_plus.hosts.discovery import OutageStarts
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.outage_starts import OutageStarts
 from scrapy_robots_plus.hosts.pace import Pace
 from scrapy_robots_plus.origins import our_parser
 from scrapy_robots_plus.origins.our_parser import HotFiles

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import strategies as st
 
+from scrapy_robots_plus.hosts.discovery import OutageStarts
 from scrapy_robots_plus.hosts.host import State
-from scrapy_robots_plus.hosts.outage_starts import OutageStarts
 from scrapy_robots_plus.hosts.ticket_heap import TicketHeap
 from tests.examples import tried
 

@@ -13,8 +13,8 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.exceptions import HeldAtClosing
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.retry_after import HeldAtClosing
 from scrapy_robots_plus.hosts.shared_pace import Ask
 from tests.crawl.held_crawl import URL, Crawl
 from tests.crawl.held_crawl import crawls_end as crawls_end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_robots_plus.hosts.outage_starts import OutageStarts
+from scrapy_robots_plus.hosts.discovery import OutageStarts
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.world import origin
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scrapy.http import Response
 
 from scrapy_robots_plus.hosts.quota import Left, Quota, left_in
-from scrapy_robots_plus.hosts.retry_after import left_said
+from scrapy_robots_plus.hosts.refusals import said_in
 from tests.protocol.worst_cases import seconds
 
 NOW = 1_800_000_000.0
@@ -109,9 +109,9 @@ def test_headers_that_come_in_several_lines_are_one_list() -> None:
         "X-RateLimit-Remaining": ["3", "2"],
         "X-RateLimit-Reset": ["9", "8"],
     }
-    assert left_said(Response("http://a.example/", headers=lines), NOW) == (0, 30)
+    assert said_in(Response("http://a.example/", headers=lines), NOW).left == (0, 30)
     older = {name: each for name, each in lines.items() if name.startswith("X")}
-    assert left_said(Response("http://a.example/", headers=older), NOW) == (2, 8)
+    assert said_in(Response("http://a.example/", headers=older), NOW).left == (2, 8)
 
 
 def test_many_limits_are_read_in_linear_time() -> None:

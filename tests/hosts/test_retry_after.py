@@ -6,7 +6,7 @@ import pytest
 from scrapy.http import Response
 
 from scrapy_robots_plus.hosts.pace import GONE, Backoff
-from scrapy_robots_plus.hosts.retry_after import wait_asked_for
+from scrapy_robots_plus.hosts.refusals import said_in
 from scrapy_robots_plus.hosts.throttle import Throttle
 
 
@@ -39,7 +39,7 @@ from scrapy_robots_plus.hosts.throttle import Throttle
 )
 def test_how_long_a_host_wants_to_be_left_alone(status: int, value: str, wait: float) -> None:
     response = Response("http://a.example/", status=status, headers={"Retry-After": value})
-    assert wait_asked_for(response, now=10) == wait
+    assert said_in(response, now=10).wait == wait
 
 
 def test_after_the_wait_the_pace_doubles_with_each_answer_until_it_is_as_before() -> None:

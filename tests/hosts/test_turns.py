@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from scrapy import Request
 
-from scrapy_robots_plus.hosts.discovery import Discovery
+from scrapy_robots_plus.hosts.discovery import Discovery, OutageStarts
 from scrapy_robots_plus.hosts.host import Address, State
 from scrapy_robots_plus.hosts.known import OriginState, Outlook
-from scrapy_robots_plus.hosts.outage_starts import OutageStarts
 from scrapy_robots_plus.hosts.turns import Hosts
 from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 from scrapy_robots_plus.origins.policies import LEAST_PAUSE

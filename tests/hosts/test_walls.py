@@ -17,7 +17,7 @@ from scrapy_robots_plus import Origin, Reason, RobotsWalled
 from scrapy_robots_plus.audit.entries import FileEntry, StandingEntry, VerdictEntry
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.hosts.given_up import GivenUp
+from scrapy_robots_plus.hosts.walls import GivenUp
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
 from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
@@ -366,3 +366,28 @@ def test_pauses_grow_up_to_an_hour() -> None:
     given_up.open(origin)
     assert given_up.refuses(origin, again=True)
     assert given_up.reason(origin) is Reason.GIVEN_UP
+
+
+THREE = [Origin("http", f"{name}.example", 80) for name in "abc"]
+
+
+def test_an_origin_that_was_given_up_is_tried_again_after_an_hour() -> None:
+    now = [0.0]
+    given_up = GivenUp(10, lambda: now[0])
+    given_up.add(THREE[0])
+    assert THREE[0] in given_up
+    assert THREE[1] not in given_up
+    now[0] = GivenUp.SECONDS - 1
+    assert THREE[0] in given_up
+    given_up.add(THREE[0])
+    now[0] += 2
+    assert THREE[0] in given_up
+    now[0] += GivenUp.SECONDS
+    assert THREE[0] not in given_up
+
+
+def test_the_oldest_are_forgotten_if_too_many_are_given_up() -> None:
+    given_up = GivenUp(2, lambda: 0.0)
+    for origin in (*THREE[:2], THREE[0], THREE[2]):
+        given_up.add(origin)
+    assert [origin in given_up for origin in THREE] == [True, False, True]

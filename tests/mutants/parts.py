@@ -156,13 +156,10 @@ PARTS = (
     ),
     of_crawl(
         "pacing",
-        "hosts/retry_after.py",
-        "hosts/given_up.py",
         "hosts/refusals.py",
         "hosts/throttle.py",
         tests=(
             "hosts/test_retry_after.py",
-            "hosts/test_given_up.py",
             "hosts/test_refusals.py",
             "hosts/test_throttle.py",
         ),
@@ -173,14 +170,16 @@ PARTS = (
         # test_queue_properties.py, which takes longer than all the others together.
         "hosts/*.py",
         "!hosts/known.py",
-        *(f"!hosts/{each}.py" for each in ("given_up", "refusals", "retry_after", "throttle")),
+        "!hosts/refusals.py",
+        "!hosts/throttle.py",
         "!hosts/downloader.py",
         "!hosts/own_shortage.py",
         "!hosts/book_on_server.py",
         tests=(
             "crawl/test_alarm.py",
             "hosts/test_*.py",
-            *(f"!hosts/test_{each}.py" for each in ("given_up", "refusals", "throttle")),
+            "!hosts/test_refusals.py",
+            "!hosts/test_throttle.py",
         ),
     ),
     of_crawl(
