@@ -90,14 +90,14 @@ def _close(crawler: Crawler, reason: str) -> None:
         deferred_from_coro(engine.close_spider_async(reason=reason))
 
 
-def user_agent_of(request: Request) -> str | None:
+def user_agent_of(request: Request) -> bytes | None:
     """The User-Agent header of *request*; None if there is none.
 
     ``request.headers.get()`` takes ten times as long in 2.14 to 2.19, which first bring each name
     into the form that keys have.
     """
     lines = dict.get(request.headers, b"User-Agent")
-    return lines[-1].decode("latin-1") if lines else None
+    return lines[-1] if lines else None
 
 
 def wake_engine(crawler: Crawler) -> None:

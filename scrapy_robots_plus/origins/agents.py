@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.protocol.product_token import as_text
 from scrapy_robots_plus.settings.scrapys_own import user_agent_in_headers
 
 from .parsers import takes_several_names
@@ -69,7 +70,7 @@ class Agents:
         if named is not None:
             return named
         header = compat.user_agent_of(request)
-        return self.default if header is None else header
+        return self.default if header is None else as_text(header)
 
     def judged_by(self, request: Request, settings: RobotsSettings) -> AgentNames:
         """Like :meth:`of`, remembered until :meth:`changed` compares it with the sent agent."""
@@ -93,7 +94,7 @@ class Agents:
             judged = self._judged.pop(request, judged)
             if judged is None:
                 return None
-        sent = compat.user_agent_of(request) or ""
+        sent = as_text(compat.user_agent_of(request) or b"")
         return sent if sent != judged else None
 
 

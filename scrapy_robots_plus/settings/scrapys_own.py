@@ -9,6 +9,8 @@ from scrapy.http import Headers
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
+from scrapy_robots_plus.protocol.product_token import as_text
+
 
 def class_in(settings: BaseSettings, name: str) -> Any:
     """The class that the setting *name* names, such as ``SCHEDULER``; None if it is unset, as
@@ -67,7 +69,7 @@ def handled_statuses(settings: BaseSettings, spider: object) -> set[int] | None:
 def user_agent_in_headers(settings: BaseSettings) -> str | None:
     """The User-Agent in ``DEFAULT_REQUEST_HEADERS``; None if there is none."""
     value = Headers(settings.getdict("DEFAULT_REQUEST_HEADERS") or {}).get("User-Agent")
-    return value.decode("latin-1") if value else None
+    return as_text(value) if value else None
 
 
 def redis_url(settings: BaseSettings) -> Any:

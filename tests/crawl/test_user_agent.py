@@ -85,6 +85,24 @@ async def test_headers_that_scrapy_puts_in_later_are_foreseen(sites: Sites) -> N
         assert host.fetched == ["/a"]
 
 
+@reads_headers
+@pytest.mark.parametrize("written", ["USER_AGENT", "DEFAULT_REQUEST_HEADERS", "request"])
+@pytest_twisted.ensureDeferred
+async def test_a_name_beyond_ascii_is_one_name_wherever_it_is_written(
+    sites: Sites, written: str
+) -> None:
+    host = sites.host("User-agent: F\u00f6\u00f6bot\nAllow: /\n\nUser-agent: *\nDisallow: /\n")
+    agent = "F\u00f6\u00f6bot/1.0"
+    headers = {"User-Agent": agent}
+    settings: dict[str, dict[str, Any]] = {
+        "USER_AGENT": {"USER_AGENT": agent},
+        "DEFAULT_REQUEST_HEADERS": {"DEFAULT_REQUEST_HEADERS": headers},
+    }
+    request = scrapy.Request(host.url("/a"), headers=headers if written == "request" else None)
+    await crawl(request, **settings.get(written, {}))
+    assert host.fetched == ["/a"]
+
+
 @pytest_twisted.ensureDeferred
 async def test_a_user_agent_put_in_by_another_middleware_is_checked_as_it_is_sent(
     sites: Sites,
