@@ -40,8 +40,10 @@ CREATE VIEW totals AS SELECT *,
     (SELECT coalesce(sum(count), 0) AS crawls, coalesce(sum(count * logs_all), 0) AS full_crawls,
       coalesce(sum(count * (mode <> 'obey')), 0) AS observing_crawls FROM begins),
     (SELECT coalesce(sum(count * (allowed IS NOT NULL)), 0) AS ended FROM ends),
-    (SELECT CAST(total(max(counted - allowed, 0)) AS INTEGER) AS allowed_not_logged FROM crawls
-      WHERE logs_all IS NOT NULL),
+    (SELECT CAST(total(max(allowed - coalesce(logged, 0), 0)) AS INTEGER) AS allowed_not_logged
+      FROM last_ends JOIN (SELECT DISTINCT crawl FROM begins) USING (crawl)
+      LEFT JOIN (SELECT crawl, sum(count * is_allowed) AS logged FROM verdicts GROUP BY crawl)
+        USING (crawl)),
     (SELECT coalesce(sum(count), 0) AS files, coalesce(sum(count * (failure IS NOT NULL)), 0) AS
       failures, count(DISTINCT CASE WHEN failure IS NOT NULL THEN origin END) AS unread FROM files),
     (SELECT coalesce(sum(count), 0) AS changes FROM changed),
@@ -135,5 +137,6 @@ CREATE VIEW crawls AS
   FROM (SELECT crawl, sum(count) AS lines, min(first) AS first, max(last) AS last,
       sum(denied) AS denied, sum(allowed) AS allowed FROM lines GROUP BY crawl) AS seen
     LEFT JOIN (SELECT *, max(rowid) FROM begins GROUP BY crawl) USING (crawl)
-    LEFT JOIN (SELECT *, max(rowid) FROM ends GROUP BY crawl) AS ends USING (crawl)
+    LEFT JOIN last_ends AS ends USING (crawl)
   ORDER BY seen.lines DESC;
+CREATE VIEW last_ends AS SELECT *, max(rowid) FROM ends GROUP BY crawl;
