@@ -26,7 +26,7 @@ _FORMS = {
 }
 """What may follow ``://``. Strict: what is not understood could be part of a password."""
 
-_LIKE_OURS = re.compile(r"\W*b?\W*(rediss?|unix):", re.IGNORECASE)
+_LIKE_OURS = re.compile(r"\W*(?:b\W*)?(rediss?|unix):", re.IGNORECASE)
 _USER_INFO = re.compile(r"//[^\s/]*@")
 
 _KNOWN_OPTIONS = frozenset(

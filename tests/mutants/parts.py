@@ -82,6 +82,7 @@ PARTS = (
             *(f"origins/test_{each}.py" for each in TESTS_OF_ORIGINS),
             *(f"protocol/test_{each}.py" for each in OF_ORIGINS),
             "settings/test_*.py",
+            "test_settings.py",
         ),
         gate=0.95,
     ),

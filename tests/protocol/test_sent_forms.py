@@ -104,6 +104,7 @@ def test_every_octet_literal_and_escaped(sent_by: Callable[[Request], str], pref
         ("/a/../b", ["/b"]),
         ("/a/%2e%2E/b", ["/b"]),
         ("/a/%2E%2E/%c3%a9", ["/%c3%a9", "/%C3%A9"]),
+        ("/a/%2E%2E/%41", ["/%41", "/A"]),
         ("/a/%2e./%c3%a9", ["/%c3%a9", "/%C3%A9"]),
         ("/a//../b", ["/a/b"]),
         ("/a/%2e%2e%40/b", ["/a/..@/b", "/a/..%40/b"]),

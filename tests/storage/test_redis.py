@@ -12,9 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
-from scrapy_robots_plus.storage import Standing, StoreError, codec, open_reader, open_store
-from scrapy_robots_plus.storage import redis_store as reader_module
-from scrapy_robots_plus.storage import redis_store as store_module
+from scrapy_robots_plus.storage import (
+    Standing,
+    StoreError,
+    codec,
+    open_reader,
+    open_store,
+    redis_store,
+)
 from scrapy_robots_plus.storage.base import SECONDS_OF_USE
 from scrapy_robots_plus.storage.redis_store import MARK, RedisStore, key_of
 from tests.redis_proxy import RedisProxy
@@ -125,6 +130,7 @@ def test_what_is_no_record_is_ignored_named_and_overwritten(
     client.set(KEY, data)
     assert store.get(origin(1)) is None
     assert "the record of https://host1.example is ignored: " in caplog.text
+    assert caplog.records[-1].name == redis_store.__name__
     (found,) = store.scan()
     assert (found.origin, found.record) == ("https://host1.example", None)
     assert found.fault
@@ -283,7 +289,7 @@ def test_only_a_purge_of_everything_deletes_what_has_no_time(
 def test_names_are_sorted_a_part_at_a_time(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader_module, "MOST_NAMES", 7)
+    monkeypatch.setattr(redis_store, "MOST_NAMES", 7)
     numbers = range(100)
     for number in numbers:
         store.put(rules(number))
@@ -294,7 +300,7 @@ def test_names_are_sorted_a_part_at_a_time(
 def test_purge_of_several_batches_stops_at_its_limit(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "_BATCH", 2)
+    monkeypatch.setattr(redis_store, "_BATCH", 2)
     for number in range(9):
         store.put(rules(number))
     assert [store.purge(START + 1, limit=3) for _ in range(4)] == [3, 3, 3, 0]

@@ -187,11 +187,14 @@ def test_what_says_that_a_file_is_damaged_and_what_does_not(path: Path) -> None:
         twice = error_of(lambda: empty.execute("CREATE TABLE records (origin)"))
         empty.execute("PRAGMA query_only = ON")
         read_only = error_of(lambda: empty.execute("DELETE FROM records"))
+        no_utf8 = error_of(lambda: empty.execute("SELECT CAST(x'ff' AS TEXT)").fetchone())
+        not_to_be_written = error_of(lambda: empty.execute("SELECT ?", ["\ud800"]))
     no_text = error_of(lambda: b"\xff".decode())
-    damage = [no_database, no_table, no_column, twice, no_text]
+    damage = [no_database, no_table, no_column, twice, no_utf8, no_text]
     assert [error for error in damage if not sqlite_file.is_damage(error)] == []
-    assert [error for error in (read_only, no_sense) if sqlite_file.is_damage(error)] == []
-    assert sqlite_file.is_of_the_moment(read_only)
+    of_the_moment = [read_only, not_to_be_written]
+    assert not any(map(sqlite_file.is_damage, [*of_the_moment, no_sense]))
+    assert all(map(sqlite_file.is_of_the_moment, of_the_moment))
     assert not any(map(sqlite_file.is_of_the_moment, [*damage, no_sense]))
 
 
