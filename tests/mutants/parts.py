@@ -179,6 +179,7 @@ PARTS = (
         tests=(
             "crawl/test_alarm.py",
             "hosts/test_*.py",
+            *(f"!hosts/test_{each}.py" for each in ("shared_pace", "stored_lanes", "walls")),
             "!hosts/test_refusals.py",
             "!hosts/test_throttle.py",
         ),
