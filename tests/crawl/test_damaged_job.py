@@ -14,8 +14,10 @@ from scrapy_robots_plus.job import FILE_NAME, overview
 from tests.crawling import make_crawler, resumes_jobs, run, stat
 from tests.waiting import close_when
 
+from .job_process import Links
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from scrapy.http import Response
@@ -28,18 +30,10 @@ PAGES = 150
 PAGE = 4_096
 
 
-class OneList(scrapy.Spider):
+class OneList(Links):
     """All its pages are linked from the first."""
 
     name = "list"
-
-    def __init__(self, urls: list[str]) -> None:
-        super().__init__()
-        self.urls = urls
-
-    async def start(self) -> AsyncIterator[scrapy.Request]:
-        for url in self.urls:
-            yield scrapy.Request(url)
 
     def parse(self, response: Response) -> Iterator[scrapy.Request]:
         if response.url.endswith("/0"):
