@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 BUSY_SECONDS = 0.25
 """How long a caller, often a reactor, waits for another process."""
 
-_TRIES = 25
+TRIES = 25
 """How many attempts that time is divided into where SQLite does not wait by itself."""
 
 WAL_PAGES = 4_000
@@ -50,22 +50,8 @@ Identity = tuple[int, int]
 """Device and inode of a file."""
 
 
-def connect_surely(path: Path, wait: float) -> tuple[sqlite3.Connection, Identity]:
-    """Like :func:`connect`, and returns the identity of the file that was opened.
-
-    Compares it before and after: the file may be replaced in between.
-    """
-    for _ in range(_TRIES):
-        before = identity(path)
-        connection = connect(path, wait)
-        if before is not None and before == identity(path):
-            return connection, before
-        connection.close()
-    raise StoreError(f"{path} keeps being replaced")
-
-
-def connect(path: Path, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
-    """Opens the store at *path*. Creates it or sets it aside as needed.
+def connect(path: Path, wait: float) -> sqlite3.Connection:
+    """Opens the store at *path*, or creates it.
 
     *wait*: seconds that a statement waits for other processes.
 
@@ -73,19 +59,22 @@ def connect(path: Path, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
     OSError if it cannot be used.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not is_store(path):
-        return _prepared(path, wait)
-    if not may_write(path):
+    if is_store(path) and not may_write(path):
         # SQLite would open it anyway and leave a log beside it that nobody may write.
         raise StoreError(f"{path} is read-only")
-    opened = identity(path)
+    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
     try:
-        return _prepared(path, wait)
-    except FAULTS as error:
-        if not is_damage(error):
-            raise
-        set_aside(path, opened, error)
-    return _prepared(path, wait)
+        _create(connection, path)
+        _switch_to_wal(connection, wait)
+        # In WAL mode a power failure may take the last records, never the file.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+        # The size that the log shrinks back to.
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4_096}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def is_store(path: Path) -> bool:
@@ -176,31 +165,15 @@ def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
     )
 
 
-def _prepared(path: Path, wait: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
-    try:
-        _create(connection, path)
-        _switch_to_wal(connection, wait)
-        # In WAL mode a power failure may take the last records, never the file.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
-        # The size that the log shrinks back to.
-        connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4_096}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def _switch_to_wal(connection: sqlite3.Connection, wait: float) -> None:
     """Does nothing if the file is in WAL mode already. Only processes that open a new file at the
     same time have to wait, and this is the one lock that SQLite does not wait for by itself."""
     wait_for_locks(connection, 0)
-    for _ in range(_TRIES if wait else 0):
+    for _ in range(TRIES if wait else 0):
         with suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL")
             break
-        sleep(wait / _TRIES)
+        sleep(wait / TRIES)
     else:
         connection.execute("PRAGMA journal_mode = WAL")
     wait_for_locks(connection, wait)

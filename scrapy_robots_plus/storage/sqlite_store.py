@@ -211,9 +211,11 @@ class SqliteStore(SqliteReader, Store):
         self._count_in = 0
         self._lock, self._pid = threading.Lock(), os.getpid()
         self._identity: file.Identity | None = None
+        """Of the file that was opened last."""
         self._log_identity: file.Identity | None = None
         """Of the log that our first change went to; None before that."""
         self._patient = True
+        self.losses = -1  # not the first time that it is opened
         super().__init__(path, max_body)
 
     def put(self, record: RobotsRecord) -> bool:
@@ -277,13 +279,13 @@ class SqliteStore(SqliteReader, Store):
                 raise StoreError(f"{self._path}: {error}") from error
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
-        connection = self._opened()
-        if writes and not self._is_in_place(connection):
-            # Another process set the file aside or removed it: writes to it would be lost. And
-            # while we held a removed log, nobody else could open the store.
-            self._let_go()
-            connection = self._opened()
         try:
+            connection = self._opened()
+            if writes and not self._is_in_place(connection):
+                # Another process set the file aside or removed it: writes to it would be lost. And
+                # while we held a removed log, nobody else could open the store.
+                self._let_go()
+                connection = self._opened()
             result = work(connection)
         except file.FAULTS as error:
             if not file.is_damage(error):
@@ -296,12 +298,15 @@ class SqliteStore(SqliteReader, Store):
         return result
 
     def _connect(self) -> sqlite3.Connection:
-        wait = file.BUSY_SECONDS if self._patient else 0
-        was_open = self._identity is not None
-        connection, self._identity = file.connect_surely(self._path, wait)
-        self._log_identity = None
-        self.losses += was_open
-        return connection
+        for _ in range(file.TRIES):
+            self._identity = file.identity(self._path)
+            connection = file.connect(self._path, file.BUSY_SECONDS if self._patient else 0)
+            if self._identity is not None and self._identity == file.identity(self._path):
+                self._log_identity = None
+                self.losses += 1
+                return connection
+            connection.close()  # it was replaced in between, or is new
+        raise StoreError(f"{self._path} keeps being replaced")
 
     def _is_in_place(self, connection: sqlite3.Connection) -> bool:
         """Whether the open file and log are still the ones at the store's path."""
