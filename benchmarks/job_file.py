@@ -66,14 +66,14 @@ def add(file: JobFile, names: list[str], requests: int) -> None:
 
 def take(file: JobFile) -> None:
     taken_so_far = 0
-    while rows := file.wake(EVERY):
-        for row in rows:
-            while taken := file.take(row.name, 0, starts=False, newest=True):
+    while lanes := file.wake(EVERY):
+        for lane in lanes:
+            while taken := file.take(lane, 0, newest=True):
                 file.end(taken.id)
                 taken_so_far += 1
                 if taken_so_far % EVERY == 0:
                     file.commit()
-            file.sleep(row.name)
+            file.sleep(lane)
     file.commit()
 
 
@@ -142,9 +142,9 @@ def writes_of_job(hosts: int, requests: int, at_once: int, path: Path) -> float:
             file.commit()
     done, added, awake, under_way = 0, hosts, list[str](), list[int]()
     while done < requests:
-        awake = awake or [row.name for row in file.wake(500)]
+        awake = awake or list(file.wake(500))
         name = awake.pop() if awake else ""
-        taken = file.take(name, 0, starts=False, newest=True) if name else None
+        taken = file.take(name, 0, newest=True) if name else None
         if taken is not None:
             file.sleep(name)
             under_way.append(taken.id)

@@ -75,8 +75,8 @@ async def test_a_job_is_refused_and_left_as_it_was(old: Path) -> None:
     (old / file.name).rename(file)
     before = file.read_bytes()
     told = (
-        f"{file}: has layout 1, made by an older scrapy-robots-plus; this version knows 2 and "
-        "later. End the job with the version that began it, or choose another JOBDIR"
+        f"{file}: has layout 1, made by an older scrapy-robots-plus; this version knows 3. "
+        "End the job with the version that began it, or choose another JOBDIR"
     )
     with pytest.raises(JobFileError, match=f"^{re.escape(told)}$"):
         await crawl(JOBDIR=str(file.parent), **ALONE)

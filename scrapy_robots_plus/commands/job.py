@@ -293,7 +293,7 @@ class Convert(_OfJob):
             for part in parts_in(folder):
                 separates_hosts |= bool(part.lane)
                 for data in part.requests(lost):
-                    file.add(part.lane, part.priority, data, starts=part.starts)
+                    file.add(part.lane, part.rank, data)
                     count("requests")
             for fingerprint in fingerprints_in(folder):
                 file.see(fingerprint)

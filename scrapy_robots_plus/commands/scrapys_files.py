@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus.job import rank_of
 from scrapy_robots_plus.job.queues import QUEUE_FOLDER
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ class Part(NamedTuple):
 
     lane: str
     """The name of the folder; empty for a queue that does not separate hosts."""
-    priority: int
-    starts: bool
+    rank: int
     path: Path
 
     def requests(self, lost: Callable[[int], None]) -> Iterator[bytes]:
@@ -60,11 +60,12 @@ def parts_in(folder: Path) -> Iterator[Part]:
     for path in sorted(queues.iterdir()):
         found = _PART.fullmatch(path.name)
         if found:
-            yield Part("", int(found[1]), bool(found[2]), path)
+            yield Part("", rank_of(int(found[1]), bool(found[2])), path)
         elif path.is_dir():
             for inner in sorted(path.iterdir()):
                 if found := _PART.fullmatch(inner.name):
-                    yield Part(path.name, int(found[1]), bool(found[2]), inner)
+                    rank = rank_of(int(found[1]), bool(found[2]))
+                    yield Part(path.name, rank, inner)
 
 
 def fingerprints_in(folder: Path) -> Iterator[bytes]:

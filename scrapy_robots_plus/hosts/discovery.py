@@ -68,7 +68,7 @@ class FetchOrder:
         """The lane to fetch for next; None if there is none. It may be returned again."""
         self._pops += 1
         oldest, largest = self._by_order.first(), self._by_size.first()
-        if oldest is None or largest is None or largest[0][0] > oldest[0][0]:
+        if oldest is None or largest is None or largest[0] > oldest[0]:
             return self._by_order.pop()
         return (self._by_size if self._pops % self.LONGEST_WAIT_EVERY else self._by_order).pop()
 

@@ -218,7 +218,8 @@ class Host:
         if first is None:
             self._lane = self._lanes = None
             return None
-        return first[1]
+        lane: Lane = first[-1]
+        return lane
 
     def has_left(self, request: Request) -> None:
         """*request* is sent, and the door knows when; or it was refused, and delays nothing."""

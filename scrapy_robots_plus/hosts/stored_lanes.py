@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
-from scrapy_robots_plus.job import FILE_NAME, Contents
+from scrapy_robots_plus.job import FILE_NAME, Contents, rank_of
 from scrapy_robots_plus.job.job import Job
 
 from .host import Address, Lane, LaneQueue, State
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class StoredLane(Lane):
-    """One that is awake: how many requests of each priority it has is in memory."""
+    """One that is awake: how many requests of each rank it has is in memory."""
 
-    __slots__ = ("_counts", "_lanes", "_next", "count", "name", "priority")
+    __slots__ = ("_counts", "_lanes", "_rank", "count", "name", "priority")
     count: int
     priority: int
 
@@ -42,42 +42,40 @@ class StoredLane(Lane):
         self._find_next()
 
     def push(self, request: Request) -> None:
-        place = self._lanes.add(self.name, request)
-        self._counts[place] = self._counts.get(place, 0) + 1
+        rank = self._lanes.add(self.name, request)
+        self._counts[rank] = self._counts.get(rank, 0) + 1
         self.count += 1
-        if self._next is None or place < self._next:
+        if self._rank is None or rank < self._rank:
             self._find_next()
 
     def pop(self) -> Request | None:
-        while (place := self._next) is not None:
-            priority, starts = place
-            newest = self._lanes.newest_first[starts]
-            request = self._lanes.job.take(self.name, priority, starts=starts, newest=newest)
+        lanes = self._lanes
+        while (rank := self._rank) is not None:
+            request = lanes.job.take(self.name, rank, newest=lanes.newest_first[rank & 1])
             if request is not None:
-                self._took(place, 1)
+                self._took(rank, 1)
                 return request
-            if self._lanes.job.is_held_up:
+            if lanes.job.is_held_up:
                 return None
-            self._took(place, self._counts[place])  # the others could not be read
+            self._took(rank, self._counts[rank])  # the others could not be read
         return None
 
     def peek(self) -> Request | None:
-        if self._next is None:
+        rank = self._rank
+        if rank is None:
             return None
-        priority, starts = self._next
-        newest = self._lanes.newest_first[starts]
-        return self._lanes.job.peek(self.name, priority, starts=starts, newest=newest)
+        return self._lanes.job.peek(self.name, rank, newest=self._lanes.newest_first[rank & 1])
 
-    def _took(self, place: tuple[int, bool], number: int) -> None:
+    def _took(self, rank: int, number: int) -> None:
         self.count -= number
-        self._counts[place] -= number
-        if not self._counts[place]:
-            del self._counts[place]
+        self._counts[rank] -= number
+        if not self._counts[rank]:
+            del self._counts[rank]
             self._find_next()
 
     def _find_next(self) -> None:
-        self._next = min(self._counts, default=None)
-        self.priority = self._next[0] if self._next else 0
+        self._rank = min(self._counts, default=None)
+        self.priority = (self._rank or 0) >> 1
 
 
 class StoredLanes(Lanes):
@@ -153,15 +151,12 @@ class StoredLanes(Lanes):
         """How many lanes are asleep."""
         return self.job.asleep
 
-    def add(self, lane: str, request: Request) -> tuple[int, bool]:
-        """Writes *request*; returns its priority, and whether it is kept as a start request.
-
-        Raises ValueError if it cannot be written.
-        """
+    def add(self, lane: str, request: Request) -> int:
+        """Writes *request*; returns its rank. Raises ValueError if it cannot be written."""
         starts = self._has_starts and bool(request.meta.get(START_META_KEY))
-        priority = -priority_of(request)
-        self.job.add(lane, priority, request, self._classes[starts].dumps, starts=starts)
-        return priority, starts
+        rank = rank_of(-priority_of(request), starts)
+        self.job.add(lane, rank, request, self._classes[starts].dumps)
+        return rank
 
     @property
     def room(self) -> int:
@@ -173,12 +168,12 @@ class StoredLanes(Lanes):
         Raises ValueError if the request cannot be written.
         """
         name, any_asleep = address.name, self.asleep
-        place = self.add(name, request)
+        rank = self.add(name, request)
         if self.room <= 0:
-            self._most_urgent_asleep = min(self._most_urgent_asleep, place[0])
+            self._most_urgent_asleep = min(self._most_urgent_asleep, rank >> 1)
             return None
         self.job.wake_one(name)
-        return self._awake(address, name, self.job.contents(name) if any_asleep else {place: 1})
+        return self._awake(address, name, self.job.contents(name) if any_asleep else {rank: 1})
 
     def remove(self, lane: Lane) -> None:
         super().remove(lane)
@@ -234,13 +229,14 @@ class StoredLanes(Lanes):
     def _wake(self, most: int) -> int:
         if most <= 0:
             return 0
-        rows = self.job.wake(most)
-        for name, _, contents in rows:
+        woken = self.job.wake(most)
+        contents: Contents = {}
+        for name, contents in woken.items():
             address = Address.named(name)
             if address not in self._lanes:  # unless the file was damaged, and mended
                 self._hosts.woke(self._awake(address, name, contents))
-        self._most_urgent_asleep = rows[-1].priority if len(rows) == most else inf
-        return len(rows)
+        self._most_urgent_asleep = min(contents) >> 1 if len(woken) == most else inf
+        return len(woken)
 
     def _awake(self, address: Address, name: str, contents: Contents) -> Lane:
         lane = self._lanes[address] = StoredLane(address, name, self, contents)

@@ -184,12 +184,12 @@ class Hosts:
     def most_urgent(self) -> int | None:
         """The priority of the host whose turn is next; None if none is ready."""
         first = self._ready.first()
-        return None if first is None else int(first[0][1])
+        return None if first is None else int(first[1])
 
     def next_request(self, queue: LaneQueue) -> Request | None:
         """The request of *queue* that may be next, left there."""
         first = self._ready.first()
-        lane = first[1].next_lane() if first is not None else None
+        lane = first[-1].next_lane() if first is not None else None
         return lane.peek() if lane is not None and lane.queue is queue else None
 
     def defers(self, origin: Origin) -> bool:
@@ -348,7 +348,7 @@ class Hosts:
         elif host.state is not LATER or due_at != host.due_at:
             self._move(host, LATER)
             host.due_at = due_at
-            self._later.push(due_at, host)
+            self._later.push((due_at,), host)
             if self.asked is None:
                 self.alarm.set(due_at)
         return False
@@ -406,7 +406,7 @@ class Hosts:
             return
         self._take_out(lane, state)
         if state is HELD:
-            self._later.push(moment, lane)
+            self._later.push((moment,), lane)
             if self.asked is None:
                 self.alarm.set(moment)
         elif state is REFUSED:

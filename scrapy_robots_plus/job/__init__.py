@@ -18,8 +18,8 @@ from .reading import overview as overview
 from .requests import NAMED_BY as NAMED_BY
 from .schema import Contents as Contents
 from .schema import JobFileError as JobFileError
-from .schema import LaneRow as LaneRow
 from .schema import StoredRequest as StoredRequest
+from .schema import rank_of as rank_of
 
 FILE_NAME = "frontier.sqlite"
 """The name of the file in the folder of a job (``JOBDIR``)."""

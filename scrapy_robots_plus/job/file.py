@@ -189,6 +189,7 @@ class JobFile(JobRequests):
             self.troubles.append(f"{self.path} is empty: if the job had begun, all of it is lost")
         # It is there while a crawl runs, and empty but for the moment when the file is written.
         had_journal = journal_of(self.path).exists()
+        known = {} if awake is None else self._elsewhere
         self.load(connect(self.path))
         was_killed = awake is None and bool(self.written.running)
         damage = Damage.of(self._run)
@@ -196,8 +197,7 @@ class JobFile(JobRequests):
         if was_killed and damage is None and (is_copy or not had_journal):
             check_tables(self._run)
         follows = found.generation == self.written.generation
-        if follows:
-            self.redo(found.done)
+        self.redo(found.done if follows else (), known)
         # It is one behind after a kill in the moment when all was in the file already.
         is_whole = found.is_whole if follows else found.generation == self.written.generation - 1
         if was_killed and not is_whole:
@@ -210,8 +210,7 @@ class JobFile(JobRequests):
         if damage is not None:
             self._tell_what_is_lost(damage, gone)
         elif gone:
-            what = f"{counted(gone, 'request')} of this job, under way at the kill, cannot be read"
-            self._loses(gone, what)
+            raise sqlite3.DatabaseError("requests are missing")
 
     def _resume(self, *, was_killed: bool) -> int:
         """The run begins. Returns how many requests that were under way are gone."""

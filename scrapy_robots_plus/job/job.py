@@ -24,6 +24,7 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 
 from . import FILE_NAME, JobFile, JobFileError, StoredRequest
 from .reports import JobReports
+from .schema import State
 from .written import Dumps, read, written
 
 if TYPE_CHECKING:
@@ -63,8 +64,10 @@ class Job:
 
     SECONDS = 0.2
     """Between two commits, while anything happens."""
-    OPERATIONS = 500
-    """After so many, a commit does not wait for its time."""
+    OPERATIONS = 100
+    """After so many, a commit does not wait for its time. What is dealt with is freed before the
+    garbage collector looks at it.
+    """
     MOST_ALIKE = 5
     """Requests that the spider cannot send for the same reason, until the crawl is closed."""
     WRITTEN_AT_ONCE = 100
@@ -134,22 +137,20 @@ class Job:
 
     # For queues
 
-    def add(
-        self, lane: str, priority: int, request: Request, dumps: Dumps, *, starts: bool
-    ) -> None:
+    def add(self, lane: str, rank: int, request: Request, dumps: Dumps) -> None:
         """Raises ValueError, like Scrapy's queues, if the request cannot be written."""
         data = written(request, self.spider, dumps)
         hard_ends = 0
         if self._suspect is not None and request is self._suspect[0]:
             hard_ends = self._suspect[1].hard_ends
         try:
-            self.file.add(lane, priority, data, starts=starts, hard_ends=hard_ends)
+            self.file.add(lane, rank, data, hard_ends=hard_ends)
         except JobFileError as error:
             self.fail(error)
             raise ValueError(str(error)) from error
         self._count()
 
-    def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Request | None:
+    def take(self, lane: str, rank: int, *, newest: bool) -> Request | None:
         """The next request that can be read; None if there is none, or one must stay alone."""
         if self.is_held_up:
             return None
@@ -157,9 +158,7 @@ class Job:
             self._write()
         self._count()
         try:
-            while (
-                taken := self.file.take(lane, priority, starts=starts, newest=newest)
-            ) is not None:
+            while (taken := self.file.take(lane, rank, newest=newest)) is not None:
                 request = self._read(taken)
                 if request is not None:
                     self._hand_out(request, taken)
@@ -170,10 +169,10 @@ class Job:
             self.fail(error)
         return None
 
-    def peek(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Request | None:
+    def peek(self, lane: str, rank: int, *, newest: bool) -> Request | None:
         """The next request, left in the file; None if it cannot be read."""
         try:
-            data = self.file.peek(lane, priority, starts=starts, newest=newest)
+            data = self.file.peek(lane, rank, newest=newest)
             return None if data is None else read(data, self.spider)
         except Exception:  # noqa: BLE001 - take() says what is wrong
             return None
@@ -193,7 +192,7 @@ class Job:
 
     contents = _unless_failed(JobFile.contents, dict)
     names = _unless_failed(JobFile.names, list)
-    wake = _unless_failed(JobFile.wake, list)
+    wake = _unless_failed(JobFile.wake, dict)
     wake_one = _unless_failed(JobFile.wake_one, lambda: None)
     sleep = _unless_failed(JobFile.sleep, lambda: None)
     search = _unless_failed(JobFile.search, lambda: None)
@@ -303,7 +302,7 @@ class Job:
         self._under_way[request] = taken.id
         self._last = request
         self._handed_out += 1
-        if taken.is_suspect and self.file.group == 1:
+        if taken.state == State.ALONE:
             self._alone = request
         if taken.is_suspect or self._handed_out <= self.WRITTEN_AT_ONCE:
             self.file.commit()

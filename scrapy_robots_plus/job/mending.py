@@ -21,8 +21,9 @@ from .schema import (
     Counts,
     State,
     StoredRequest,
+    create,
     journal_of,
-    migrate,
+    make_lanes,
     note_of,
     read_counts,
     write_counts,
@@ -77,23 +78,18 @@ def is_empty(path: Path, *, has_begun: bool) -> bool:
 
 def check_tables(run: Run) -> None:
     """Reads all of the file. Raises sqlite3.DatabaseError if the tables contradict each other."""
-    (verdict,) = run("PRAGMA quick_check(1)").fetchone()
+    (verdict,) = run("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise sqlite3.DatabaseError(verdict)
-    counts = run(
-        "SELECT (SELECT count(*) FROM requests), (SELECT count(*) FROM waiting), "
-        "(SELECT count(*) FROM states JOIN requests USING (id) WHERE state <> ?), "
-        "(SELECT count(*) FROM waiting JOIN requests USING (id)), "
-        "(SELECT count(*) FROM states LEFT JOIN requests USING (id) "
-        "WHERE data IS NULL AND state IN (?, ?))",
-        (State.NEXT, State.UNDER_WAY, State.ALONE),
-    ).fetchone()
-    stored, waiting, elsewhere, found, gone = counts  # those gone were lost, and told of, before
-    told = read_counts(run)
-    if (stored + gone, waiting) != (told.stored, told.waiting) or found != waiting:
+    if _numbers(run) != read_counts(run)[:2]:
         raise sqlite3.DatabaseError("its counters do not match")
-    if waiting + elsewhere != stored:
-        raise sqlite3.DatabaseError("requests are missing")
+
+
+def _numbers(run: Run) -> tuple[int, int]:
+    """Requests that wait in lanes, and requests in any state."""
+    count = "SELECT coalesce(sum(state = ?), 0), count(*) FROM requests"
+    waiting, stored = run(count, (State.WAITING,)).fetchone()
+    return waiting, stored
 
 
 def salvage(
@@ -108,7 +104,7 @@ def salvage(
     new = part_of(path)
     new.unlink(missing_ok=True)
     with closing(sqlite3.connect(new, isolation_level=None)) as whole:
-        migrate(whole)
+        create(whole)
         whole.execute("BEGIN")
         before = whole.total_changes
         with _readable(path, connection, new) as damaged:
@@ -119,10 +115,12 @@ def salvage(
         note = json.dumps(Damage(why, counts is not None))
         whole.execute("REPLACE INTO notes VALUES (?, ?)", (_MENDED, note))
         if counts is None:
-            (stored,) = whole.execute("SELECT count(*) FROM requests").fetchone()
+            _, stored = _numbers(whole.execute)
             is_running = int(generation is not None)
             counts = Counts(stored=stored, running=is_running, generation=generation or 0)
-        _put_in_place(whole.execute, counts)
+        waiting, _ = _numbers(whole.execute)
+        _, turns = make_lanes(whole.execute, counts.turns)
+        write_counts(whole.execute, counts._replace(waiting=waiting, turns=turns))
         whole.execute("COMMIT")
     return True
 
@@ -207,10 +205,9 @@ def _copy(damaged: Run, new: sqlite3.Connection) -> None:
     """Of what is whole: requests have checksums, and the rest matters less."""
     for values in _rows(damaged, "requests"):
         if len(values) == len(StoredRequest._fields) and StoredRequest(*values).is_whole:
+            if values[-1] not in set(State):
+                values = (*values[:-1], State.WAITING)  # nothing would ever lead to it
             new.execute("REPLACE INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-    for id_, state in _rows(damaged, "states"):
-        if state in set(State):
-            new.execute("INSERT OR IGNORE INTO states VALUES (?, ?)", (id_, state))
     for id_, digests in _rows(damaged, "seen"):
         if isinstance(digests, bytes):
             new.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (id_, digests))
@@ -218,25 +215,6 @@ def _copy(damaged: Run, new: sqlite3.Connection) -> None:
         for key, value in damaged("SELECT key, value FROM notes").fetchall():
             if isinstance(key, str) and isinstance(value, str):
                 new.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (key, value))
-
-
-def _put_in_place(run: Run, counts: Counts) -> None:
-    """Lets each request stand where it stood, and all lanes sleep.
-
-    Of those under way their states are enough: the run may have them in its memory.
-    """
-    run(
-        "DELETE FROM states WHERE id NOT IN (SELECT id FROM requests) AND state NOT IN (?, ?)",
-        (State.UNDER_WAY, State.ALONE),
-    )
-    waiting = run(
-        "INSERT INTO waiting SELECT lane, priority, starts, id FROM requests "
-        "WHERE id NOT IN (SELECT id FROM states WHERE state <> ?)",
-        (State.NEXT,),
-    ).rowcount
-    run("INSERT INTO lanes SELECT lane, min(priority), min(id) FROM waiting GROUP BY lane")
-    (turns,) = run("SELECT max(turn) FROM lanes").fetchone()
-    write_counts(run, counts._replace(waiting=waiting, turns=max(counts.turns, turns or 0)))
 
 
 def part_of(path: Path) -> Path:

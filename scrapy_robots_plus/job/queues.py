@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 
+from . import rank_of
 from .job import Job
 from .written import marshalled, pickled
 
@@ -36,8 +37,7 @@ class JobQueue:
         folder = Path(job_folder(crawler.settings) or "", QUEUE_FOLDER)
         *lane, part = Path(key).relative_to(folder).parts
         self._lane = "/".join(lane)
-        self._starts = part.endswith("s")
-        self._priority = int(part.removesuffix("s"))
+        self._rank = rank_of(int(part.removesuffix("s")), part.endswith("s"))
         self._length = self._count()
 
     @classmethod
@@ -51,9 +51,7 @@ class JobQueue:
     def push(self, request: Request) -> None:
         """Raises ValueError if the request cannot be written."""
         try:
-            self._job.add(
-                self._lane, self._priority, request, type(self).dumps, starts=self._starts
-            )
+            self._job.add(self._lane, self._rank, request, type(self).dumps)
         except Exception as error:
             self._job.stays_in_memory(request, error)
             raise ValueError(str(error)) from error
@@ -61,23 +59,19 @@ class JobQueue:
 
     def pop(self) -> Request | None:
         """The next request, which stays in the file until the engine has dealt with it."""
-        request = self._job.take(
-            self._lane, self._priority, starts=self._starts, newest=self.newest_first
-        )
+        request = self._job.take(self._lane, self._rank, newest=self.newest_first)
         self._length = self._length - 1 if request is not None else self._count()
         return request
 
     def peek(self) -> Request | None:
         """The next request, left in the file."""
-        return self._job.peek(
-            self._lane, self._priority, starts=self._starts, newest=self.newest_first
-        )
+        return self._job.peek(self._lane, self._rank, newest=self.newest_first)
 
     def close(self) -> None:
         """Nothing to do: the file is closed with the crawl."""
 
     def _count(self) -> int:
-        return self._job.contents(self._lane).get((self._priority, self._starts), 0)
+        return self._job.contents(self._lane).get(self._rank, 0)
 
 
 QUEUE_FOLDER = "requests.queue"

@@ -46,7 +46,7 @@ def overview(path: Path, most_lanes: int) -> Overview:
     """Raises JobFileError if the file is in use, or cannot be read."""
     with _opened(path) as (connection, job):
         (fingerprints,) = connection.execute(_SEEN).fetchone()
-        (lanes,) = connection.execute("SELECT count(DISTINCT lane) FROM waiting").fetchone()
+        (lanes,) = connection.execute(f"SELECT count(DISTINCT lane) {_WAITING}").fetchone()
         return Overview(
             was_closed=not job.written.running,
             waiting=job.held,
@@ -69,22 +69,22 @@ def held_requests(path: Path) -> Iterator[tuple[StoredRequest, str]]:
     Raises JobFileError if the file is in use, or cannot be read.
     """
     with _opened(path) as (connection, _):
-        rows = connection.execute(
-            "SELECT requests.*, state FROM requests LEFT JOIN states USING (id) ORDER BY id"
-        )
-        for *fields, state in rows:
-            yield StoredRequest(*fields), _STATES.get(state, "waiting")
+        for fields in connection.execute("SELECT * FROM requests ORDER BY id"):
+            request = StoredRequest(*fields)
+            yield request, _STATES[State(request.state)]
 
 
 _STATES = {
+    State.WAITING: "waiting",
     State.UNDER_WAY: "under way",
     State.ALONE: "under way",
     State.LAST: "last",
     State.ASIDE: "set aside",
 }
 _SEEN = f"SELECT coalesce(sum(length(digests)), 0) / {DIGEST} FROM seen"  # noqa: S608
+_WAITING = f"FROM requests WHERE state = {State.WAITING}"
 _LARGEST = (
-    "SELECT lane, count(*) AS number FROM waiting GROUP BY lane ORDER BY number DESC, lane LIMIT ?"
+    f"SELECT lane, count(*) AS number {_WAITING} GROUP BY lane ORDER BY number DESC, lane LIMIT ?"
 )
 
 
@@ -104,7 +104,7 @@ def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
             check_layout(connection, path)
             job = JobRequests(connection)
             if job.written.generation == found.generation:
-                job.redo(found.done)
+                job.redo(found.done, {})
                 job.stage(job.written.running)
             yield connection, job
             connection.execute("ROLLBACK")

@@ -39,13 +39,12 @@ class Step:
     ADD = 1
     OUT = 2
     END = 3
-    BACK = 4
-    ASIDE = 5
-    LAST = 6
-    RETRY = 7
-    SEE = 8
-    FORGET = 9
-    NOTE = 10
+    ASIDE = 4
+    LAST = 5
+    RETRY = 6
+    SEE = 7
+    FORGET = 8
+    NOTE = 9
 
 
 class Found(NamedTuple):

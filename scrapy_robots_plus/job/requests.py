@@ -5,6 +5,9 @@ may be their cause: it waits until nothing else is left, and is then added to it
 of such. If the process is killed once more, the next group is a quarter of that. One that is alone
 at a kill was the cause, and is set aside.
 
+Requests that do not just wait in a lane are in memory: the file has them from when it is written
+until it is opened.
+
 A lane is awake (the crawl knows it) or asleep (the file alone). Those asleep have their turn by
 priority, then in the order in which they fell asleep or came.
 """
@@ -23,20 +26,21 @@ from scrapy_robots_plus.storage.sqlite_file import FAULTS
 from .fingerprints import Fingerprints
 from .recent import Done, Step
 from .schema import (
+    ELSEWHERE,
     Contents,
     Counts,
     JobFileError,
-    LaneRow,
     State,
     StoredRequest,
     checksum,
+    make_lanes,
     note_of,
     read_counts,
     write_counts,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
 MOST_BYTES = 999_000_000
 """Of a request: a little less than what SQLite keeps in a row."""
@@ -46,7 +50,8 @@ MOST_AT_ONCE = 16
 _BOOT, _GROUP, NAMED_BY, LOSSES = "boot", "suspects at once", "lanes are named by", "lost"
 """Notes; LOSSES has a line for each time that damage has taken requests, until it is accepted."""
 
-_OUT, _NEXT = (State.UNDER_WAY, State.ALONE), State.NEXT
+WAITING, UNDER_WAY, ALONE, LAST, ASIDE = State
+_OUT = (UNDER_WAY, ALONE)
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -106,13 +111,9 @@ class JobRequests:
         self.stored = counts.stored
         """Requests in any state: waiting, under way, set aside."""
         self._turns = counts.turns
-        states = self._run("SELECT * FROM states").fetchall()
-        if not {state for _, state in states} <= set(State):
-            raise sqlite3.DatabaseError("its states are malformed")
-        self._states = {id_: State(state) for id_, state in states}
-        """Of requests that do not just wait. The file hears of them when it is written."""
-        self._ended = set[int]()
-        """Requests that are dealt with, until the file is written."""
+        rows = map(_whole, self._run(_ELSEWHERE).fetchall())
+        self._elsewhere = {row.id: row for row in rows if row.state != WAITING}
+        """All requests that do not wait in lanes, by id."""
         self._last_id: int = self._run("SELECT max(id) FROM requests").fetchone()[0] or 0
         self._fingerprints = Fingerprints(connection)
         self.done = list[Done]()
@@ -129,43 +130,41 @@ class JobRequests:
     # Requests
 
     @mended
-    def add(
-        self, lane: str, priority: int, data: bytes, *, starts: bool = False, hard_ends: int = 0
-    ) -> None:
+    def add(self, lane: str, rank: int, data: bytes, *, hard_ends: int = 0) -> None:
         """Lets *data* wait in *lane*. A new lane is asleep.
 
-        *hard_ends*: those of the request so far, if it is one of the last. Raises ValueError for
-        what cannot be stored: more than 1 GB, a name that is not Unicode, a priority of more than
-        64 bits.
+        *rank*: see :func:`~scrapy_robots_plus.job.rank_of`. *hard_ends*: those of the request so
+        far, if it is one of the last. Raises ValueError for what cannot be stored: more than 1 GB,
+        a name that is not Unicode, a rank of more than 64 bits.
         """
         if len(data) > MOST_BYTES:
             raise ValueError(f"a request of {len(data):,} bytes is too long for the job's file")
         id_ = self._last_id + 1
-        crc = checksum(id_, lane, priority, starts, data)
-        row = StoredRequest(id_, lane, priority, starts, data, crc, hard_ends)
-        self._wait(row)
-        self._run("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        self._wait(StoredRequest(id_, lane, rank, data, checksum(id_, lane, rank, data), hard_ends))
         self._last_id = id_
         self.stored += 1
-        self.done.append((Step.ADD, id_, lane, priority, data, starts, hard_ends))
+        self.done.append((Step.ADD, id_, lane, rank, data, hard_ends))
 
     @mended
-    def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> StoredRequest | None:
-        """The newest or oldest that waits; it is under way from now on, until :meth:`end` or
-        :meth:`give_back`. None if there is none.
+    def take(self, lane: str, rank: int, *, newest: bool) -> StoredRequest | None:
+        """The newest or oldest that waits; it is under way from now on, until :meth:`end`. None if
+        there is none.
 
         If it is a suspect, commit before it is sent. If :attr:`group` is 1, send nothing else: if
         the process is killed while it is under way, the next run sets it aside.
         """
-        row = self._next(lane, priority, starts, newest)
+        row = self._next(lane, rank, newest)
         if row is not None:
+            if row.is_suspect:
+                row = self._sent(row)
             self._set_out(row)
+            self.done.append((Step.OUT, row.id))
         return row
 
     @mended
-    def peek(self, lane: str, priority: int, *, starts: bool, newest: bool) -> bytes | None:
+    def peek(self, lane: str, rank: int, *, newest: bool) -> bytes | None:
         """The data of what :meth:`take` would return."""
-        row = self._next(lane, priority, starts, newest)
+        row = self._next(lane, rank, newest)
         return None if row is None else row.data
 
     @mended
@@ -174,68 +173,60 @@ class JobRequests:
 
         Only when nothing else waits and nothing is under way.
         """
-        last = self._ids(State.LAST)
+        last = self.requests(LAST)
         if not last:
             return None
         if len(last) == 1 and self.stored - self.aside == 1:
             self._set_group(1)
-        row = self._request(last[0])
-        self._states[row.id] = State.UNDER_WAY
-        self.done.append((Step.LAST, row.id))
-        return row
+        self._stands(last[0], UNDER_WAY)
+        self.done.append((Step.LAST, last[0].id))
+        return last[0]
 
     @mended
     def end(self, id_: int) -> None:
         """The request that was under way is dealt with."""
-        if self._states.get(id_) in _OUT:
-            del self._states[id_]
-            self._ended.add(id_)
+        row = self._elsewhere.get(id_)
+        if row is not None and row.state in _OUT:
+            del self._elsewhere[id_]
             self.stored -= 1
             self.done.append((Step.END, id_))
 
     @mended
-    def give_back(self, id_: int) -> None:
-        """The request that was under way waits again, at its old place."""
-        if self._states.get(id_) in _OUT:
-            del self._states[id_]
-            self._wait(self._request(id_))
-            self.done.append((Step.BACK, id_))
-
-    @mended
     def set_aside(self, id_: int) -> None:
         """The request that was under way is not handed out any more."""
-        if self._states.get(id_) in _OUT:
-            self._states[id_] = State.ASIDE
+        row = self._elsewhere.get(id_)
+        if row is not None and row.state in _OUT:
+            self._stands(row, ASIDE)
             self.done.append((Step.ASIDE, id_))
 
     @mended
     def retry(self, ids: Collection[int] | None = None) -> list[StoredRequest]:
         """Those that are set aside, all or these, wait again at their old places; returns them."""
-        rows = [row for row in self.requests(State.ASIDE) if ids is None or row.id in ids]
+        rows = [row for row in self.requests(ASIDE) if ids is None or row.id in ids]
         for row in rows:
-            del self._states[row.id]
-            self._wait(self._blamed(row, 0))
+            self._wait(row._replace(hard_ends=0))
+            del self._elsewhere[row.id]
         self.done.append((Step.RETRY, [row.id for row in rows]))
         return rows
 
     def requests(self, *states: State) -> list[StoredRequest]:
-        """All that stand so."""
-        return [self._request(id_) for id_ in self._ids(*states)]
+        """All that stand so; not for those that wait."""
+        return sorted(row for row in self._elsewhere.values() if row.state in states)
 
     @property
     def under_way(self) -> int:
         """Requests taken and not ended."""
-        return len(self._ids(*_OUT))
+        return len(self.requests(*_OUT))
 
     @property
     def last(self) -> int:
         """Requests that wait until nothing else is left: see :meth:`take_last`."""
-        return len(self._ids(State.LAST))
+        return len(self.requests(LAST))
 
     @property
     def aside(self) -> int:
         """Requests that are set aside: see :meth:`set_aside`."""
-        return len(self._ids(State.ASIDE))
+        return len(self.requests(ASIDE))
 
     @property
     def group(self) -> int:
@@ -256,7 +247,7 @@ class JobRequests:
         return [name for (name,) in self._run(_IN_TURN, (-1,))]
 
     @mended
-    def wake(self, most: int) -> list[LaneRow]:
+    def wake(self, most: int) -> dict[str, Contents]:
         """Up to *most* lanes that are asleep, in turn. They are awake from now on."""
         found = [name for (name,) in self._run(_IN_TURN, (most,))]
         contents = self._contents(f"lane IN ({_IN_TURN})", most)
@@ -267,7 +258,7 @@ class JobRequests:
         self._run_many(_REMOVE, ((name,) for name in found))
         self.asleep -= len(found)
         self.awake.update(dict.fromkeys(found))
-        return [LaneRow(name, min(contents[name])[0], contents[name]) for name in found]
+        return {name: contents[name] for name in found}
 
     @mended
     def wake_one(self, lane: str) -> None:
@@ -296,15 +287,17 @@ class JobRequests:
         self.awake = dict.fromkeys(lanes)
 
     def rename(self, name_of: Callable[[bytes], str | None]) -> None:
-        """Lets each that waits wait in the lane *name_of* its data, if that is not None."""
+        """Lets each that waits wait in the lane *name_of* its data, if that is not None. All lanes
+        are asleep afterwards, in the order of their oldest requests.
+        """
         moved = "UPDATE requests SET lane = ?, crc = ? WHERE id = ?"
-        ids = array("q", (id_ for (id_,) in self._run("SELECT id FROM requests ORDER BY id")))
-        for row in (self._request(id_) for id_ in ids if id_ not in self._states):
+        for id_ in array("q", (id_ for (id_,) in self._run("SELECT id FROM requests ORDER BY id"))):
+            row = self._request(id_)
             lane = name_of(row.data)
             if lane is not None and lane != row.lane:
-                self._stop_waiting(row)
-                self._run(moved, (lane, checksum(row.id, lane, *row[2:5]), row.id))
-                self._wait(row._replace(lane=lane))
+                self._run(moved, (lane, checksum(id_, lane, row.rank, row.data), id_))
+        self.awake.clear()
+        self.asleep, self._turns = make_lanes(self._run, self._turns)
 
     # What else is kept
 
@@ -347,36 +340,37 @@ class JobRequests:
         no request is to blame. Returns what is set aside now, and how many requests that were under
         way are gone.
         """
-        gone = [id_ for id_ in self._ids(*_OUT) if not self._is_there(id_)]
+        gone = [id_ for id_, row in self._elsewhere.items() if not row.is_whole]
         for id_ in gone:
-            del self._states[id_]
+            del self._elsewhere[id_]
         self.stored -= len(gone)
-        for row in self.requests(State.NEXT):
-            self._stop_waiting(row)
-            self._states[row.id] = State.LAST
+        for fields in self._run(_ELSEWHERE).fetchall():  # those that wait
+            self._set_out(_whole(fields)._replace(state=LAST))
         is_blamed = was_killed and self.note(_BOOT) in (None, boot)
         rows, group, aside = self.requests(*_OUT), self.group, list[StoredRequest]()
-        if is_blamed and any(
-            row.is_suspect and self._states[row.id] == State.UNDER_WAY for row in rows
-        ):
+        if is_blamed and any(row.is_suspect and row.state == UNDER_WAY for row in rows):
             group = max(1, group // 4)
         for row in rows:
-            state = self._states.pop(row.id)
             if is_blamed or not was_killed:  # of a stop, none is the cause
-                row = self._blamed(row, (row.hard_ends + 1) * is_blamed)
-            if is_blamed and state == State.ALONE:
-                self._states[row.id] = State.ASIDE
+                row = row._replace(hard_ends=(row.hard_ends + 1) * is_blamed)
+            if is_blamed and row.state == ALONE:
+                self._stands(row, ASIDE)
                 aside.append(row)
             elif row.is_suspect:
-                self._states[row.id] = State.LAST
+                self._stands(row, LAST)
             else:
                 self._wait(row)
+                del self._elsewhere[row.id]
         self.set_note(_BOOT, boot)
         self._set_group(group if self.last and not aside else MOST_AT_ONCE)
         return aside, len(gone)
 
-    def redo(self, done: Iterable[Done]) -> None:
-        """Does again what was done after the file was written. What damage has taken is left."""
+    def redo(self, done: Iterable[Done], known: Mapping[int, StoredRequest]) -> None:
+        """Does again what was done after the file was written. What damage has taken is left.
+
+        *known*: the requests elsewhere, if the crawl has them in memory.
+        """
+        self._withdraw()
         for step, *values in done:
             match step:
                 case Step.ADD:
@@ -384,16 +378,13 @@ class JobRequests:
                 case Step.OUT:
                     self._set_out_again(*values)
                 case Step.END:
-                    if values[0] not in self._states and values[0] not in self._ended:
+                    if values[0] not in self._elsewhere:
                         self._set_out_again(*values)
                     self.end(*values)
-                case Step.BACK:
-                    with suppress(sqlite3.DatabaseError):
-                        self.give_back(*values)
                 case Step.ASIDE:
                     self.set_aside(*values)
                 case Step.LAST:
-                    self._states[values[0]] = State.UNDER_WAY
+                    self._stands(self._elsewhere.get(*values) or _gone(*values), UNDER_WAY)
                 case Step.RETRY:
                     self.retry(*values)
                 case Step.SEE:
@@ -402,21 +393,22 @@ class JobRequests:
                     self.forget(*values)
                 case Step.NOTE:
                     self.set_note(*values)
+        for id_, row in known.items():
+            self.held -= self._run(_DELETE, (id_,)).rowcount
+            self._elsewhere[id_] = row
+        self._last_id = max(self._last_id, *known, 0)
 
     def count_again(self) -> int:
         """After damage, corrects :attr:`stored`. Returns how many requests are missing."""
-        self.stage()
-        found: int = self._run(_COUNT).fetchone()[0]
+        (waiting,) = self._run("SELECT count(*) FROM requests").fetchone()
+        found: int = waiting + len(self._elsewhere)
         missing, self.stored = self.stored - found, found
         return missing
 
     def stage(self, running: int = 1) -> Counts:
         """All but the commit: whoever asks the connection sees everything."""
         self._fingerprints.write()
-        self._run_many("DELETE FROM requests WHERE id = ?", ((id_,) for id_ in sorted(self._ended)))
-        self._ended.clear()
-        self._run("DELETE FROM states")
-        self._run_many("INSERT INTO states VALUES (?, ?)", self._states.items())
+        self._run_many(_INSERT, self._elsewhere.values())
         self._run("UPDATE awake SET names = ?", ("\0".join(self.awake),))
         generation = self.written.generation + 1
         counts = Counts(self.held, self.stored, self._turns, running, generation)
@@ -430,6 +422,7 @@ class JobRequests:
         self.written = counts
         self.done.clear()
         self._run("BEGIN IMMEDIATE")
+        self._withdraw()
 
     def give_up(self) -> None:
         """Drops what is not saved. What is under way is not to blame for the end."""
@@ -444,54 +437,65 @@ class JobRequests:
         self._run("ROLLBACK")
         self._run("VACUUM INTO ?", (into,)) if into else self._run("VACUUM")
         self._run("BEGIN IMMEDIATE")
+        self._withdraw()
+
+    def _withdraw(self) -> None:
+        """Leaves only those that wait in the table."""
+        self._run_many(_DELETE, ((id_,) for id_ in self._elsewhere))
 
     def _set_group(self, size: int) -> None:
         self.set_note(_GROUP, str(size))
 
-    def _ids(self, *states: State) -> list[int]:
-        return sorted(id_ for id_, state in self._states.items() if state in states)
-
-    def _next(self, lane: str, priority: int, starts: bool, newest: bool) -> StoredRequest | None:
-        found = self._run(_NEWEST if newest else _OLDEST, (lane, priority, starts)).fetchone()
+    def _next(self, lane: str, rank: int, newest: bool) -> StoredRequest | None:
+        """As it is under way."""
+        found = self._run(_NEWEST if newest else _OLDEST, (lane, rank)).fetchone()
         if found is None:
             return None
-        row = _whole(found[0], found[1:])
-        # Where keys are out of order, SQLite takes another row away than it was told to.
-        is_out = self._states.get(row.id, _NEXT) is not _NEXT or row.id in self._ended
-        if is_out or row[1:4] != (lane, priority, starts):
-            raise sqlite3.DatabaseError(f"request {row.id} is not where it belongs")
+        id_, data, crc, hard_ends, state = found
+        row = StoredRequest(id_, lane, rank, data, crc, hard_ends, UNDER_WAY)
+        if state != WAITING or not row.is_whole:
+            raise sqlite3.DatabaseError(f"request {id_} is malformed")
         return row
 
     def _request(self, id_: int) -> StoredRequest:
-        fields = self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone()
-        return _whole(id_, fields or ())
+        """One that waits."""
+        found = self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone()
+        return _whole(found or (id_,), WAITING)
+
+    def _set_out(self, row: StoredRequest) -> None:
+        """Takes *row* out of its lane: it stands elsewhere."""
+        if self._run(_DELETE, (row.id,)).rowcount != 1:
+            raise sqlite3.DatabaseError(f"request {row.id} is not where it belongs")
+        self.held -= 1
+        if row.lane not in self.awake:
+            first = self._first_priority(row.lane)
+            if first is None:
+                self._run(_REMOVE, (row.lane,))
+                self.asleep -= 1
+            elif first != row.priority:
+                self._run(_SET_PRIORITY, (first, row.lane))
+        self._elsewhere[row.id] = row
+
+    def _sent(self, row: StoredRequest) -> StoredRequest:
+        is_alone = row.is_suspect and self.group == 1
+        return row._replace(state=ALONE if is_alone else UNDER_WAY)
+
+    def _stands(self, row: StoredRequest, state: State) -> None:
+        self._elsewhere[row.id] = row._replace(state=state)
+
+    def _set_out_again(self, id_: int) -> None:
+        if self._is_there(id_):
+            self._set_out(self._sent(self._request(id_)))
+        else:
+            self._stands(_gone(id_), UNDER_WAY)
+
+    def _add_again(self, id_: int, lane: str, rank: int, data: bytes, hard_ends: int) -> None:
+        if not self._is_there(id_):
+            self._last_id = id_ - 1
+            self.add(lane, rank, data, hard_ends=hard_ends)
 
     def _is_there(self, id_: int) -> bool:
         return bool(self._run("SELECT 1 FROM requests WHERE id = ?", (id_,)).fetchone())
-
-    def _blamed(self, row: StoredRequest, hard_ends: int) -> StoredRequest:
-        self._run("UPDATE requests SET hard_ends = ? WHERE id = ?", (hard_ends, row.id))
-        return row._replace(hard_ends=hard_ends)
-
-    def _set_out(self, row: StoredRequest) -> None:
-        self._stop_waiting(row)
-        is_alone = row.is_suspect and self.group == 1
-        self._states[row.id] = State.ALONE if is_alone else State.UNDER_WAY
-        self.done.append((Step.OUT, row.id))
-
-    def _set_out_again(self, id_: int) -> None:
-        """Of a request that damage has taken, only its state is kept."""
-        try:
-            self._set_out(self._request(id_))
-        except sqlite3.DatabaseError:
-            self._states[id_] = State.UNDER_WAY
-
-    def _add_again(
-        self, id_: int, lane: str, priority: int, data: bytes, starts: bool, hard_ends: int
-    ) -> None:
-        if not self._is_there(id_):
-            self._last_id = id_ - 1
-            self.add(lane, priority, data, starts=starts, hard_ends=hard_ends)
 
     def _wait(self, row: StoredRequest) -> None:
         if row.lane not in self.awake:
@@ -500,29 +504,14 @@ class JobRequests:
                 self._fall_asleep(row.lane, row.priority)
             elif row.priority < found[0]:
                 self._run(_SET_PRIORITY, (row.priority, row.lane))
-        place = (row.lane, row.priority, row.starts, row.id)
-        self._run("INSERT INTO waiting VALUES (?, ?, ?, ?)", place)
-        if row.is_suspect:
-            self._states[row.id] = State.NEXT
+        self._run(_INSERT, (*row[:6], WAITING))
         self.held += 1
-
-    def _stop_waiting(self, row: StoredRequest) -> None:
-        self._run(_STOP_WAITING, (row.lane, row.priority, row.starts, row.id))
-        self.held -= 1
-        if row.lane in self.awake:
-            return
-        first = self._first_priority(row.lane)
-        if first is None:
-            self._run(_REMOVE, (row.lane,))
-            self.asleep -= 1
-        elif first != row.priority:
-            self._run(_SET_PRIORITY, (first, row.lane))
 
     def _first_priority(self, lane: str) -> int | None:
         """Of the most urgent request in the lane; None if it holds none."""
-        first = "SELECT priority FROM waiting WHERE lane = ? ORDER BY priority LIMIT 1"
+        first = "SELECT rank FROM requests WHERE lane = ? ORDER BY rank LIMIT 1"
         row = self._run(first, (lane,)).fetchone()
-        return None if row is None else int(row[0])
+        return None if row is None else int(row[0]) >> 1
 
     def _fall_asleep(self, lane: str, priority: int) -> None:
         self._run("INSERT INTO lanes VALUES (?, ?, ?)", (lane, priority, self._turns + 1))
@@ -533,37 +522,36 @@ class JobRequests:
         """Of those lanes that hold a request."""
         contents: defaultdict[str, Contents] = defaultdict(dict)
         rows = self._run(
-            f"SELECT lane, priority, starts, count(*) FROM waiting WHERE {which} "  # noqa: S608
-            "GROUP BY lane, priority, starts",
+            f"SELECT lane, rank, count(*) FROM requests WHERE {which} GROUP BY lane, rank",  # noqa: S608
             (value,),
         )
-        for lane, priority, starts, count in rows:
-            contents[lane][priority, bool(starts)] = count
+        for lane, rank, count in rows:
+            contents[lane][rank] = count
         return contents
 
 
-def _whole(id_: int, fields: Collection[Any]) -> StoredRequest:
-    """Raises sqlite3.DatabaseError unless *fields* are those of the request *id_*."""
+def _whole(fields: Collection[Any], *states: State) -> StoredRequest:
+    """Raises sqlite3.DatabaseError unless *fields* are those of a request, in one of *states*."""
     if len(fields) == len(StoredRequest._fields):
         row = StoredRequest(*fields)
-        if row.id == id_ and row.is_whole:
+        if row.is_whole and row.state in (states or set(State)):
             return row
-    raise sqlite3.DatabaseError(f"request {id_} is malformed")
+    raise sqlite3.DatabaseError(f"request {next(iter(fields))} is malformed")
 
 
-_STOP_WAITING = "DELETE FROM waiting WHERE lane = ? AND priority = ? AND starts = ? AND id = ?"
+def _gone(id_: int) -> StoredRequest:
+    """Of a request that damage has taken, nothing is known but that it was under way."""
+    return StoredRequest(id_, "", 0, b"", -1)
+
+
 _IN_TURN = "SELECT name FROM lanes ORDER BY priority, turn LIMIT ?"
 _REMOVE = "DELETE FROM lanes WHERE name = ?"
 _SET_PRIORITY = "UPDATE lanes SET priority = ? WHERE name = ?"
-_COUNT = (
-    "SELECT (SELECT count(*) FROM requests) + (SELECT count(*) FROM states "
-    "WHERE NOT EXISTS (SELECT 1 FROM requests WHERE requests.id = states.id))"
-)
-# With NULL in all columns of requests if there is no such request: then the file is damaged.
+_INSERT = "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)"
+_DELETE = "DELETE FROM requests WHERE id = ?"
+_ELSEWHERE = f"SELECT * FROM requests WHERE {ELSEWHERE}"  # noqa: S608
 _OLDEST = (
-    "SELECT waiting.id, requests.* "
-    "FROM waiting LEFT JOIN requests ON requests.id = waiting.id "
-    "WHERE waiting.lane = ? AND waiting.priority = ? AND waiting.starts = ? "
-    "ORDER BY waiting.id LIMIT 1"
+    "SELECT id, data, crc, hard_ends, state FROM requests WHERE lane = ? AND rank = ? "
+    "ORDER BY id LIMIT 1"
 )
-_NEWEST = _OLDEST.replace("ORDER BY waiting.id", "ORDER BY waiting.id DESC")
+_NEWEST = _OLDEST.replace("ORDER BY id", "ORDER BY id DESC")

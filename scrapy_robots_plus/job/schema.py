@@ -1,7 +1,7 @@
 """The tables of a job's file, what their rows say, and how the file is opened.
 
 ``requests`` is the truth: every request that is not finished, with a checksum and all that is
-needed to put it back at its place. ``waiting`` and ``lanes`` could be made anew from it.
+needed to put it back at its place. ``lanes`` could be made anew from it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ SUSPECT_AFTER = 2
 APPLICATION_ID = int.from_bytes(b"RbJb", "big")
 """In the header of every job's file, to recognize it as ours."""
 
+LAYOUT = 3
+"""The ``user_version`` of the file. Those before it were of code before the first release."""
+
 COPIES = ("job", "job_again")
 """The tables of the counters: in different pages, so that one damaged place cannot take both."""
 
@@ -44,8 +47,10 @@ class JobFileError(Exception):
 
 
 class State(IntEnum):
-    """Where a request stands that does not just wait in a lane."""
+    """Where a request stands."""
 
+    WAITING = 0
+    """In its lane."""
     UNDER_WAY = 1
     ALONE = 2
     """Under way while no other is."""
@@ -53,40 +58,41 @@ class State(IntEnum):
     """Waits until nothing else is left."""
     ASIDE = 4
     """Not handed out any more."""
-    NEXT = 5
-    """Waits in its lane, as one of a group of suspects."""
 
 
-Contents = dict[tuple[int, bool], int]
-"""How many requests wait in a lane, by priority and whether they are start requests."""
+Contents = dict[int, int]
+"""How many requests of each rank wait in a lane."""
 
 
-class LaneRow(NamedTuple):
-    """A lane that holds requests."""
+def rank_of(priority: int, starts: bool) -> int:
+    """The place among requests of the same lane: the lowest goes first.
 
-    name: str
-    priority: int
-    """Of its most urgent request. The lowest number is the most urgent, as in Scrapy's queues."""
-    contents: Contents
+    Start requests go after the others of their priority. The lowest priority is the most urgent,
+    as in Scrapy's queues.
+    """
+    return 2 * priority + starts
 
 
 class StoredRequest(NamedTuple):
-    """A request in the file, whatever its state. The crc covers all but the hard ends."""
+    """A request in the file. The crc covers all before it."""
 
     id: int
     lane: str
-    priority: int
-    starts: int
-    """1 for a start request."""
+    rank: int
     data: bytes
     crc: int
     hard_ends: int = 0
     """How many times the process was killed while this request was under way."""
+    state: int = State.WAITING
+
+    @property
+    def priority(self) -> int:
+        return self.rank >> 1
 
     @property
     def is_whole(self) -> bool:
         """Whether the checksum fits. Damage may have given any types to the columns."""
-        return isinstance(self.data, bytes) and self.crc == checksum(*self[:5])
+        return isinstance(self.data, bytes) and self.crc == checksum(*self[:4])
 
     @property
     def is_suspect(self) -> bool:
@@ -94,8 +100,8 @@ class StoredRequest(NamedTuple):
         return self.hard_ends >= SUSPECT_AFTER
 
 
-def checksum(id_: int, lane: str, priority: int, starts: int, data: bytes) -> int:
-    return crc32(data, crc32(f"{id_} {priority} {int(starts)} {lane}".encode()))
+def checksum(id_: int, lane: str, rank: int, data: bytes) -> int:
+    return crc32(data, crc32(f"{id_} {rank} {lane}".encode()))
 
 
 class Counts(NamedTuple):
@@ -135,74 +141,68 @@ def write_counts(run: Run, counts: Counts) -> None:
         run(f"UPDATE {copy} SET {values}", (*counts, counts.crc))  # noqa: S608
 
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        # In the order they came: a new one is written at the end, and the space of those that are
-        # dealt with becomes free page by page.
-        """
-        CREATE TABLE requests (
-            id INTEGER PRIMARY KEY,
-            lane TEXT NOT NULL,
-            priority INTEGER NOT NULL,
-            starts INTEGER NOT NULL,
-            data BLOB NOT NULL,
-            crc INTEGER NOT NULL,
-            hard_ends INTEGER NOT NULL DEFAULT 0
-        )
-        """,
-        # The next of a lane is one lookup, and the row is small: all lanes fit into the cache.
-        """
-        CREATE TABLE waiting (
-            lane TEXT NOT NULL,
-            priority INTEGER NOT NULL,
-            starts INTEGER NOT NULL,
-            id INTEGER NOT NULL,
-            PRIMARY KEY (lane, priority, starts, id)
-        ) WITHOUT ROWID
-        """,
-        # Those in which a request waits and that are asleep.
-        """
-        CREATE TABLE lanes (
-            name TEXT PRIMARY KEY NOT NULL,
-            priority INTEGER NOT NULL,
-            turn INTEGER NOT NULL
-        ) WITHOUT ROWID
-        """,
-        "CREATE INDEX lanes_in_turn ON lanes (priority, turn)",
-        # The others, one behind the other: only the crawl knows when it is their turn.
-        "CREATE TABLE awake (names TEXT NOT NULL)",
-        "INSERT INTO awake VALUES ('')",
-        # Of all that do not wait in a lane.
-        "CREATE TABLE states (id INTEGER PRIMARY KEY, state INTEGER NOT NULL)",
-        "CREATE TABLE notes (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID",
-        # Digests of fingerprints, one behind the other, in the order they came.
-        "CREATE TABLE seen (id INTEGER PRIMARY KEY, digests BLOB NOT NULL)",
-        *(f"CREATE TABLE {copy} ({', '.join(Counts._fields)}, crc)" for copy in COPIES),
-        *(f"INSERT INTO {copy} VALUES {(*Counts(), Counts().crc)}" for copy in COPIES),  # noqa: S608
-    ),
+ELSEWHERE = f"state <> {State.WAITING} OR hard_ends >= {SUSPECT_AFTER}"
+"""Of requests that do not just wait: few, and found by an index."""
+
+_TABLES = (
+    # In the order they came: a new one is written at the end, and the space of those that are
+    # dealt with becomes free page by page.
+    """
+    CREATE TABLE requests (
+        id INTEGER PRIMARY KEY,
+        lane TEXT NOT NULL,
+        rank INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        crc INTEGER NOT NULL,
+        hard_ends INTEGER NOT NULL,
+        state INTEGER NOT NULL
+    )
+    """,
+    # The next of a lane is one lookup, and entries are small: all lanes fit into the cache.
+    "CREATE INDEX in_lanes ON requests (lane, rank)",
+    f"CREATE INDEX elsewhere ON requests (state) WHERE {ELSEWHERE}",
+    # Those in which a request waits and that are asleep.
+    """
+    CREATE TABLE lanes (
+        name TEXT PRIMARY KEY NOT NULL,
+        priority INTEGER NOT NULL,
+        turn INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX lanes_in_turn ON lanes (priority, turn)",
+    # The others, one behind the other: only the crawl knows when it is their turn.
+    "CREATE TABLE awake (names TEXT NOT NULL)",
+    "INSERT INTO awake VALUES ('')",
+    "CREATE TABLE notes (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID",
+    # Digests of fingerprints, one behind the other, in the order they came.
+    "CREATE TABLE seen (id INTEGER PRIMARY KEY, digests BLOB NOT NULL)",
+    *(f"CREATE TABLE {copy} ({', '.join(Counts._fields)}, crc)" for copy in COPIES),
+    *(f"INSERT INTO {copy} VALUES {(*Counts(), Counts().crc)}" for copy in COPIES),  # noqa: S608
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {LAYOUT}",
 )
-"""The first step makes layout :data:`OLDEST` (``user_version``) of an empty file, each other one
-the layout after it."""
-
-OLDEST = 2
-"""Layout 1 was that of code before the first release."""
 
 
-def newest_layout() -> int:
-    return OLDEST - 1 + len(MIGRATIONS)
-
-
-def migrate(connection: sqlite3.Connection) -> None:
-    """Creates the tables, or upgrades an older layout, in one transaction."""
-    version = pragma(connection, "user_version")
-    if version == newest_layout():
-        return
-    with transaction(connection):
-        for step in MIGRATIONS[max(0, version - OLDEST + 1) :]:
-            for statement in step:
+def create(connection: sqlite3.Connection) -> None:
+    """Creates the tables in a file that is empty, in one transaction."""
+    if not pragma(connection, "user_version"):
+        with transaction(connection):
+            for statement in _TABLES:
                 connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {newest_layout()}")
+
+
+def make_lanes(run: Run, turns: int) -> tuple[int, int]:
+    """Lets all lanes sleep, in the order of their oldest requests. Returns how many there are, and
+    the last turn that is given.
+    """
+    run("DELETE FROM lanes")
+    asleep = run(
+        "INSERT INTO lanes SELECT lane, min(rank) >> 1, min(id) FROM requests WHERE state = ? "
+        "GROUP BY lane",
+        (State.WAITING,),
+    ).rowcount
+    (last,) = run("SELECT max(turn) FROM lanes").fetchone()
+    return asleep, max(turns, last or 0)
 
 
 def journal_of(path: Path) -> Path:
@@ -211,9 +211,9 @@ def journal_of(path: Path) -> Path:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens the file at *path*, for this process alone. Creates or upgrades it.
+    """Opens the file at *path*, for this process alone. Creates it if there is none.
 
-    Raises JobFileError if it is not ours, too new or not writable, and one of
+    Raises JobFileError if it is not ours, of another layout or not writable, and one of
     :data:`~scrapy_robots_plus.storage.sqlite_file.FAULTS` if it is damaged or in use.
     """
     _check_place(path)
@@ -246,27 +246,23 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = TRUNCATE")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    migrate(connection)
+    create(connection)
     connection.execute("BEGIN EXCLUSIVE")  # from now on nobody else may even read
     connection.execute("COMMIT")
 
 
 def check_layout(connection: sqlite3.Connection, path: Path) -> None:
     """Raises JobFileError if this version cannot read the file."""
-    version, newest = pragma(connection, "user_version"), newest_layout()
-    if version > newest:
+    version = pragma(connection, "user_version")
+    if version not in (0, LAYOUT):
+        made_by, to_do = "an older", "End the job with the version that began it"
+        if version > LAYOUT:
+            made_by, to_do = "a newer", "Upgrade"
         raise JobFileError(
             path,
-            f"has layout {version}, made by a newer scrapy-robots-plus; this version knows up to "
-            f"{newest}",
-            "Upgrade, or choose another JOBDIR",
-        )
-    if 0 < version < OLDEST:
-        raise JobFileError(
-            path,
-            f"has layout {version}, made by an older scrapy-robots-plus; this version knows "
-            f"{OLDEST} and later",
-            "End the job with the version that began it, or choose another JOBDIR",
+            f"has layout {version}, made by {made_by} scrapy-robots-plus; this version knows "
+            f"{LAYOUT}",
+            f"{to_do}, or choose another JOBDIR",
         )
     empty = not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     if pragma(connection, "application_id") != APPLICATION_ID and not empty:

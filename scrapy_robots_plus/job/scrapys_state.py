@@ -101,15 +101,15 @@ def _by_slot(crawler: Crawler, job: Job) -> Iterator[tuple[str, list[int]]]:
     """The priorities of each lane, with the slot that one of its requests tells."""
     for lane in job.names():
         contents = job.contents(lane)
-        for priority, starts in contents:
-            request = job.peek(lane, priority, starts=starts, newest=False)
+        for rank in contents:
+            request = job.peek(lane, rank, newest=False)
             if request is not None:
                 yield _slot(crawler, request), _priorities(contents)
                 break
 
 
 def _priorities(contents: Contents) -> list[int]:
-    return sorted({priority for priority, _ in contents})
+    return sorted({rank >> 1 for rank in contents})
 
 
 def _slot(crawler: Crawler, request: Request) -> str:

@@ -51,11 +51,11 @@ def poisoned(folder: Path, url: str = "http://b.example/") -> Path:
         file = JobFile(path)
         last = file.take_last()
         if last is None:
-            taken = file.take("b.example", 0, starts=False, newest=True)
+            taken = file.take("b.example", 0, newest=True)
         else:
             file.add("b.example", 0, last.data, hard_ends=last.hard_ends)
             file.end(last.id)
-            taken = file.take("b.example", 0, starts=False, newest=True)
+            taken = file.take("b.example", 0, newest=True)
         assert taken is not None
         file.commit()
         killed = kill_copy(path, folder / "killed")
@@ -133,11 +133,11 @@ def test_each_request_is_named_with_its_state(tmp_path: Path) -> None:
 def test_what_a_killed_run_has_done_is_shown(tmp_path: Path) -> None:
     with JobFile(tmp_path / FILE_NAME) as file:
         for number in range(3):
-            file.add("a.example", number, data_of(f"http://a.example/{number}"))
-        taken = file.take("a.example", 0, starts=False, newest=True)
+            file.add("a.example", 2 * number, data_of(f"http://a.example/{number}"))
+        taken = file.take("a.example", 0, newest=True)
         assert taken is not None
         file.end(taken.id)
-        assert file.take("a.example", 1, starts=False, newest=True) is not None
+        assert file.take("a.example", 2, newest=True) is not None
         file.commit()
         kill_copy(file.path, tmp_path / "job")
     (found,) = Robots(tmp_path)("job", "show", "job", "--urls", "--json").json
@@ -160,7 +160,7 @@ def test_as_json(tmp_path: Path) -> None:
 def test_showing_changes_nothing_after_a_kill_either(tmp_path: Path) -> None:
     with JobFile(tmp_path / FILE_NAME) as file:
         file.add("a.example", 0, b"a")
-        file.take("a.example", 0, starts=False, newest=True)
+        file.take("a.example", 0, newest=True)
         file.commit()
         path = kill_copy(file.path, tmp_path / "job")
     journal_of(path).write_bytes(b"")  # SQLite empties it anyway
@@ -179,7 +179,7 @@ def test_what_was_set_aside_is_given_back(tmp_path: Path) -> None:
     assert (done.status, done.lines[-1]) == (0, "1 request will be sent again")
     assert Robots(tmp_path)("job", "show", "job").status == 0
     with JobFile(path) as file:
-        taken = file.take("b.example", 0, starts=False, newest=True)
+        taken = file.take("b.example", 0, newest=True)
         assert taken is not None
         assert (taken.data, taken.hard_ends) == (data_of("http://b.example/"), 0)
 
@@ -189,7 +189,7 @@ def test_a_file_shrinks_to_what_it_holds(tmp_path: Path) -> None:
     with JobFile(path) as file:
         for _ in range(2_000):
             file.add("a.example", 0, b"x" * 1_000)
-        while taken := file.take("a.example", 0, starts=False, newest=True):
+        while taken := file.take("a.example", 0, newest=True):
             file.end(taken.id)
         file.add("a.example", 0, b"left")
     before = path.stat().st_size
@@ -199,7 +199,7 @@ def test_a_file_shrinks_to_what_it_holds(tmp_path: Path) -> None:
     assert after < before / 10
     assert done.output == f"{before / 1e6:,.1f} MB before, {after / 1e3:.0f} kB now\n"
     with JobFile(path) as file:
-        assert file.peek("a.example", 0, starts=False, newest=True) == b"left"
+        assert file.peek("a.example", 0, newest=True) == b"left"
 
 
 @pytest.mark.parametrize("action", ACTIONS[:4] + ACTIONS[5:], ids=" ".join)
@@ -309,9 +309,9 @@ def test_a_job_begun_with_files_is_converted_in_its_order(
 def handed_out(file: JobFile, lane: str, newest: bool, newest_start: bool) -> Iterator[str]:
     """As Scrapy's priority queue takes them."""
     while contents := file.contents(lane):
-        priority, starts = min(contents)
-        newest_first = newest_start if starts else newest
-        taken = file.take(lane, priority, starts=starts, newest=newest_first)
+        rank = min(contents)
+        newest_first = newest_start if rank & 1 else newest
+        taken = file.take(lane, rank, newest=newest_first)
         assert taken is not None
         yield url_in(taken.data)
 

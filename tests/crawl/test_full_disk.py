@@ -83,8 +83,9 @@ def test_a_disk_that_is_full_when_the_crawl_ends(sites: Sites, disk: Disk) -> No
     host, job = sites.host(RULES), disk.path / "job"
     disk.resize(1_000_000)
     run_job(Links, [host.url("/0")], JOBDIR=str(job), CLOSESPIDER_PAGECOUNT=6)
-    disk.fill(left=60_000)
-    run_job(Links, [], JOBDIR=str(job))
+    disk.fill(left=70_000)
+    full = run_job(Links, [], JOBDIR=str(job))
+    assert "cannot be written: no space is left" in full.log
     before = len(host.fetched)
     assert set(host.fetched) == {f"/{number}" for number in range(PAGES)}
     disk.resize(50_000_000)

@@ -43,14 +43,14 @@ STEP = st.one_of(
 
 
 def among(heap: Any, item: Any) -> bool:
-    return any(each is item and ticket == each.ticket for _, ticket, each in heap)
+    return any(each is item and ticket == each.ticket for *_, ticket, each in heap)
 
 
 def lanes_in(host: Any) -> list[Lane]:
     """Those that it would find."""
     if host._lanes is None:
         return [] if host._lane is None else [host._lane]
-    return [lane for _, ticket, lane in host._lanes if ticket == lane.ticket]
+    return [lane for *_, ticket, lane in host._lanes if ticket == lane.ticket]
 
 
 class Watched(World):

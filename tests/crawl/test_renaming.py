@@ -44,7 +44,7 @@ def filled(path: Path) -> JobFile:
 def paths(file: JobFile, lane: str) -> list[str]:
     """In the order in which they came."""
     found = []
-    while (taken := file.take(lane, 0, starts=False, newest=False)) is not None:
+    while (taken := file.take(lane, 0, newest=False)) is not None:
         found.append(pickle.loads(taken.data)["url"].rpartition("/")[2])
     return found
 

@@ -23,6 +23,7 @@ from tests.crawl.test_queue_properties import (
     run,
 )
 from tests.crawl.world import Host, World, host_number
+from tests.job.jobs import lose_in_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,9 +163,9 @@ def test_requests_that_no_lane_leads_to_are_searched_for(worlds: Any, awake: int
         world.push(number)
     file = Job.of(world.crawler).file
     file.commit()
-    file._connection.execute(
-        f"DELETE FROM waiting WHERE lane {'NOT' * awake} IN (SELECT name FROM lanes)"
-    )
+    run = file._connection.execute
+    asleep = ", ".join(f"'{name}'" for (name,) in run("SELECT name FROM lanes"))
+    lose_in_index(run, f"lane {'NOT' * awake} IN ({asleep})")
     world.pass_time(100)
     assert Counter(map(host_number, world.handed_out)) == dict.fromkeys(range(40), 1)
     assert file.lost == 0

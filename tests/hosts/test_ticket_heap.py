@@ -21,14 +21,14 @@ class Item:
 def heap_of(*entries: tuple[int, Item]) -> TicketHeap[Item]:
     heap: TicketHeap[Item] = TicketHeap()
     for order, item in entries:
-        heap.push(order, item)
+        heap.push((order,), item)
     return heap
 
 
 def test_the_least_order_comes_first() -> None:
     a, b, c = Item("a", 1), Item("b", 2), Item("c", 3)
     heap = heap_of((2, b), (1, a), (3, c))
-    assert heap.first() == (1, a)
+    assert heap.first() == (1, a.ticket, a)
     assert [heap.pop() for _ in range(4)] == [a, b, c, None]
     assert heap.first() is None
 
@@ -43,7 +43,7 @@ def test_an_item_with_another_ticket_is_found_neither_by_pop_nor_by_first() -> N
     moved, stays = Item("moved", 1), Item("stays", 2)
     heap = heap_of((1, moved), (2, stays))
     moved.ticket = 3
-    assert heap.first() == (2, stays)
+    assert heap.first() == (2, stays.ticket, stays)
     heap = heap_of((1, moved), (2, stays))
     moved.ticket = 4
     assert heap.pop() is stays
@@ -54,7 +54,7 @@ def test_an_item_may_be_there_with_several_orders() -> None:
     item = Item("twice", 1)
     heap = heap_of((5, item), (3, item))
     assert heap.pop() is item
-    assert heap.first() == (5, item)
+    assert heap.first() == (5, item.ticket, item)
 
 
 def test_what_is_cleared_is_empty() -> None:
@@ -69,11 +69,11 @@ def test_what_is_out_of_date_is_dropped_when_the_heap_has_doubled() -> None:
     tickets = count(1)
     stays = [Item(str(number), next(tickets)) for number in range(100)]
     for order, item in enumerate(stays):
-        heap.push(order, item)
+        heap.push((order,), item)
     moves = Item("moves")
     for order in range(10_000):
         moves.ticket = next(tickets)
-        heap.push(order, moves)
+        heap.push((order,), moves)
         assert len(heap) <= 2 * (len(stays) + 1)
     assert sum(heap.pop() is not None for _ in range(200)) == len(stays) + 1
 
@@ -83,10 +83,10 @@ def test_while_it_is_small_nothing_is_looked_through() -> None:
     moves = Item("moves")
     for number in range(TicketHeap.LEAST):
         moves.ticket = number
-        heap.push(0, moves)
+        heap.push((0,), moves)
     assert len(heap) == TicketHeap.LEAST
     moves.ticket += 1
-    heap.push(0, moves)
+    heap.push((0,), moves)
     assert len(heap) == 1
 
 
@@ -105,7 +105,7 @@ def test_each_push_looks_at_few_entries_however_many_there_are() -> None:
     pushes = 5_000
     heap: TicketHeap[Item] = TicketHeap()
     for number in range(pushes):
-        heap.push(number, Watched(str(number), number))
+        heap.push((number,), Watched(str(number), number))
     assert pushes <= Watched.looks < 4 * pushes
 
 
@@ -121,7 +121,7 @@ def test_it_answers_as_a_list_that_is_looked_through(steps: list[tuple[str, int]
         item = items[number]
         if step == "push":
             item.ticket = next(tickets)
-            heap.push(number % 3, item)
+            heap.push((number % 3,), item)
             plain.append((number % 3, item.ticket, item))
         elif step == "move":
             item.ticket = next(tickets)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus.job import rank_of
+
 if TYPE_CHECKING:
     import random
     from pathlib import Path
 
     from scrapy_robots_plus.job import JobFile
+    from scrapy_robots_plus.job.schema import Run
 
 
 class Held(NamedTuple):
@@ -31,12 +34,12 @@ def fill(file: JobFile, chance: random.Random, requests: int = 400) -> Held:
         body += b"%d" % number
         file.see(body[-20:])
         lane = chance.choice(lanes)
-        file.add(lane, chance.choice([0, 0, 0, -5, 7]), body, starts=chance.random() < 0.2)
+        file.add(lane, rank_of(chance.choice([0, 0, 0, -5, 7]), chance.random() < 0.2), body)
         data[body] += 1
         if chance.random() < 0.4:
             lane = chance.choice(lanes)
-            for priority, starts in file.contents(lane):
-                taken = file.take(lane, priority, starts=starts, newest=True)
+            for rank in file.contents(lane):
+                taken = file.take(lane, rank, newest=True)
                 assert taken is not None
                 under_way[taken.id] = taken.data
                 break
@@ -56,26 +59,36 @@ def drain(file: JobFile, found: Counter[bytes] | None = None) -> Counter[bytes]:
     found = Counter[bytes]() if found is None else found
     searched = False
     while True:
-        rows = file.wake(7)
-        for row in rows:
-            while contents := file.contents(row.name):
+        lanes = file.wake(7)
+        for lane in lanes:
+            while contents := file.contents(lane):
                 before = found.total()
-                for priority, starts in contents:
-                    taken = file.take(row.name, priority, starts=starts, newest=True)
+                for rank in contents:
+                    taken = file.take(lane, rank, newest=True)
                     if taken is not None:
                         found[taken.data] += 1
                         file.end(taken.id)
                 if found.total() == before:
                     break
-        if not rows and file.held and not searched:
+        if not lanes and file.held and not searched:
             searched = True
             file.search()
-        elif not rows:
+        elif not lanes:
             break
     while (taken := file.take_last()) is not None:
         found[taken.data] += 1
         file.end(taken.id)
     return found
+
+
+def lose_in_index(run: Run, which: str) -> None:
+    """The index that leads from lanes to requests has no entries of *which*, as after damage."""
+    made = "CREATE INDEX in_lanes ON requests (lane, rank)"
+    run("DROP INDEX in_lanes")
+    run(f"{made} WHERE NOT ({which})")
+    run("PRAGMA writable_schema = ON")
+    run("UPDATE sqlite_master SET sql = ? WHERE name = 'in_lanes'", (made,))
+    run("PRAGMA writable_schema = RESET")
 
 
 def kill_copy(path: Path, to: Path) -> Path:

@@ -17,13 +17,8 @@ if TYPE_CHECKING:
 class Entry(NamedTuple):
     number: int
     lane: str
-    priority: int
-    starts: bool
+    rank: int
     data: bytes
-
-    @property
-    def part(self) -> tuple[int, bool]:
-        return self.priority, self.starts
 
 
 class Model:
@@ -78,12 +73,12 @@ class Trial:
         self.awake = set[str]()
         self.file = JobFile(folder / FILE_NAME)
 
-    def add(self, lane: str, priority: int, *, starts: bool) -> None:
+    def add(self, lane: str, rank: int) -> None:
         self.model.count += 1
         data = b"%d" % self.model.count * (2_000 if self.model.count % 7 == 0 else 1)
         self.see(data[:20])
-        self.file.add(lane, priority, data, starts=starts)
-        entry = Entry(self.model.count, lane, priority, starts, data)
+        self.file.add(lane, rank, data)
+        entry = Entry(self.model.count, lane, rank, data)
         self.model.waiting.append(entry)
 
     def see(self, fingerprint: bytes) -> None:
@@ -97,11 +92,11 @@ class Trial:
             self.file.forget(fingerprint)
             self.model.seen.discard(fingerprint)
 
-    def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> None:
-        part = [each for each in self.model.lane(lane) if each.part == (priority, starts)]
+    def take(self, lane: str, rank: int, *, newest: bool) -> None:
+        part = [each for each in self.model.lane(lane) if each.rank == rank]
         expected = (part[-1] if newest else part[0]) if part else None
-        peeked = self.file.peek(lane, priority, starts=starts, newest=newest)
-        taken = self.file.take(lane, priority, starts=starts, newest=newest)
+        peeked = self.file.peek(lane, rank, newest=newest)
+        taken = self.file.take(lane, rank, newest=newest)
         if expected is None:
             assert taken is None
             assert peeked is None
@@ -132,7 +127,7 @@ class Trial:
         self.file.add(expected.lane, 0, taken.data, hard_ends=hard_ends)
         self.file.end(taken.id)
         self.model.count += 1
-        entry = Entry(self.model.count, expected.lane, 0, False, expected.data)
+        entry = Entry(self.model.count, expected.lane, 0, expected.data)
         self.model.hard_ends[entry.number] = hard_ends
         self.model.waiting.append(entry)
 
@@ -143,26 +138,19 @@ class Trial:
             self.file.end(id_)  # once more changes nothing
             del self.model.under_way[id_]
 
-    def give_back(self, which: int) -> None:
-        if self.model.under_way:
-            id_ = sorted(self.model.under_way)[which % len(self.model.under_way)]
-            self.file.give_back(id_)
-            entry = self.model.under_way.pop(id_)
-            self.model.waiting.append(entry)
-
     def wake(self, most: int) -> None:
         asleep = {each.lane for each in self.model.waiting} - self.awake
-        rows = self.file.wake(most)
-        names = {row.name for row in rows}
-        assert names <= asleep
-        assert len(rows) == min(most, len(asleep))
-        urgent = [min(each.priority for each in self.model.lane(row.name)) for row in rows]
-        assert [row.priority for row in rows] == urgent == sorted(urgent)
-        for row in rows:
-            assert row.contents == Counter(each.part for each in self.model.lane(row.name))
-        for name in asleep - names:
-            assert min(each.priority for each in self.model.lane(name)) >= max(urgent, default=-99)
-        self.awake |= names
+        woken = self.file.wake(most)
+        assert woken.keys() <= asleep
+        assert len(woken) == min(most, len(asleep))
+        urgent = [min(each.rank for each in self.model.lane(name)) >> 1 for name in woken]
+        assert urgent == sorted(urgent)
+        for name, contents in woken.items():
+            assert contents == Counter(each.rank for each in self.model.lane(name))
+        for name in asleep - woken.keys():
+            first = min(each.rank for each in self.model.lane(name))
+            assert first >> 1 >= max(urgent, default=-99)
+        self.awake |= woken.keys()
 
     def sleep(self, lane: str) -> None:
         self.file.sleep(lane)
@@ -200,7 +188,7 @@ class Trial:
             len(each) for each in (model.waiting, model.last, model.under_way, model.aside)
         )
         for lane in asleep | self.awake:
-            assert self.file.contents(lane) == Counter(each.part for each in model.lane(lane))
+            assert self.file.contents(lane) == Counter(each.rank for each in model.lane(lane))
 
     def _open(self, path: Path, *, killed: bool) -> None:
         self.file = JobFile(path)

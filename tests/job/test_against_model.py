@@ -11,10 +11,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from scrapy_robots_plus.job import rank_of
+
 from .model import Trial
 
 LANES = st.sampled_from(["a.example", "b.example", "c.example", "ünicode"])
-PRIORITIES = st.sampled_from([0, 0, -1, 3])
+RANKS = st.builds(rank_of, st.sampled_from([0, 0, -1, 3]), st.booleans())
 
 
 class Job(RuleBasedStateMachine):
@@ -27,13 +29,13 @@ class Job(RuleBasedStateMachine):
         self.trial.file.close()
         self.folder.cleanup()
 
-    @rule(lane=LANES, priority=PRIORITIES, starts=st.booleans())
-    def add(self, lane: str, priority: int, starts: bool) -> None:
-        self.trial.add(lane, priority, starts=starts)
+    @rule(lane=LANES, rank=RANKS)
+    def add(self, lane: str, rank: int) -> None:
+        self.trial.add(lane, rank)
 
-    @rule(lane=LANES, priority=PRIORITIES, starts=st.booleans(), newest=st.booleans())
-    def take(self, lane: str, priority: int, starts: bool, newest: bool) -> None:
-        self.trial.take(lane, priority, starts=starts, newest=newest)
+    @rule(lane=LANES, rank=RANKS, newest=st.booleans())
+    def take(self, lane: str, rank: int, newest: bool) -> None:
+        self.trial.take(lane, rank, newest=newest)
 
     @rule()
     def take_last(self) -> None:
@@ -42,10 +44,6 @@ class Job(RuleBasedStateMachine):
     @rule(which=st.integers(0, 5))
     def end(self, which: int) -> None:
         self.trial.end(which)
-
-    @rule(which=st.integers(0, 5))
-    def give_back(self, which: int) -> None:
-        self.trial.give_back(which)
 
     @rule(number=st.integers(1, 9), forget=st.booleans())
     def see(self, number: int, forget: bool) -> None:
@@ -88,28 +86,26 @@ def test_long_jobs_with_many_kills(tmp_path: Path, seed: int) -> None:
     trial = Trial(tmp_path)
     lanes = [f"host-{number}.example" for number in range(chance.choice([2, 10, 40]))]
     for _ in range(600):
-        lane, priority, starts = chance.choice(lanes), chance.choice([0, 0, -1, 3]), chance.random()
-        match chance.choices(range(10), [40, 30, 20, 3, 5, 5, 5, 8, 1, 1])[0]:
+        lane = chance.choice(lanes)
+        rank = rank_of(chance.choice([0, 0, -1, 3]), chance.random() < 0.2)
+        match chance.choices(range(9), [40, 30, 20, 5, 5, 5, 8, 1, 1])[0]:
             case 0:
-                trial.add(lane, priority, starts=starts < 0.2)
+                trial.add(lane, rank)
             case 1:
-                newest = chance.random() < 0.5
-                trial.take(lane, priority, starts=starts < 0.2, newest=newest)
+                trial.take(lane, rank, newest=chance.random() < 0.5)
             case 2:
                 trial.end(chance.randrange(99))
             case 3:
-                trial.give_back(chance.randrange(99))
-            case 4:
                 trial.wake(chance.randrange(1, 9))
-            case 5:
+            case 4:
                 trial.sleep(lane)
-            case 6:
+            case 5:
                 trial.take_last()
-            case 7:
+            case 6:
                 trial.commit()
-            case 8:
+            case 7:
                 trial.kill()
-            case 9:
+            case 8:
                 trial.stop()
     trial.check()
     trial.file.close()

@@ -31,17 +31,16 @@ def begun(path: Path, requests: int) -> Counter[bytes]:
         for number in range(requests):
             data = b"%06d" % number * (3 + number % 150)
             file.see(data)
-            file.add(f"host-{number % HOSTS}.example", -(number % 3), data)
+            file.add(f"host-{number % HOSTS}.example", -2 * (number % 3), data)
             left[data] += 1
         file._write()
         for number in range(requests // 2):
             lane = f"host-{number % HOSTS}.example"
-            priority, starts = min(file.contents(lane))
-            taken = file.take(lane, priority, starts=starts, newest=False)
+            taken = file.take(lane, min(file.contents(lane)), newest=False)
             assert taken is not None
             file.end(taken.id)
             left[taken.data] -= 1
-        aside = file.take("host-0.example", 0, starts=False, newest=True)
+        aside = file.take("host-0.example", 0, newest=True)
         assert aside is not None
         file.set_aside(aside.id)
     return +left
@@ -69,15 +68,11 @@ def run(
     pages.
     """
     with JobFile(path) as file:
-        taken = file.take(
-            "host-1.example",
-            min(file.contents("host-1.example"), default=(0,))[0],
-            starts=False,
-            newest=True,
-        )
+        rank = min(file.contents("host-1.example"), default=0)
+        taken = file.take("host-1.example", rank, newest=True)
         meanwhile()
         for data in NEW:
-            file.add("new.example", 5, data)
+            file.add("new.example", 10, data)
         file.commit()
         file.retry()
         found = drain(file)

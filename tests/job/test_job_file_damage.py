@@ -11,6 +11,7 @@ import pytest
 
 from scrapy_robots_plus.job import JobFile
 from scrapy_robots_plus.job.recent import recent_of
+from scrapy_robots_plus.job.schema import journal_of
 
 from .jobs import drain, fill, kill_copy
 
@@ -76,7 +77,7 @@ def test_a_page_that_turns_out_to_be_damaged_takes_what_was_in_it_alone(path: Pa
     spoil_page_of(path, bodies[1_500])
 
     file = JobFile(path)
-    under_way = [file.take("host-0", 0, starts=False, newest=False) for _ in range(6)]
+    under_way = [file.take("host-0", 0, newest=False) for _ in range(6)]
     ids = [taken.id for taken in under_way if taken is not None]
     file.end(ids[0])
     file.commit()
@@ -100,24 +101,23 @@ def test_what_is_under_way_when_its_page_is_lost_is_lost_only_by_a_kill(path: Pa
         for data in bodies:
             file.add("host", 0, data)
     file = JobFile(path)
-    taken = [file.take("host", 0, starts=False, newest=False) for _ in range(2)]
-    file.commit()
-    spoil_page_of(path, bodies[0])
-    connection = file._connection
-    assert connection is not None
-    connection.execute("PRAGMA shrink_memory")
-    file.search()
-    lost = file.lost
-    assert 5 < lost < 100
-    assert taken[0] is not None
-    file.end(taken[0].id)
+    taken = [file.take("host", 0, newest=False) for _ in range(2)]
     file.commit()
     killed = kill_copy(path, path.parent / "killed")
+    for job in (path, killed):
+        spoil_page_of(job, bodies[0])
+        os.truncate(journal_of(job), 0)
+    file.search()
+    assert (file.lost, file.under_way, file.stored) == (0, 2, 300)
+    for each in taken:
+        assert each is not None
+        file.end(each.id)
+    assert (file.under_way, file.stored) == (0, 298)
     file.close()
     with JobFile(killed) as file:
-        assert file.lost == 1
-        assert file.stored == len(bodies) - lost - 2
-        assert "1 request of this job, under way at the kill, cannot be read" in file.troubles[-1]
+        assert 5 < file.lost < 100
+        assert (file.under_way, file.stored) == (0, 300 - file.lost)
+        assert f"{file.lost} are lost" in file.troubles[0]
 
 
 def spoil_page_of(path: Path, content: bytes) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.job import JobFile, JobFileError, schema
+from scrapy_robots_plus.job import JobFile, JobFileError
 from scrapy_robots_plus.job.recent import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
@@ -58,7 +58,7 @@ def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, path: Path, r
 
 def test_after_a_full_disk_each_call_fails_and_nothing_is_blamed(path: Path) -> None:
     file = filled(path)
-    taken = file.take("host-0", 0, starts=False, newest=True)
+    taken = file.take("host-0", 0, newest=True)
     assert taken is not None
     file.commit()
     make_full(file)
@@ -88,7 +88,7 @@ file = JobFile(sys.argv[1])
 for number in range(50):
     file.add("host", 0, b"%d" % number)
 file.commit()
-file.take("host", 0, starts=False, newest=True)
+file.take("host", 0, newest=True)
 file.add("host", 0, b"not committed")
 try:
     file._connection.execute("PRAGMA hard_heap_limit = 1")
@@ -180,13 +180,13 @@ def test_a_lane_that_is_awake_and_empty_keeps_its_place_when_the_file_is_written
     for lane in ("a", "b"):
         file.add(lane, 0, b"1")
     assert len(file.wake(2)) == 2
-    assert file.take("b", 0, starts=False, newest=True) is not None
+    assert file.take("b", 0, newest=True) is not None
     path.unlink()
     file.commit()
     file.add("new", 0, b"2")
-    file.add("b", 5, b"3")
-    assert file.contents("b") == {(5, False): 1}
-    assert file.contents("new") == {(0, False): 1}
+    file.add("b", 10, b"3")
+    assert file.contents("b") == {10: 1}
+    assert file.contents("new") == {0: 1}
     file.close()
 
 
@@ -223,29 +223,26 @@ def test_a_newer_layout_is_refused_and_left_alone(path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(
         JobFileError,
-        match=r"has layout 7, made by a newer .* up to 2\. Upgrade, or choose another JOBDIR$",
+        match=r"has layout 7, made by a newer .*; this version knows 3\. Upgrade, or choose "
+        "another JOBDIR$",
     ):
         JobFile(path)
     assert path.read_bytes() == before
 
 
-def test_an_older_layout_is_upgraded_or_left_as_it_was(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("layout", [1, 2])
+def test_an_older_layout_is_refused_and_left_alone(path: Path, layout: int) -> None:
     filled(path).close()
-    first = schema.MIGRATIONS
-    steps = (*first, ("CREATE TABLE more (a)", "CREATE TABLE more (b)"))
-    monkeypatch.setattr(schema, "MIGRATIONS", steps)
-    with (
-        closing(sqlite3.connect(path, isolation_level=None)) as connection,
-        pytest.raises(sqlite3.OperationalError, match="already exists"),
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {layout}")
+    before = path.read_bytes()
+    with pytest.raises(
+        JobFileError,
+        match=rf"has layout {layout}, made by an older .*; this version knows 3\. End the job with "
+        "the version that began it, or choose another JOBDIR$",
     ):
-        schema.migrate(connection)
-    assert version_of(path) == 2
-    monkeypatch.setattr(schema, "MIGRATIONS", (*first, ("CREATE TABLE more (a)",)))
-    with JobFile(path) as file:
-        assert numbers(file) == list(range(50))
-    assert version_of(path) == 3
+        JobFile(path)
+    assert path.read_bytes() == before
 
 
 def test_another_program_s_database_is_left_alone(path: Path) -> None:

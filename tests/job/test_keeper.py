@@ -127,7 +127,7 @@ def test_one_that_was_deleted_and_cannot_be_written_again(file: JobFile, path: P
 
 def test_one_that_was_replaced(file: JobFile, path: Path) -> None:
     """Of the job that is kept, nothing is lost, and what was under way is not to blame."""
-    taken = file.take("host", 0, starts=False, newest=False)
+    taken = file.take("host", 0, newest=False)
     path.unlink()
     path.write_bytes(b"another")
     kept = path.with_suffix(".kept")
@@ -136,7 +136,7 @@ def test_one_that_was_replaced(file: JobFile, path: Path) -> None:
         file.commit()
     with JobFile(kept) as again:
         assert (again.was_killed, again.held, again.troubles) == (False, 5, [])
-        assert again.take("host", 0, starts=False, newest=False) == taken
+        assert again.take("host", 0, newest=False) == taken
 
 
 def test_one_that_was_replaced_and_cannot_be_kept(

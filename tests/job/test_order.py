@@ -11,7 +11,7 @@ from scrapy.pqueues import ScrapyPriorityQueue
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 from scrapy.utils.test import get_crawler
 
-from scrapy_robots_plus.job import JobFile
+from scrapy_robots_plus.job import JobFile, rank_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_lane_hands_out_what_scrapys_priority_queue_would(
                 url = f"data:,{number}"
                 meta = {"is_start_request": start}
                 scrapys.push(Request(url, priority=priority, meta=meta))
-                file.add("lane", -priority, url.encode(), starts=start)
+                file.add("lane", rank_of(-priority, start), url.encode())
             else:
                 expected = scrapys.pop()
                 assert pop(file, newest, newest_start) == (expected and expected.url)
@@ -47,8 +47,8 @@ def pop(file: JobFile, newest: bool, newest_start: bool) -> str | None:
     parts = file.contents("lane")
     if not parts:
         return None
-    priority, starts = min(parts)
-    taken = file.take("lane", priority, starts=starts, newest=newest_start if starts else newest)
+    rank = min(parts)
+    taken = file.take("lane", rank, newest=newest_start if rank & 1 else newest)
     assert taken is not None
     file.end(taken.id)
     return taken.data.decode()

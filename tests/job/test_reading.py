@@ -27,7 +27,7 @@ def test_all_states_are_counted(path: Path) -> None:
     for number in range(100):
         file.add(f"host-{number % 3}", 0, b"x" * 1_000)
         file.see(b"%d" % number)
-    taken = [file.take("host-0", 0, starts=False, newest=True) for _ in range(30)]
+    taken = [file.take("host-0", 0, newest=True) for _ in range(30)]
     for each in taken[:28]:
         assert each is not None
         file.end(each.id)

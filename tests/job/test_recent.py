@@ -37,15 +37,15 @@ def test_a_request_costs_little_however_slow_the_crawl(
         if number % at_once == 0:
             file.commit()
     done = 0
-    while rows := file.wake(50):
-        for row in rows:
-            while (taken := file.take(row.name, 0, starts=False, newest=True)) is not None:
+    while lanes := file.wake(50):
+        for lane in lanes:
+            while (taken := file.take(lane, 0, newest=True)) is not None:
                 file.commit()
                 file.end(taken.id)
                 done += 1
                 if done % at_once == 0:
                     file.commit()
-            file.sleep(row.name)
+            file.sleep(lane)
     file.close()
     assert done == requests
     assert (octets_written() - begin) / requests < 2_000
@@ -78,7 +78,7 @@ def test_what_is_beside_the_file_is_bounded(
 
 def test_steps_are_read_as_they_were_written(path: Path) -> None:
     file = Recent(path)
-    done = [(Step.ADD, 1, "host", 0, b"1", False, 0), (Step.OUT, 1)], [(Step.END, 1)]
+    done = [(Step.ADD, 1, "host", 0, b"1", 0), (Step.OUT, 1)], [(Step.END, 1)]
     path.touch()
     file.begin(7, identity(path))
     for each in done:
@@ -102,7 +102,7 @@ def test_a_kill_while_all_goes_to_the_file_does_nothing_twice(path: Path, moment
     for number in range(50):
         file.see(b"%d" % number)
         file.add("host", 0, b"%d" % number)
-    taken = file.take("host", 0, starts=False, newest=False)
+    taken = file.take("host", 0, newest=False)
     assert taken is not None
     file.end(taken.id)
     file.commit()
@@ -123,7 +123,7 @@ def test_a_copy_of_a_running_job_whose_parts_are_of_two_times_says_so(path: Path
     file._write()
     copy = kill_copy(path, path.parent / "copy")
     before = path.read_bytes()
-    while (taken := file.take("host-3", 0, starts=False, newest=True)) is not None:
+    while (taken := file.take("host-3", 0, newest=True)) is not None:
         file.end(taken.id)
     for number in range(500):
         file.add("host-new", 0, DATA + b"new %d" % number)

@@ -22,7 +22,7 @@ def take(file: JobFile) -> StoredRequest | None:
         if (last := file.take_last()) is not None:
             file.add("host", 0, last.data, hard_ends=last.hard_ends)
             file.end(last.id)
-    return file.take("host", 0, starts=False, newest=False)
+    return file.take("host", 0, newest=False)
 
 
 def killed(file: JobFile) -> JobFile:
@@ -174,7 +174,7 @@ def test_a_suspect_whose_turn_had_come_waits_for_the_end_again(path: Path) -> No
     assert (file.held, file.last) == (0, 1)
     for _ in range(3):
         file.add("other", 0, b"dealt with")
-        other = file.take("other", 0, starts=False, newest=True)
+        other = file.take("other", 0, newest=True)
         assert other is not None
         file.end(other.id)
     last = file.take_last()

@@ -39,13 +39,12 @@ def data_of(number: int) -> bytes:
 
 def add(file: JobFile, number: int) -> None:
     if file.see(b"%020d" % number):
-        file.add(f"host-{number % 50}.example", -(number % 3), data_of(number))
+        file.add(f"host-{number % 50}.example", -2 * (number % 3), data_of(number))
 
 
 def handle_next(file: JobFile, out: int) -> bool:
     for lane in file.wake(1):
-        (part, *_) = sorted(file.contents(lane.name))
-        taken = file.take(lane.name, part[0], starts=part[1], newest=True)
+        taken = file.take(lane, min(file.contents(lane)), newest=True)
         assert taken is not None
         number = int(taken.data.split()[0])
         assert taken.data == data_of(number)
@@ -53,7 +52,7 @@ def handle_next(file: JobFile, out: int) -> bool:
             add(file, link)
         os.write(out, b"%d\n" % number)
         file.end(taken.id)
-        file.sleep(lane.name)
+        file.sleep(lane)
         return True
     taken = file.take_last()
     if taken is None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.job import JobFile, JobFileError, LaneRow
+from scrapy_robots_plus.job import JobFile, JobFileError
+
+from ..jobs import lose_in_index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,12 +19,12 @@ if TYPE_CHECKING:
 def test_states_notes_fingerprints_and_sleep_outlive_damage(path: Path) -> None:
     file = JobFile(path)
     for number in range(6):
-        file.add(f"host-{number}", -number, b"%d" % number * (3_000 if number == 5 else 1))
+        file.add(f"host-{number}", -2 * number, b"%d" % number * (3_000 if number == 5 else 1))
         file.see(b"%d" % number)
     file.set_note("key", "value")
-    assert [row.name for row in file.wake(4)] == ["host-5", "host-4", "host-3", "host-2"]
-    aside = file.take("host-4", -4, starts=False, newest=True)
-    under_way = file.take("host-3", -3, starts=False, newest=True)
+    assert list(file.wake(4)) == ["host-5", "host-4", "host-3", "host-2"]
+    aside = file.take("host-4", -8, newest=True)
+    under_way = file.take("host-3", -6, newest=True)
     assert aside is not None
     assert under_way is not None
     file.set_aside(aside.id)
@@ -33,26 +35,29 @@ def test_states_notes_fingerprints_and_sleep_outlive_damage(path: Path) -> None:
     )
     assert (file.held, file.under_way, file.stored, file.lost) == (4, 1, 6, 0)
     assert file.asleep == 2
-    assert [row.name for row in file.wake(9)] == ["host-1", "host-0"]
+    assert list(file.wake(9)) == ["host-1", "host-0"]
     assert file.note("key") == "value"
     assert not any(file.see(b"%d" % number) for number in range(6))
-    assert file.peek("host-5", -5, starts=False, newest=True) == b"5" * 3_000
+    assert file.peek("host-5", -10, newest=True) == b"5" * 3_000
     file.end(under_way.id)
     assert [each.data for each in file.retry()] == [b"4"]
     file.add("host-1", 0, b"newer")
-    assert file.contents("host-1") == {(-1, False): 1, (0, False): 1}
+    assert file.contents("host-1") == {-2: 1, 0: 1}
     file.close()
     with JobFile(path) as file:
         assert (file.was_killed, file.held, file.stored) == (False, 6, 6)
 
 
-@pytest.mark.parametrize("damage", ["DELETE FROM waiting WHERE lane = 'a'", "DELETE FROM lanes"])
-def test_lanes_that_are_missing_are_noticed_when_they_are_to_wake(path: Path, damage: str) -> None:
+@pytest.mark.parametrize("missing", ["in_lanes", "lanes"])
+def test_lanes_that_are_missing_are_noticed_when_they_are_to_wake(path: Path, missing: str) -> None:
     file = JobFile(path)
     for lane in ("a", "b"):
         file.add(lane, 0, lane.encode())
-    file._run(damage)
-    assert file.wake(9) == [LaneRow(lane, 0, {(0, False): 1}) for lane in ("a", "b")]
+    if missing == "lanes":
+        file._run("DELETE FROM lanes")
+    else:
+        lose_in_index(file._run, "lane = 'a'")
+    assert file.wake(9) == {"a": {0: 1}, "b": {0: 1}}
     assert "was damaged (requests are missing). 2 requests can be read, 0" in file.troubles[0]
     assert file.asleep == 0
     file.close()
@@ -62,27 +67,27 @@ def test_a_request_in_a_state_that_there_is_not_waits_again(path: Path) -> None:
     """Nothing would ever lead to it."""
     with JobFile(path) as file:
         file.add("host", 0, b"1")
-        taken = file.take("host", 0, starts=False, newest=True)
+        taken = file.take("host", 0, newest=True)
         assert taken is not None
         file.set_aside(taken.id)
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE states SET state = 99")
+        connection.execute("UPDATE requests SET state = 99")
         connection.commit()
     with JobFile(path) as file:
-        assert "(its states are malformed). 1 request can be read, 0" in file.troubles[0]
+        assert "(request 1 is malformed). 1 request can be read, 0" in file.troubles[0]
         assert (file.held, file.stored, file.lost) == (1, 1, 0)
-        assert file.take("host", 0, starts=False, newest=True) is not None
+        assert file.take("host", 0, newest=True) is not None
 
 
 def test_lanes_that_lead_to_nothing_are_found_again(path: Path) -> None:
     file = JobFile(path)
     file.add("a", 0, b"1")
     assert len(file.wake(1)) == 1
-    file._run("DELETE FROM waiting")
-    assert file.take("a", 0, starts=False, newest=True) is None
+    lose_in_index(file._run, "TRUE")
+    assert file.take("a", 0, newest=True) is None
     file.search()
-    assert [row.name for row in file.wake(1)] == ["a"]
-    assert file.take("a", 0, starts=False, newest=True) is not None
+    assert list(file.wake(1)) == ["a"]
+    assert file.take("a", 0, newest=True) is not None
     file.close()
 
 
@@ -105,7 +110,7 @@ def test_deleted_requests_do_not_come_back(path: Path) -> None:
     file = JobFile(path)
     for number in range(500):
         file.add("host", 0, b"%d" % number * 100)
-    while taken := file.take("host", 0, starts=False, newest=True):
+    while taken := file.take("host", 0, newest=True):
         file.end(taken.id)
     file.add("host", 0, b"left")
     file.search()

@@ -12,6 +12,8 @@ from scrapy_robots_plus.job.mending import check_tables, is_empty
 from scrapy_robots_plus.job.requests import JobRequests
 from scrapy_robots_plus.job.schema import connect
 
+from ..jobs import lose_in_index
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -41,11 +43,12 @@ def connection(path: Path) -> Iterator[sqlite3.Connection]:
         job = JobRequests(connection)
         for number in range(6):
             job.add("host", 0, b"%d" % number, hard_ends=2 if number == 5 else 0)
-        aside = job.take("host", 0, starts=False, newest=False)
+        aside = job.take("host", 0, newest=False)
         assert aside is not None
         job.set_aside(aside.id)
-        assert job.take("host", 0, starts=False, newest=False) is not None
+        assert job.take("host", 0, newest=False) is not None
         job.save()
+        connection.execute("ROLLBACK")
         yield connection
 
 
@@ -57,12 +60,9 @@ def test_requests_in_all_states_are_found(connection: sqlite3.Connection) -> Non
     ("damage", "why"),
     [
         ("DELETE FROM requests WHERE id = 3", "its counters do not match"),
-        ("DELETE FROM waiting WHERE id = 3", "its counters do not match"),
-        ("UPDATE waiting SET id = 99 WHERE id = 3", "its counters do not match"),
-        ("DELETE FROM states WHERE id = 1", "requests are missing"),
-        ("UPDATE states SET id = 99 WHERE id = 1", "requests are missing"),
-        ("INSERT INTO states VALUES (3, 3)", "requests are missing"),
-        ("UPDATE states SET state = 3 WHERE id = 6", "requests are missing"),
+        ("DELETE FROM requests WHERE id = 1", "its counters do not match"),
+        ("UPDATE requests SET state = 0 WHERE id = 1", "its counters do not match"),
+        ("UPDATE requests SET state = 3 WHERE id = 3", "its counters do not match"),
     ],
 )
 def test_requests_that_are_missing_or_in_two_places_are_noticed(
@@ -73,8 +73,13 @@ def test_requests_that_are_missing_or_in_two_places_are_noticed(
         check_tables(connection.execute)
 
 
+def test_requests_that_no_lane_leads_to_are_noticed(connection: sqlite3.Connection) -> None:
+    lose_in_index(connection.execute, "lane = 'host' AND id = 3")
+    with pytest.raises(sqlite3.DatabaseError, match=r"^row 3 missing from index in_lanes$"):
+        check_tables(connection.execute)
+
+
 def test_what_sqlite_finds_is_told(connection: sqlite3.Connection) -> None:
-    connection.commit()
     connection.execute("PRAGMA ignore_check_constraints = ON")
     connection.execute("PRAGMA writable_schema = ON")
     connection.execute(
