@@ -200,7 +200,8 @@ class JobFile(JobRequests):
         self.redo(found.done if follows else (), known)
         # It is one behind after a kill in the moment when all was in the file already.
         is_whole = found.is_whole if follows else found.generation == self.written.generation - 1
-        if was_killed and not is_whole:
+        has_steps = awake is None and found.generation is not None
+        if (was_killed or has_steps) and not is_whole:
             self.troubles.append(
                 f"{self.path} was not closed, and {self._recent.path.name} is gone, damaged or of "
                 "another time: what was done since the file was last written will be done again"

@@ -202,7 +202,9 @@ class JobRequests:
     @mended
     def retry(self, ids: Collection[int] | None = None) -> list[StoredRequest]:
         """Those that are set aside, all or these, wait again at their old places; returns them."""
-        rows = [row for row in self.requests(ASIDE) if ids is None or row.id in ids]
+        rows = [
+            row for row in self.requests(ASIDE) if row.is_whole and (ids is None or row.id in ids)
+        ]
         for row in rows:
             self._wait(row._replace(hard_ends=0))
             del self._elsewhere[row.id]
@@ -375,7 +377,7 @@ class JobRequests:
             match step:
                 case Step.ADD:
                     self._add_again(*values)
-                case Step.OUT:
+                case Step.OUT | Step.LAST:
                     self._set_out_again(*values)
                 case Step.END:
                     if values[0] not in self._elsewhere:
@@ -383,8 +385,6 @@ class JobRequests:
                     self.end(*values)
                 case Step.ASIDE:
                     self.set_aside(*values)
-                case Step.LAST:
-                    self._stands(self._elsewhere.get(*values) or _gone(*values), UNDER_WAY)
                 case Step.RETRY:
                     self.retry(*values)
                 case Step.SEE:
@@ -487,7 +487,7 @@ class JobRequests:
         if self._is_there(id_):
             self._set_out(self._sent(self._request(id_)))
         else:
-            self._stands(_gone(id_), UNDER_WAY)
+            self._stands(self._elsewhere.get(id_) or _gone(id_), UNDER_WAY)
 
     def _add_again(self, id_: int, lane: str, rank: int, data: bytes, hard_ends: int) -> None:
         if not self._is_there(id_):

@@ -135,3 +135,44 @@ def test_a_copy_of_a_running_job_whose_parts_are_of_two_times_says_so(path: Path
     with JobFile(copy) as file:
         assert "was damaged" in file.troubles[0]
         drain(file)
+
+
+@pytest.mark.parametrize("file_is", ["older", "gone"])
+def test_steps_beside_a_file_that_they_do_not_follow_are_told(path: Path, file_is: str) -> None:
+    """The file was closed when it was copied, or somebody has deleted it."""
+    with JobFile(path) as file:
+        file.add("host", 0, b"1")
+    older = path.read_bytes()
+    file = JobFile(path)
+    file.add("host", 0, b"2")
+    file.commit()
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    if file_is == "older":
+        killed.write_bytes(older)
+    else:
+        killed.unlink()
+    with JobFile(killed) as file:
+        assert "frontier.sqlite-recent is gone, damaged or of another time" in file.troubles[0]
+        assert file.stored == (file_is == "older")
+
+
+def test_steps_of_requests_that_are_lost_do_no_harm(path: Path) -> None:
+    with JobFile(path) as file:
+        for data in (b"1", b"2"):
+            file.add("host", 0, data)
+    file = JobFile(path)
+    for _ in range(2):
+        taken = file.take("host", 0, newest=True)
+        assert taken is not None
+        file.set_aside(taken.id)
+    assert len(file.retry()) == 2
+    assert file.take("host", 0, newest=True) is not None
+    file.add("host", 0, b"3")
+    file.commit()
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    killed.write_bytes(b"")
+    with JobFile(killed) as file:
+        assert [told for told in file.troubles if "was damaged (it is empty)" in told]
+        assert drain(file) == {b"3": 1}
