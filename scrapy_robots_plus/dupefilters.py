@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .job.dupefilter import JobDupeFilter
+from .job.queues import JobDupeFilter
 
 __all__ = ["JobDupeFilter"]

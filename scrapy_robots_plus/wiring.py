@@ -115,7 +115,7 @@ def _inactive(crawl: Crawl) -> Iterator[str]:
 
 def _job_is_kept(settings: BaseSettings) -> Iterator[str]:
     """How a job is kept, if a kill may lose something of it that it need not lose."""
-    from scrapy_robots_plus.job.dupefilter import JobDupeFilter
+    from scrapy_robots_plus.job.queues import JobDupeFilter
     from scrapy_robots_plus.job.wiring import keeps_one_file
 
     dupefilter = class_in(settings, "DUPEFILTER_CLASS")

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from scrapy_robots_plus.job import (
     FILE_NAME,
     NAMED_BY,
+    QUEUE_FOLDER,
     JobFile,
     JobFileError,
     held_requests,
@@ -22,7 +23,6 @@ from scrapy_robots_plus.job import (
     part_of,
     replace,
 )
-from scrapy_robots_plus.job.queues import QUEUE_FOLDER
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.settings import checks

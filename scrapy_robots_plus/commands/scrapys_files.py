@@ -13,8 +13,7 @@ from contextlib import closing, suppress
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.job import rank_of
-from scrapy_robots_plus.job.queues import QUEUE_FOLDER
+from scrapy_robots_plus.job import QUEUE_FOLDER, rank_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,3 +23,6 @@ from .schema import rank_of as rank_of
 
 FILE_NAME = "frontier.sqlite"
 """The name of the file in the folder of a job (``JOBDIR``)."""
+
+QUEUE_FOLDER = "requests.queue"
+"""Where Scrapy's scheduler keeps its queues and their state, in the same folder."""

@@ -1,14 +1,18 @@
-"""Disk queues for Scrapy that keep the requests of a job in one file."""
+"""Disk queues and a duplicate filter for Scrapy that keep a job in one file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from scrapy.dupefilters import RFPDupeFilter
+
+from scrapy_robots_plus.crawl.crawl import guarded
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 
-from . import rank_of
+from . import QUEUE_FOLDER, rank_of
 from .job import Job
+from .scrapys_state import restore_state
 from .written import marshalled, pickled
 
 if TYPE_CHECKING:
@@ -74,10 +78,6 @@ class JobQueue:
         return self._job.contents(self._lane).get(self._rank, 0)
 
 
-QUEUE_FOLDER = "requests.queue"
-"""Where Scrapy's scheduler keeps its queues and their state, in the folder of a job."""
-
-
 class PickleLifoDiskQueue(JobQueue):
     """As Scrapy's queue of this name: the newest request first, written with :mod:`pickle`."""
 
@@ -104,3 +104,37 @@ class MarshalFifoDiskQueue(JobQueue):
 
     newest_first = False
     dumps = staticmethod(marshalled)
+
+
+class JobDupeFilter(RFPDupeFilter):
+    """``DUPEFILTER_CLASS``: Scrapy's own, but the fingerprints are in the job's file.
+
+    A fingerprint is written together with its request, so that neither is ever without the other.
+    Without ``JOBDIR``, or for a crawler that does not crawl yet, it is Scrapy's own.
+    """
+
+    _job: Job | None = None
+    crawler: Crawler | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """If the job's file cannot be used, raises JobFileError, which stops the crawl."""
+        folder, debug = job_folder(crawler.settings), crawler.settings.getbool("DUPEFILTER_DEBUG")
+        is_crawl = crawler.spider is not None
+        path = None if is_crawl else folder
+        dupefilter = cls(path, debug, fingerprinter=crawler.request_fingerprinter)
+        if folder is not None and is_crawl:
+            dupefilter._job = Job.of(crawler)
+            dupefilter.crawler = crawler
+            restore_state(crawler, dupefilter._job)
+        return dupefilter
+
+    def request_seen(self, request: Request) -> bool:
+        """Whether a request with the same fingerprint has been seen, in this or an earlier run."""
+        if self._job is None:
+            return super().request_seen(request)
+        return self._is_seen(request, self._job)
+
+    @guarded("the duplicate filter of the job", otherwise=False)
+    def _is_seen(self, request: Request, job: Job) -> bool:
+        return not job.see(request, self.fingerprinter.fingerprint(request))

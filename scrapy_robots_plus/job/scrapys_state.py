@@ -19,7 +19,7 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.settings.scrapys_own import class_in, job_folder
 
-from .queues import QUEUE_FOLDER
+from . import QUEUE_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,9 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.settings.scrapys_own import class_in, is_chosen, job_folder
 
-from . import FILE_NAME, JobFileError, overview
-from .dupefilter import JobDupeFilter
+from . import FILE_NAME, QUEUE_FOLDER, JobFileError, overview
 from .job import Job
-from .queues import QUEUE_FOLDER, JobQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
+from .queues import JobDupeFilter, JobQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
 from .scrapys_state import STATE, forget_state, keep_spider_state
 
 if TYPE_CHECKING:

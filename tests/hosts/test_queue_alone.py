@@ -18,8 +18,7 @@ from scrapy.squeues import LifoMemoryQueue, PickleLifoDiskQueue
 from scrapy_robots_plus import queues as ours
 from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
-from scrapy_robots_plus.job import FILE_NAME
-from scrapy_robots_plus.job.queues import QUEUE_FOLDER
+from scrapy_robots_plus.job import FILE_NAME, QUEUE_FOLDER
 from tests.crawl.scripted import Sender
 from tests.crawl.world import Crawler, Host, Stats, World
 
