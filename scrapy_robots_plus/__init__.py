@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from .origins.our_parser import RobotsParser as RobotsParser
     from .origins.policy import Policy as Policy
     from .pages.items import RobotsItemMiddleware as RobotsItemMiddleware
-    from .pages.link_rel import FOLLOWED_LINKS as FOLLOWED_LINKS
-    from .pages.link_rel import drop_nofollow as drop_nofollow
     from .pages.middleware import RobotsPagesMiddleware as RobotsPagesMiddleware
-    from .pages.sitemap_spider import RobotsSitemapSpider as RobotsSitemapSpider
+    from .pages.spiders import FOLLOWED_LINKS as FOLLOWED_LINKS
+    from .pages.spiders import RobotsSitemapSpider as RobotsSitemapSpider
+    from .pages.spiders import drop_nofollow as drop_nofollow
     from .protocol.access import Access as Access
     from .protocol.dialect import Dialect as Dialect
     from .protocol.origin import Origin as Origin
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Access": "protocol.access",
     "Addon": "addon",
-    "FOLLOWED_LINKS": "pages.link_rel",
+    "FOLLOWED_LINKS": "pages.spiders",
     "Dialect": "protocol.dialect",
     "Origin": "protocol.origin",
     "Policy": "origins.policy",
@@ -69,13 +69,13 @@ _HOMES = {
     "RobotsParser": "origins.our_parser",
     "RobotsPriorityQueue": "hosts.queue",
     "RobotsSettingsError": "settings.robots_settings",
-    "RobotsSitemapSpider": "pages.sitemap_spider",
+    "RobotsSitemapSpider": "pages.spiders",
     "RobotsUnreachable": "crawl.exceptions",
     "RobotsUseDisallowed": "crawl.exceptions",
     "RobotsWalled": "crawl.exceptions",
     "StoreError": "storage.base",
     "Verdict": "protocol.verdict",
-    "drop_nofollow": "pages.link_rel",
+    "drop_nofollow": "pages.spiders",
     "request_disallowed": "crawl.signals",
     "request_not_followed": "crawl.signals",
     "robots_changed": "crawl.signals",

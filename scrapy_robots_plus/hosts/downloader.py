@@ -11,7 +11,6 @@ from scrapy.core.downloader import Downloader
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
-from scrapy_robots_plus.crawl.exceptions import HeldAtClosing
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
@@ -95,9 +94,7 @@ class RobotsDownloader(Downloader):
         crawl.in_hand = self.active = ActiveRequests(
             crawler, lambda: not crawl.has_middleware or crawl.get(Policies).awaited
         )
-        held = HeldAtClosing if crawl.has_middleware else None
-        shortage = OwnShortage(crawler, self, crawl.clock, held)
-        compat.retry_handovers(self, shortage.download)
+        compat.retry_handovers(self, OwnShortage(crawl, self).download)
         if crawl.has_middleware:
             compat.make_room(self, crawl.get(FetchBudget).ceiling)
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.exceptions import HeldAtClosing
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.protocol.printable import printable
@@ -30,10 +31,9 @@ from scrapy_robots_plus.protocol.printable import printable
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.core.downloader import Downloader
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.crawl import Crawl
 
 logger = crawl_log(__name__)
 
@@ -76,21 +76,9 @@ class OwnShortage:
     FEW_FILES = 64
     """With fewer than this free, a name that cannot be looked up counts as a shortage of files."""
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        downloader: Downloader,
-        clock: Clock,
-        held: type[Exception] | None = None,
-    ) -> None:
-        """*held*: raised for a page that still waits when the spider closes; None raises what the
-        download handler did.
-        """
-        self._crawler = crawler
+    def __init__(self, crawl: Crawl, downloader: Downloader) -> None:
+        self._crawl = crawl
         self._downloader = downloader
-        self._clock = clock
-        self._held = held
-        self._stats = compat.stats_of(crawler)
         self._shortages = {kind: _Shortage() for kind in _ADVICE}
         self._until_next_look = 0
         """How many requests are handed over until files are counted again."""
@@ -119,27 +107,28 @@ class OwnShortage:
     async def _download_later(
         self, download: compat.DownloadFunction, request: Request, kind: str, failure: Exception
     ) -> Response:
-        began, pause = self._clock.monotonic(), self.FIRST_PAUSE
+        crawl, shortage = self._crawl, self._shortages[kind]
+        began, pause = crawl.clock.monotonic(), self.FIRST_PAUSE
         while self._may_wait(kind, began):
-            self._stats.inc_value(stats.filled(stats.SHORTAGES, kind))
+            crawl.stats.inc_value(stats.filled(stats.SHORTAGES, kind))
             self._tell(kind, failure)
             self._keep_files_free(self.CLOSED_AT_ONCE)
-            await compat.sleep(pause * (0.5 + self._clock.jitter()))
+            await compat.sleep(pause * (0.5 + crawl.clock.jitter()))
             pause = min(2 * pause, self.LONGEST_PAUSE)
-            if compat.is_closing(self._crawler):
+            if crawl.is_closing:
                 break
             try:
                 response = await download(request)
             except Exception as error:
                 if self._kind_of(error) != kind:
-                    self._shortages[kind].since = inf
+                    shortage.since = inf
                     raise
                 failure = error
             else:
-                self._shortages[kind].since = inf
+                shortage.since = inf
                 return response
-        if self._held and compat.is_closing(self._crawler) and TAP_META_KEY not in request.meta:
-            raise self._held from failure
+        if crawl.has_middleware and crawl.is_closing and TAP_META_KEY not in request.meta:
+            raise HeldAtClosing from failure  # the middleware keeps it for the next run
         raise failure
 
     def _kind_of(self, error: Exception) -> str | None:
@@ -151,13 +140,13 @@ class OwnShortage:
         return kind
 
     def _may_wait(self, kind: str, began: float) -> bool:
-        now, shortage = self._clock.monotonic(), self._shortages[kind]
+        now, shortage = self._crawl.clock.monotonic(), self._shortages[kind]
         if now < shortage.given_up_until:
             return False
         if shortage.nobody_gets_it(now) >= self.MOST_SECONDS:
             shortage.given_up_until = now + self.GIVEN_UP_FOR
             shortage.since = inf
-            logger(self._crawler).error(
+            logger(self._crawl.crawler).error(
                 "No request could get a connection, because this machine is short of %s. "
                 "After %d s of that, requests no longer wait for one, and fail, for %d s",
                 kind,
@@ -170,7 +159,7 @@ class OwnShortage:
     def _tell(self, kind: str, failure: Exception) -> None:
         if not self._once.is_first(kind):
             return
-        logger(self._crawler).warning(
+        logger(self._crawl.crawler).warning(
             "This machine is short of %s, and cannot open another connection (%s). Requests wait "
             "and are sent again, robots.txt and pages alike; %s counts how often. To be faster, %s",
             kind,
@@ -192,9 +181,9 @@ class OwnShortage:
         closed = compat.close_idle_connections(self._downloader, wanted) if wanted else 0
         if not closed:
             return
-        self._stats.inc_value(stats.IDLE_CLOSED, closed)
+        self._crawl.stats.inc_value(stats.IDLE_CLOSED, closed)
         if self._once.is_first():
-            logger(self._crawler).info(
+            logger(self._crawl.crawler).info(
                 "Connections that are kept open for later requests are closed early: this process "
                 "may open no more than %d files (ulimit -n)",
                 most,

@@ -1,4 +1,4 @@
-"""Scrapy's SitemapSpider, without a second request for a robots.txt."""
+"""For spiders: a SitemapSpider that asks for no robots.txt twice, and links by their ``rel``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
     from scrapy.http import Response
+    from scrapy.link import Link
 
 
 class RobotsSitemapSpider(SitemapSpider):
@@ -44,3 +45,20 @@ class RobotsSitemapSpider(SitemapSpider):
         It goes by ``sitemap_rules``, ``sitemap_follow`` and ``sitemap_filter()``, as Scrapy's does.
         """
         return compat.parse_sitemap(self, response)
+
+
+_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ,", "abcdefghijklmnopqrstuvwxyz "
+_REL = f"concat(' ', normalize-space(translate(@rel, '{_UPPER}', '{_LOWER}')), ' ')"
+_SAYS_NO = " or ".join(f"contains({_REL}, ' {rel} ')" for rel in ("nofollow", "ugc", "sponsored"))
+
+FOLLOWED_LINKS = f"//*[(self::a or self::area) and not({_SAYS_NO})]"
+"""An XPath of the links of an HTML page whose ``rel`` has none of ``nofollow``, ``ugc`` and
+``sponsored``, as Google documents them: for ``restrict_xpaths`` of Scrapy's ``LinkExtractor``, or
+for ``response.xpath()``."""
+
+
+def drop_nofollow(links: Iterable[Link]) -> list[Link]:
+    """The links without ``rel="nofollow"``: for ``process_links`` of a ``Rule`` of Scrapy's
+    ``CrawlSpider``. Scrapy's links know no other value of ``rel``.
+    """
+    return [link for link in links if not link.nofollow]
