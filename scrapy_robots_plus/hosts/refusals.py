@@ -20,7 +20,7 @@ from scrapy_robots_plus.crawl.requests import (
 )
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.http_caching import http_date, retry_after
-from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing
+from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS
 
 from .door import Door
 from .quota import QUOTA_HEADERS, Left, Quota, left_in
@@ -94,8 +94,6 @@ class Refusals:
         self._door = crawl.get(Door)
         self._given_up = crawl.get(GivenUp)
         self._walls = crawl.get(Walls)
-        if settings.walls == "stop":
-            crawl.standing_listeners.insert(0, self._wall_off)
         self._longest = settings.backoff_max
         """Seconds; 0 if no host is slowed down."""
         self._once = Once(2 * settings.cache_size)
@@ -145,14 +143,6 @@ class Refusals:
         if pace is not None or quota.is_on(now):
             self._door.may_go_otherwise(self._door.line(host))
         return is_used_up
-
-    def _wall_off(self, origin: Origin, site: Site, _: str) -> None:
-        """Requests to a walled site fail, but for a few that try whether it is open again."""
-        if site.standing is not Standing.WALLED:
-            self._given_up.open(origin)
-        elif self._settings.for_origin(origin).obey:
-            self._given_up.wall_off(origin)
-            self._door.drop(origin)
 
     def _answered(
         self, request: Request, throttle: Throttle, status: int, origin: Origin, sent_in: int | None

@@ -23,6 +23,8 @@ from scrapy_robots_plus.protocol.standing import Site, Standing, standing_in
 from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
+from .door import Door
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -98,8 +100,19 @@ class Walls:
         about = {"origin": origin, "is": standing, "why": printable(why, 100)}
         text = f"%(origin)s is %(is)s (%(why)s): {_WORDS[standing]}"
         logger(crawl.crawler).log(logging.INFO if is_told else logging.DEBUG, text, about)
+        if crawl.settings.walls == "stop":
+            self._stop(origin, standing)
         for listener in crawl.standing_listeners:
             listener(origin, site, request.url)
+
+    def _stop(self, origin: Origin, standing: Standing) -> None:
+        """Requests to a walled site fail, but for a few that try whether it is open again."""
+        given_up = self._crawl.get(GivenUp)
+        if standing is not Standing.WALLED:
+            given_up.open(origin)
+        elif self._crawl.settings.for_origin(origin).obey:
+            given_up.wall_off(origin)
+            self._crawl.get(Door).drop(origin)
 
 
 def is_handled(crawler: Crawler, request: Request, status: int) -> bool:

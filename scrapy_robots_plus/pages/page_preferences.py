@@ -57,7 +57,7 @@ class PagePreferences:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawler = crawl.crawler
-        self._stats = compat.stats_of(crawl.crawler)
+        self._stats = crawl.stats
         self._clock = crawl.clock
         self._said = crawl.get(Policies).said
         self.listeners: list[Callable[[Request, Sent, tuple[Statement, ...]], None]] = []
