@@ -12,7 +12,7 @@ from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
-from scrapy_robots_plus.origins.fetching.fetcher import Fetcher
+from scrapy_robots_plus.origins.fetcher import Fetcher
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.checks import filled_in
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Headers
 
-    from scrapy_robots_plus.origins.fetching.fetcher import Exchange
+    from scrapy_robots_plus.origins.fetcher import Exchange
 
     Pairs = list[tuple[str, str]]
 

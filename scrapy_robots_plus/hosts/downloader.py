@@ -12,7 +12,7 @@ from scrapy.core.downloader import Downloader
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
-from scrapy_robots_plus.origins.fetching.budget import FetchBudget
+from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
 
 from .door import Door

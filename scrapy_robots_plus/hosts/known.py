@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import chosen_slot
 from scrapy_robots_plus.origins.agents import Agents
-from scrapy_robots_plus.origins.fetching.budget import FetchBudget
+from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
 
 from .door import Door

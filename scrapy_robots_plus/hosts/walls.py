@@ -15,7 +15,7 @@ from scrapy_robots_plus.crawl.requests import (
     HANDLES_ALL_META_KEY,
     valid_origin_of,
 )
-from scrapy_robots_plus.origins.fetching.results import NETWORK_FAILURES
+from scrapy_robots_plus.origins.fetch_results import NETWORK_FAILURES
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.access import Failure
 from scrapy_robots_plus.protocol.printable import printable

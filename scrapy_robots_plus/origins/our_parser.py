@@ -19,7 +19,7 @@ from scrapy_robots_plus.protocol.dialect import Names, dialect_named
 from scrapy_robots_plus.protocol.preferences import FilePreferences, Statement
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
-from scrapy_robots_plus.protocol.rules.rules import Rules, allowed_by_compact_rules, deciding_line
+from scrapy_robots_plus.protocol.rules import Rules, allowed_by_compact_rules, deciding_line
 from scrapy_robots_plus.settings.robots_settings import dialect_in
 
 if TYPE_CHECKING:

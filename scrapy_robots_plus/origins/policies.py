@@ -29,7 +29,7 @@ from scrapy_robots_plus.storage.base import RobotsRecord
 
 from .agents import Agents
 from .decide import Lookup, Source
-from .fetching.budget import FetchBudget
+from .fetch_budget import FetchBudget
 from .policy import Paces, Policy
 from .retrieval import Retrieval, Retrieved
 

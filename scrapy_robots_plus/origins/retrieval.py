@@ -17,9 +17,9 @@ from .agents import Agents
 from .changes import report_change
 from .crawl_store import CrawlStore
 from .decide import Lookup, Source, fresh_for, lookup, receive
-from .fetching.budget import FetchBudget
-from .fetching.fetcher import Fetcher
-from .fetching.results import NETWORK_FAILURES
+from .fetch_budget import FetchBudget
+from .fetch_results import NETWORK_FAILURES
+from .fetcher import Fetcher
 from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy
 from .sharing import Member

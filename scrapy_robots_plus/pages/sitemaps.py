@@ -16,7 +16,7 @@ from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.signals import sitemaps_found
 from scrapy_robots_plus.origins.decide import Source
-from scrapy_robots_plus.origins.fetching.results import CACHED
+from scrapy_robots_plus.origins.fetch_results import CACHED
 from scrapy_robots_plus.origins.parsers import guarded
 from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
 from scrapy_robots_plus.protocol.access import Access

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from .rules.escapes import path_of
-from .rules.matcher import Pattern, matches, take_apart
+from .escapes import path_of
+from .matcher import Pattern, matches, take_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import pace
 from .dialect import RFC9309, Choice, Dialect, Order, dialect_named
+from .escapes import upper
 from .groups import STAR, Chosen, GroupChoice, Members, Scanner, Section, lines_apart
 from .lines import Kind, Line, read_line, to_lines
 from .octets import Body, as_body, text, texts, to_utf8, whole_lines
 from .product_token import Agent, as_names, as_text
-from .rules.escapes import upper
-from .rules.rules import Rules, read_rules
+from .rules import Rules, read_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
-from scrapy_robots_plus.origins.fetching.results import NETWORK_FAILURES
+from scrapy_robots_plus.origins.fetch_results import NETWORK_FAILURES
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.printable import counted, duration, printable
 

@@ -18,7 +18,7 @@ from warcio.checker import Checker
 
 from scrapy_robots_plus.audit.files import open_to_append, try_lock
 from scrapy_robots_plus.audit.warc import ROOM, Warc
-from scrapy_robots_plus.origins.fetching.fetcher import Exchange
+from scrapy_robots_plus.origins.fetcher import Exchange
 from scrapy_robots_plus.settings import checks
 from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from tests.audit.logs import Warned

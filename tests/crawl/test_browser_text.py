@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scrapy.http import HtmlResponse
 
-from scrapy_robots_plus.origins.fetching.results import is_html, text_in
+from scrapy_robots_plus.origins.fetch_results import is_html, text_in
 from tests.crawling import OTHER_PARSER, crawl, stat
 from tests.sites import answer, redirect
 

@@ -6,7 +6,7 @@ import pytest
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import Deferred
 
-from scrapy_robots_plus.origins.fetching.budget import FIRST_PATIENCE, FetchBudget
+from scrapy_robots_plus.origins.fetch_budget import FIRST_PATIENCE, FetchBudget
 from scrapy_robots_plus.protocol.origin import Origin
 
 from .hand_clock import HandClock

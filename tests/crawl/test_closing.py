@@ -18,7 +18,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import RobotsMiddleware
-from scrapy_robots_plus.origins.fetching.budget import FetchBudget
+from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from tests.crawl_process import MODES, run_crawl
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
 from tests.forks import CLOSING_CRAWL

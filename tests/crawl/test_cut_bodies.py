@@ -15,7 +15,7 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import Response, TextResponse
 
 from scrapy_robots_plus import RobotsUnreachable
-from scrapy_robots_plus.origins.fetching import tap as decoding
+from scrapy_robots_plus.origins import body_tap as decoding
 from tests.crawling import crawl, stat
 from tests.sites import Hit, Reply, answer, gzipped, redirect, response_bytes
 

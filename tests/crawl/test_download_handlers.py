@@ -9,7 +9,7 @@ import pytest
 import pytest_twisted
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
-from scrapy_robots_plus.origins.fetching.budget import FetchBudget
+from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.requests.middleware import RobotsMiddleware
 from tests.crawling import ProbeSpider, make_crawler, run
 

@@ -40,7 +40,7 @@ MODULES = [
     import_module(f"scrapy_robots_plus.{name}")
     for name in (
         "compat",
-        "origins.fetching.fetcher",
+        "origins.fetcher",
         "origins.sharing",
         "origins.retrieval",
         "origins.policies",

@@ -15,7 +15,7 @@ from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.http import Response
 
 from scrapy_robots_plus import RobotsMiddleware
-from scrapy_robots_plus.origins.fetching.tap import Tap
+from scrapy_robots_plus.origins.body_tap import Tap
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import crawl, stat
 from tests.sites import Hit, Reply, answer, gzipped, response_bytes

@@ -72,7 +72,7 @@ BEHIND_IT = [
     "origins.policies:Policies.usable",
     "origins.policies:Policies.usable_or_refresh",
     "hosts.own_shortage:OwnShortage.download",
-    "origins.fetching.tap:_tap_of",
+    "origins.body_tap:_tap_of",
     "crawl.request_settings:RequestSettings.of",
     "hosts.door:Door._line_of",
     "hosts.line:HostLine.let_through",

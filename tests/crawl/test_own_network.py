@@ -6,7 +6,7 @@ import pytest
 from scrapy import Request, signals
 from scrapy.http import Response
 
-from scrapy_robots_plus.origins.fetching.results import SECONDS, OwnNetwork
+from scrapy_robots_plus.origins.fetch_results import SECONDS, OwnNetwork
 from scrapy_robots_plus.protocol.access import Failure
 from tests.crawl.hand_clock import HandClock
 from tests.crawl.scripted import make_crawler

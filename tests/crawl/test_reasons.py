@@ -61,21 +61,21 @@ def test_the_exception_of_a_denial(reason: Reason) -> None:
     assert str(error) == f"{denied}: {URL} ({words})"
 
 
-def reasons_in(*folders: str) -> set[Reason]:
-    """Those that the code of *folders* gives."""
-    paths = [path for folder in folders for path in (PACKAGE / folder).rglob("*.py")]
+def reasons_in(*patterns: str) -> set[Reason]:
+    """Those that the code in files of these names gives."""
+    paths = [path for pattern in patterns for path in PACKAGE.glob(pattern)]
     return {Reason[name] for path in paths for name in _NAMED.findall(path.read_text())}
 
 
 def test_a_replay_comes_to_each_reason_to_deny_or_says_why_it_cannot() -> None:
     left_out = {reason for reason in DENY if reason.value in UNREPLAYED}
-    assert reasons_in("origins", "protocol/rules") & set(DENY) | left_out == set(DENY), (
+    assert reasons_in("origins/*.py", "protocol/rules.py") & set(DENY) | left_out == set(DENY), (
         "say in UNREPLAYED in audit/replay.py why a file alone does not tell"
     )
 
 
 def test_a_difference_can_be_told_for_each_reason_that_a_file_gives() -> None:
-    given = reasons_in("protocol/rules", "protocol/difference") - {Reason.RULE}
+    given = reasons_in("protocol/rules.py", "protocol/difference/*.py") - {Reason.RULE}
     assert given == set(_WORDS), "_WORDS in commands/diff.py has a few words for each"
 
 

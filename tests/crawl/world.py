@@ -22,9 +22,9 @@ from scrapy_robots_plus.hosts.host import Address
 from scrapy_robots_plus.hosts.known import OriginState, Outlook
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.hosts.turns import Hosts
-from scrapy_robots_plus.origins.fetching.budget import FetchBudget
+from scrapy_robots_plus.job.queues import PickleFifoDiskQueue, PickleLifoDiskQueue
+from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.queues import PickleFifoDiskQueue, PickleLifoDiskQueue
 
 from .hand_clock import HandClock
 

@@ -10,7 +10,7 @@ import pytest
 
 from scrapy_robots_plus.hosts.discovery import Discovery
 from scrapy_robots_plus.hosts.host import State
-from scrapy_robots_plus.origins.fetching.budget import FetchBudget
+from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from tests.crawl.hand_clock import HandClock
 from tests.crawl.lanes import Lanes
 from tests.crawl.world import Host, World

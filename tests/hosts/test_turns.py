@@ -13,7 +13,7 @@ from scrapy_robots_plus.hosts.discovery import Discovery, OutageStarts
 from scrapy_robots_plus.hosts.host import Address, State
 from scrapy_robots_plus.hosts.known import OriginState, Outlook
 from scrapy_robots_plus.hosts.turns import Hosts
-from scrapy_robots_plus.origins.fetching.budget import FetchBudget
+from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.origins.policies import LEAST_PAUSE
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock

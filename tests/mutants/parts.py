@@ -52,11 +52,7 @@ TESTS_OF_ORIGINS = ("access_under", "decide", "delay", "judging", "outcomes", "s
 PARTS = (
     Part(
         "protocol",
-        sources=(
-            "protocol/*.py",
-            *(f"!protocol/{each}.py" for each in OF_ORIGINS),
-            "protocol/rules/*.py",
-        ),
+        sources=("protocol/*.py", *(f"!protocol/{each}.py" for each in OF_ORIGINS)),
         tests=("protocol/test_*.py",),
         gate=0.95,
     ),

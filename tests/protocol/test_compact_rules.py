@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol import (
     RobotsTxt,
     Verdict,
 )
-from scrapy_robots_plus.protocol.rules.rules import allowed_by_compact_rules, deciding_line
+from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules, deciding_line
 from tests.examples import tried
 from tests.protocol.any_file import dialects, loose, mutated, paths, patterns
 

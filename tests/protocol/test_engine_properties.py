@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, RFC9309, Dialect, RobotsTxt
-from scrapy_robots_plus.protocol.rules.escapes import canonical
+from scrapy_robots_plus.protocol.escapes import canonical
 from tests.examples import tried
 from tests.protocol.any_file import (
     agents,

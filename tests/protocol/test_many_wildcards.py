@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import RobotsTxt
-from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, Matcher, rank_of
+from scrapy_robots_plus.protocol.matcher import NO_RANK, Matcher, rank_of
 
 MANY = 600
 """More than are tried one by one."""

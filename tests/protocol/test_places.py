@@ -7,8 +7,8 @@ import tracemalloc
 
 import pytest
 
-from scrapy_robots_plus.protocol.rules import matcher as module
-from scrapy_robots_plus.protocol.rules.matcher import Places, matches, take_apart
+from scrapy_robots_plus.protocol import matcher as module
+from scrapy_robots_plus.protocol.matcher import Places, matches, take_apart
 
 SIZES = (1, 2, 3, 31, 32, 33, 63, 64, 65, 96, 97, 130)
 LENGTHS = (0, 1, 40, 256, 257, 400)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, PER_WEIGHT, allows, line_of, rank_of
+from scrapy_robots_plus.protocol.matcher import NO_RANK, PER_WEIGHT, allows, line_of, rank_of
 
 weights = st.integers(-1_000_000, 2**40)  # the first rule decides: the weight is minus the line
 lines = st.integers(0, 2**32 - 1)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.dialect import RFC9309
 from scrapy_robots_plus.protocol.groups import STAR
+from scrapy_robots_plus.protocol.matcher import NO_RANK, Pattern, Rank, rank_of
 from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
-from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, Pattern, Rank, rank_of
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .changed_paths import MOST_EXAMPLES, MOST_STEPS, Search, Side, spelled_by

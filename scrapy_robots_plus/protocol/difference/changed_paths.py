@@ -7,8 +7,9 @@ lead to a difference: below what both files say alike, nothing is visited.
 
 Wildcards can make far too many pairs. So the search has a limit, and says whether it was reached.
 
-Dialects undo some escapes before they compare (:mod:`escapes <...rules.escapes>`), each unit on its
-own. So two dialects can be compared on one and the same path: each unit says what either reads.
+Dialects undo some escapes before they compare (:mod:`~scrapy_robots_plus.protocol.escapes`), each
+unit on its own. So two dialects can be compared on one and the same path: each unit says what
+either reads.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from scrapy_robots_plus.protocol import rfc9309
-from scrapy_robots_plus.protocol.rules.escapes import URL_FORM
-from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, Pattern, Rank, allows
+from scrapy_robots_plus.protocol.escapes import URL_FORM
+from scrapy_robots_plus.protocol.matcher import NO_RANK, Pattern, Rank, allows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus.protocol.dialect import Dialect, Escapes
 from scrapy_robots_plus.protocol.groups import STAR, GroupChoice, Scanner
 from scrapy_robots_plus.protocol.lines import Kind, Line, read_line, to_lines
+from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, take_apart
 from scrapy_robots_plus.protocol.octets import order_of_utf16, text, texts, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.robotstxt import READERS
-from scrapy_robots_plus.protocol.rules.matcher import Pattern, Rank, line_of, take_apart
-from scrapy_robots_plus.protocol.rules.rules import ranked, read_rules
+from scrapy_robots_plus.protocol.rules import ranked, read_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -24,7 +24,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import Choice, Names
-from scrapy_robots_plus.protocol.rules.matcher import (
+from scrapy_robots_plus.protocol.matcher import (
     NO_RANK,
     Pattern,
     Rank,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.protocol.escapes import RULE_FORM
 from scrapy_robots_plus.protocol.lines import Kind, Line
-from scrapy_robots_plus.protocol.rules.escapes import RULE_FORM
-from scrapy_robots_plus.protocol.rules.matcher import (
+from scrapy_robots_plus.protocol.matcher import (
     NO_RANK,
     Matcher,
     Places,
@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.rules.matcher import (
     rank_of,
     take_apart,
 )
-from scrapy_robots_plus.protocol.rules.rules import path_in_form
+from scrapy_robots_plus.protocol.rules import path_in_form
 
 from .statements import CURRENT, Preference, Source, Statement, first_of_each, of_line
 from .values import signals, usage, usage_rule

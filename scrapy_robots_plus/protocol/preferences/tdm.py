@@ -11,8 +11,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.dialect import RFC9309
-from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, Matcher, line_of, rank_of
-from scrapy_robots_plus.protocol.rules.rules import path_in_form
+from scrapy_robots_plus.protocol.matcher import NO_RANK, Matcher, line_of, rank_of
+from scrapy_robots_plus.protocol.rules import path_in_form
 
 from .in_file import in_form
 from .statements import CURRENT, Preference, Source, Statement

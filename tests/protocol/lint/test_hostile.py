@@ -14,7 +14,7 @@ from scrapy_robots_plus.protocol import FIRST_MATCH, GYM2008, RFC9309, Dialect
 from scrapy_robots_plus.protocol.lint import Code, lint
 from scrapy_robots_plus.protocol.lint import shadows as covers
 from scrapy_robots_plus.protocol.lint.shadows import text_of
-from scrapy_robots_plus.protocol.rules.matcher import Pattern, matches
+from scrapy_robots_plus.protocol.matcher import Pattern, matches
 
 from ..hostile_files import FILES, HEAD, halves, hostile, lines
 from ..worst_cases import FILE_OCTETS, full, loop, seconds, takes_less

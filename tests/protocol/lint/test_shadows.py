@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol import DIALECTS, GYM2008, RFC9309, Dialect, Rob
 from scrapy_robots_plus.protocol.dialect import Choice, Names, Order
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint, shadows
 from scrapy_robots_plus.protocol.lint.shadows import _disjoint
-from scrapy_robots_plus.protocol.rules.matcher import take_apart
+from scrapy_robots_plus.protocol.matcher import take_apart
 from tests.examples import tried
 
 CHANGE_NOTHING = {Code.SHADOWED_RULE, Code.DUPLICATE_RULE, Code.CONTRADICTION, Code.NEVER_MATCHES}

@@ -19,7 +19,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import is_challenge
 from scrapy_robots_plus.storage.base import FetchResult
 
-from .tap import BodyError, Tap, content_encoding, is_gzip
+from .body_tap import BodyError, Tap, content_encoding, is_gzip
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

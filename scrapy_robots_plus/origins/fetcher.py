@@ -36,8 +36,8 @@ from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
-from .results import CACHED, Results
-from .tap import BodyTaps, Tap, TimeAllowed
+from .body_tap import BodyTaps, Tap, TimeAllowed
+from .fetch_results import CACHED, Results
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -1,1 +1,0 @@
-"""How a robots.txt is fetched."""

@@ -1,1 +1,0 @@
-"""From groups to rules, and from rules to a verdict on a URL."""
