@@ -127,7 +127,7 @@ def _job_is_kept(settings: BaseSettings) -> Iterator[str]:
         )
     elif not issubclass(dupefilter, JobDupeFilter):
         what = "After a kill, requests that were not yet written count as seen"
-        ours = "scrapy_robots_plus.dupefilters.JobDupeFilter"
+        ours = "scrapy_robots_plus.job.queues.JobDupeFilter"
         yield _because(what, "DUPEFILTER_CLASS", dupefilter, ours)
 
 

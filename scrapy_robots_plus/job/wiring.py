@@ -81,7 +81,7 @@ def _check_settings(settings: BaseSettings, folder: Path) -> None:
     """Raises JobFileError if the queues in use would not find the requests of the job."""
     path, disk = folder / FILE_NAME, class_in(settings, "SCHEDULER_DISK_QUEUE")
     queues = {disk, class_in(settings, "SCHEDULER_START_DISK_QUEUE") or disk}
-    names = f"{' and '.join(_QUEUES)} from scrapy_robots_plus.queues"
+    names = f"{' and '.join(_QUEUES)} from scrapy_robots_plus.job.queues"
     if len({issubclass(queue, JobQueue) for queue in queues}) == 2:
         what = "would hold a part of the requests only: the queues on disk are of two kinds"
         raise JobFileError(path, what, f"Set {names}, or none of them")

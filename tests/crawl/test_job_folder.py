@@ -33,8 +33,8 @@ RULES = "User-agent: *\nDisallow: /never\n"
 BY_PRIORITY = "scrapy.pqueues.ScrapyPriorityQueue"
 OURS = "scrapy_robots_plus.RobotsPriorityQueue"
 OUR_QUEUES = {
-    "SCHEDULER_DISK_QUEUE": "scrapy_robots_plus.queues.PickleLifoDiskQueue",
-    "SCHEDULER_START_DISK_QUEUE": "scrapy_robots_plus.queues.PickleFifoDiskQueue",
+    "SCHEDULER_DISK_QUEUE": "scrapy_robots_plus.job.queues.PickleLifoDiskQueue",
+    "SCHEDULER_START_DISK_QUEUE": "scrapy_robots_plus.job.queues.PickleFifoDiskQueue",
 }
 
 

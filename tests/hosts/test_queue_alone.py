@@ -15,10 +15,10 @@ from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 from scrapy.squeues import LifoMemoryQueue, PickleLifoDiskQueue
 
-from scrapy_robots_plus import queues as ours
 from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.job import FILE_NAME, QUEUE_FOLDER
+from scrapy_robots_plus.job import queues as ours
 from tests.crawl.scripted import Sender
 from tests.crawl.world import Crawler, Host, Stats, World
 
