@@ -15,7 +15,7 @@ PYTEST = pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl tests/hosts $(part_pages) $(addprefix --ignore=tests/crawl/test_, \
 	lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = workers hosts losses pages f c no p-r s-z abd-eg-il-m j-k
+PARTS = hosts losses pages c abd-eg-il-m r-s t-z f p-q j-k no workers
 # The files of a part, by the letters that they begin with; those of workers wait most.
 part = $(or $(part_$1),$(wildcard tests/crawl/test_[$1]*.py))
 part_hosts = tests/hosts
@@ -24,7 +24,7 @@ part_workers = $(wildcard tests/crawl/shared_queue/test_[m-z]*.py)
 part_losses = $(wildcard tests/crawl/shared_queue/test_[a-l]*.py tests/crawl/test_few*.py tests/crawl/test_full*.py)
 part_f = $(filter-out $(part_losses),$(wildcard tests/crawl/test_f*.py))
 LONG = others tools
-UNITS = $(LONG) stores files commands-a-o commands-p-z protocol
+UNITS = $(LONG) commands-a-o commands-p-z files stores protocol
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = $(addprefix tests/protocol/, difference directives lint preferences)
