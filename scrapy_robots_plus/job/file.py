@@ -185,10 +185,13 @@ class JobFile(JobRequests):
     def _attach(self, awake: Collection[str] | None) -> None:
         """Opens the file and does again what was done since it was written."""
         found = read_recent(self._recent.path)
-        if is_empty(self.path, has_begun=found.generation is not None):
-            self.troubles.append(f"{self.path} is empty: if the job had begun, all of it is lost")
+        has_steps = found.generation is not None
         # It is there while a crawl runs, and empty but for the moment when the file is written.
         had_journal = journal_of(self.path).exists()
+        is_gone = (has_steps or had_journal) and not self.path.exists()
+        if is_gone or is_empty(self.path, has_begun=has_steps):
+            what = f"{self.path} is {'gone' if is_gone else 'empty'}"
+            self.troubles.append(f"{what}: if the job had begun, all of it is lost")
         known = {} if awake is None else self._elsewhere
         self.load(connect(self.path))
         was_killed = awake is None and bool(self.written.running)
@@ -200,8 +203,8 @@ class JobFile(JobRequests):
         self.redo(found.done if follows else (), known)
         # It is one behind after a kill in the moment when all was in the file already.
         is_whole = found.is_whole if follows else found.generation == self.written.generation - 1
-        has_steps = awake is None and found.generation is not None
-        if (was_killed or has_steps) and not is_whole:
+        has_begun = was_killed or (awake is None and has_steps and not is_gone)
+        if has_begun and not is_whole:
             self.troubles.append(
                 f"{self.path} was not closed, and {self._recent.path.name} is gone, damaged or of "
                 "another time: what was done since the file was last written will be done again"

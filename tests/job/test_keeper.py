@@ -166,6 +166,21 @@ def test_an_empty_file(path: Path) -> None:
         assert file.troubles == [f"{path} is empty: if the job had begun, all of it is lost"]
 
 
+@pytest.mark.parametrize("left", ["-recent", "-journal", "-recent, -journal"])
+def test_a_file_that_is_gone_is_told_by_what_is_beside_it(
+    file: JobFile, path: Path, left: str
+) -> None:
+    """Somebody has deleted it after a kill, or has copied the others alone."""
+    killed = kill_copy(path, path.parent / "killed")
+    for each in killed.parent.iterdir():
+        if each.name.removeprefix(path.name) not in left.split(", "):
+            each.unlink()
+    with JobFile(killed) as again:
+        assert again.troubles == [f"{killed} is gone: if the job had begun, all of it is lost"]
+    with JobFile(killed) as again:
+        assert (again.held, again.troubles) == (0, [])
+
+
 def test_a_journal_of_sqlite_that_is_gone_had_nothing(file: JobFile, path: Path) -> None:
     killed = kill_copy(path, path.parent / "killed")
     journal_of(killed).unlink()
