@@ -11,6 +11,8 @@ import resource
 import signal
 import sys
 import warnings
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import scrapy
@@ -75,6 +77,16 @@ class Other(Links):
     name = "other"
 
 
+class FillsDisk(Links):
+    """When it is closed, no octet is left on the disk of its job, which is a small one."""
+
+    def closed(self, reason: str) -> None:
+        others = Path(self.settings["JOBDIR"]).with_name("of others")
+        with suppress(OSError), others.open("wb", buffering=0) as file:
+            for _ in range(10_000):
+                file.write(bytes(4_096))
+
+
 class TwoPages(Links):
     """``/0`` and ``/1`` of each host; the servers of *urls* are on all of loopback."""
 
@@ -94,7 +106,9 @@ class TwoPages(Links):
             yield scrapy.Request(response.urljoin("/1"))
 
 
-SPIDERS = {spider.__name__: spider for spider in (Links, Poisoned, Renaming, Other, TwoPages)}
+SPIDERS = {
+    spider.__name__: spider for spider in (Links, Poisoned, Renaming, Other, FillsDisk, TwoPages)
+}
 
 
 class Ended(NamedTuple):
