@@ -498,13 +498,13 @@ class JobRequests:
         return bool(self._run("SELECT 1 FROM requests WHERE id = ?", (id_,)).fetchone())
 
     def _wait(self, row: StoredRequest) -> None:
+        self._run(_INSERT, (*row[:6], WAITING))  # it may refuse, and then no lane is changed
         if row.lane not in self.awake:
             found = self._run("SELECT priority FROM lanes WHERE name = ?", (row.lane,)).fetchone()
             if found is None:
                 self._fall_asleep(row.lane, row.priority)
             elif row.priority < found[0]:
                 self._run(_SET_PRIORITY, (row.priority, row.lane))
-        self._run(_INSERT, (*row[:6], WAITING))
         self.held += 1
 
     def _first_priority(self, lane: str) -> int | None:

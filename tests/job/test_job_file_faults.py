@@ -315,6 +315,7 @@ def test_a_request_that_cannot_be_stored_leaves_the_others(path: Path) -> None:
     file.close()
     with JobFile(path) as file:
         assert numbers(file) == list(range(50))
+        assert file.troubles == []
 
 
 def test_a_closed_file_says_so(path: Path) -> None:
