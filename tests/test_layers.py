@@ -73,6 +73,22 @@ def test_each_floor_is_there() -> None:
     assert {room_of(module) for module in MODULES if floor_of(module) >= 0} == set(FLOORS)
 
 
+def test_the_files_that_a_folder_names_are_in_it() -> None:
+    folders = [path.parent for path in (ROOT / PACKAGE).rglob("__init__.py")]
+    named = {
+        each: re.findall(r"``(\w+\.(?:py|lua|sql))``", (each / "__init__.py").read_text())
+        for each in folders
+    }
+    assert sum(map(len, named.values())) > 20
+    gone = [
+        f"{each.name}/{name}"
+        for each in folders
+        for name in named[each]
+        if not (each / name).exists()
+    ]
+    assert gone == []
+
+
 @pytest.mark.parametrize("folder", sorted(LEVELS))
 def test_there_is_no_circle_between_the_files_and_folders_of_a_folder(folder: str) -> None:
     """Nor between files anywhere: a circle of files is one in the folder that holds them all."""

@@ -199,7 +199,7 @@ class Leases:
         return lease if lease.has_turn else None
 
     def unasked(self, host: str) -> Lease | None:
-        """One that holds *host* and whose request has not come so far that it asks for its turn."""
+        """One that has the turn of *host*, and whose request has not come so far that it asks."""
         leases = self.under_way.values()
         free = (each for each in leases if each.has_turn and each.host == host and not each.asked)
         return next(free, None)
