@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from .changed_paths import MOST_EXAMPLES, MOST_STEPS, Search, Side, spelled_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
     from scrapy_robots_plus.protocol.product_token import Agent
@@ -138,7 +138,8 @@ def difference(
     paths: Iterable[bytes] = chain.from_iterable(found.examples.values())
     complete = found.complete and all(side.is_whole for side in sides)
     if not complete:
-        paths = chain(paths, _likely(*sides, most_steps))
+        likely = dict.fromkeys(_likely(sides[0].side, sides[1].side))
+        paths = chain(paths, islice(likely, most_steps // _STEPS_OF_A_PATH))
     return Difference(
         _changes(sides, paths),
         _terms(before, agent),
@@ -196,23 +197,17 @@ def _lines(change: PathChange) -> tuple[int, int]:
     return change.after.line or 0, change.before.line or 0
 
 
-def _likely(before: _Judged, after: _Judged, most_steps: int) -> Iterable[bytes]:
-    """Paths that rules spell, for want of a complete search, those of changed rules first: as many
-    as do not take much longer."""
-    one, other = before.side, after.side
-    starred = sum(bool(parts or tail) for _, parts, tail in (*one.patterns, *other.patterns))
-    paths = chain(
-        spelled_by(_only(one, other), one.escapes),
-        spelled_by(_only(other, one), other.escapes),
-        spelled_by(one.patterns, one.escapes),
-        spelled_by(other.patterns, other.escapes),
-    )
-    return islice(dict.fromkeys(paths), most_steps // (10 * starred + 100))
+_STEPS_OF_A_PATH = 100
+"""What the verdicts on a path take, in steps of the search."""
 
 
-def _only(side: Side, other: Side) -> list[Pattern]:
-    """The patterns of *side* alone, in the order of the file: a set has another in each process."""
-    return [pattern for pattern in side.patterns if pattern not in other.patterns]
+def _likely(before: Side, after: Side) -> Iterator[bytes]:
+    """Paths that rules spell, for want of a complete search, those of changed rules first."""
+    in_both = before.patterns.keys() & after.patterns.keys()
+    for is_changed in (True, False):
+        for side in (before, after):
+            patterns = (each for each in side.patterns if (each in in_both) is not is_changed)
+            yield from spelled_by(patterns, side.escapes)
 
 
 def _terms(file: RobotsTxt | Reason, agent: Agent) -> Terms:

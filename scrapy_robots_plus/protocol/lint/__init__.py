@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -80,22 +78,13 @@ def lint(
     then has a finding ``not-checked``.
     """
     dialect, body = dialect_named(dialect), as_body(body)
-    with _no_collection():
-        reading = Reading(body, dialect, charset, max_bytes)
-        findings = Findings()
+    was_enabled = gc.isenabled()
+    gc.disable()  # nothing made here refers back, but thousands of findings would make it run
+    try:
+        reading, findings = Reading(body, dialect, charset, max_bytes), Findings()
         for add_faults in _FAULTS:
             add_faults(reading, findings)
         return LintedFile(tuple(findings.in_order()), reading)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Stops the garbage collector, if it runs: what is made here stays, and nothing of it refers
-    back, but thousands of groups and findings would make it look at the whole process."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
     finally:
         if was_enabled:
             gc.enable()

@@ -12,23 +12,23 @@ from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.product_token import fold
 
 from .findings import Code, Findings
-from .reading import Reading, group_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from .reading import Reading
 
 
 _ALL = re.compile(
     rb"(?:all|any|every|everyone|everybody)(?:[ _-]*(?:robots|bots|crawlers|spiders|agents))?$",
     re.IGNORECASE,
 )
-_COMPARED = 200
-"""In how many groups names are searched for others, which takes the square of their number."""
 
 
 def group_faults(reading: Reading, findings: Findings) -> None:
     """Those of user-agent lines and of groups, in no order."""
-    first_lines = _first_lines(reading)
+    lines = reading.agents.items()
+    first_lines = {position: number for number, (position, _, _) in reversed(lines)}
     for position, section in enumerate(reading.sections):
         if position not in first_lines:
             words = "Rules before any user-agent line: here they count for all crawlers."
@@ -37,20 +37,13 @@ def group_faults(reading: Reading, findings: Findings) -> None:
         _name_faults(reading, findings)
     _duplicates(reading, findings)
     _joined(reading, findings)
-    unreachable = unreachable_groups(reading)
+    unreachable = dict(_unreachable(reading))
     for position, number in first_lines.items():
         if position in unreachable:
             findings.add(number, Code.UNREACHABLE_GROUP, unreachable[position])
         elif _lifts_rules(reading, position):
-            findings.add(number, Code.GROUP_WITHOUT_RULES, group_names(reading, position))
-
-
-def _first_lines(reading: Reading) -> dict[int, int]:
-    """The first user-agent line of each group that has one."""
-    first: dict[int, int] = {}
-    for number, (section, _, _) in reading.agents.items():
-        first.setdefault(section, number)
-    return first
+            names = b", ".join(reading.sections[position].agents)
+            findings.add(number, Code.GROUP_WITHOUT_RULES, names)
 
 
 def _name_faults(reading: Reading, findings: Findings) -> None:
@@ -62,15 +55,12 @@ def _name_faults(reading: Reading, findings: Findings) -> None:
         word = _ALL.match(value)
         if word:
             findings.add(number, Code.ALL_IS_A_NAME, word[0])
-        if reading.dialect.names is Names.TOKEN and _is_cut(value, names):
-            starred = b"*" in value[1:]
+        starred = b"*" in value[1:]
+        is_cut = starred or fold(text(value)) not in names
+        if is_cut and reading.dialect.names is Names.TOKEN:
             why = "A * in a name is no wildcard. " if starred else ""
             counted = names[0] if starred else names[-1]
             findings.add(number, Code.NAME_CUT_OFF, why, counted, value)
-
-
-def _is_cut(value: bytes, names: tuple[str, ...]) -> bool:
-    return fold(text(value)) not in names or b"*" in value[1:]
 
 
 def _duplicates(reading: Reading, findings: Findings) -> None:
@@ -95,80 +85,39 @@ def _duplicates(reading: Reading, findings: Findings) -> None:
 
 
 def _joined(reading: Reading, findings: Findings) -> None:
-    """Groups that an author may have meant to be two (2.1)."""
+    """Groups that an author may have meant to be two (2.1): what is between them looks as if the
+    first ended there. It is blank, or something else for the group."""
     agents = reading.agents.items()
     for (before, (first, names, _)), (number, (section, _, _)) in pairwise(agents):
-        if first != section or not reading.sections[section].rules:
-            continue
-        if not any(_separates(each, reading) for each in range(before + 1, number)):
-            continue
-        findings.add(number, Code.JOINED_GROUP, names)
+        if first == section and reading.sections[section].rules:
+            between = range(before + 1, number)
+            if any(n in reading.groups or not reading.lines[n - 1].strip() for n in between):
+                findings.add(number, Code.JOINED_GROUP, names)
 
 
-def _separates(number: int, reading: Reading) -> bool:
-    """Whether a line looks as if a group ended there: blank, or with something for the group."""
-    return number in reading.groups or not reading.lines[number - 1].strip()
+def _unreachable(reading: Reading) -> Iterator[tuple[int, str]]:
+    """Groups that no crawler chooses, by their positions, each with the reason.
 
-
-def unreachable_groups(reading: Reading) -> dict[int, str]:
-    """The groups that no crawler chooses, each with the reason.
-
-    None of them is ever chosen; some others may not be either, in dialects that compare names in
-    unusual ways.
+    Others may not be chosen either, where names that match in part are compared.
     """
     dialect = reading.dialect
-    if dialect.choice is Choice.IN_ORDER:
-        return _too_late(reading)
-    found: dict[int, str] = {}
-    chosen = {each for name, all_ in reading.by_name.items() if name for each in all_}
-    in_part = dialect.names is Names.SUBSTRING and dialect.choice is Choice.FIRST
-    earlier: list[str] = []
-    for position, section in enumerate(reading.sections):
-        if position in chosen and not in_part:
-            continue
-        names = reading.choice.names_of(section)
-        if position not in chosen and not (dialect.names is Names.GLOB and "" in names):
-            found[position] = _why_not(reading, position, names)
-        elif in_part and len(earlier) <= _COMPARED and _covered(names, earlier):
-            found[position] = "Earlier groups apply to all its crawlers, and only the first counts."
-        if section.rules or not dialect.blank_line_ends_group:
-            earlier += names
-    return found
-
-
-def _too_late(reading: Reading) -> dict[int, str]:
-    """The same, where the first group in the file that applies is chosen, be it for ``*``."""
-    found: dict[int, str] = {}
-    glob = reading.dialect.names is Names.GLOB
+    in_order, glob = dialect.choice is Choice.IN_ORDER, dialect.names is Names.GLOB
     for_all: int | None = None
     earlier: set[str] = set() if glob else {""}
     for position, section in enumerate(reading.sections):
-        names = {name for each in section.names for name in each}
+        names = set(chain(*section.names)) if in_order else reading.choice.names_of(section)
         if for_all is not None:
-            found[position] = f"Group {for_all} comes first and is for all crawlers."
-        elif not glob and not any(names):
-            found[position] = "No crawler has such a name."
-        elif names <= earlier:
-            found[position] = "Earlier groups have all its names, and only the first counts."
-        elif glob and names & {STAR, ""}:
+            yield position, f"Group {for_all} comes first and is for all crawlers."
+        elif dialect.blank_line_ends_group and not in_order and not section.rules:
+            yield position, "The group has no rules, so it is ignored."
+            continue
+        elif not (glob or any(names)):
+            yield position, "No crawler has such a name."
+        elif dialect.choice is not Choice.MERGED and names <= earlier:
+            yield position, "Earlier groups have all its names, and only the first counts."
+        elif in_order and glob and names & {STAR, ""}:
             for_all = position + 1
         earlier |= names
-    return found
-
-
-def _why_not(reading: Reading, position: int, names: set[str]) -> str:
-    section = reading.sections[position]
-    if not section.rules and reading.dialect.blank_line_ends_group:
-        return "The group has no rules, so it is ignored."
-    if not any(names):
-        return "No crawler has such a name."
-    return "Earlier groups have all its names, and only the first counts."
-
-
-def _covered(names: set[str], earlier: list[str]) -> bool:
-    """Whether each name contains an earlier one, in a dialect in which that is enough."""
-    before = [name for name in earlier if name and name != STAR]
-    return STAR not in names and all(any(each in name for each in before) for name in names if name)
 
 
 def _lifts_rules(reading: Reading, position: int) -> bool:

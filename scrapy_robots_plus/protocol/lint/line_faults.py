@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import rfc9309
 from scrapy_robots_plus.protocol.lines import ABOUT_USES, INITIALS, Kind, Line, kind_of
@@ -12,8 +13,13 @@ from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.robotstxt import is_whole_url
 
 from .findings import Code, Findings, quoted
-from .reading import PACES, RULES, Reading, why_ignored
+from .reading import PACES, RULES, why_ignored
 from .value_faults import signal_faults, usage_faults
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.dialect import Dialect
+
+    from .reading import Reading
 
 KEYS = tuple(kind.key for kind in Kind if kind not in {Kind.NOTHING, Kind.HOST})
 """As they are spelled. ``host`` is not among them: too many words look like it."""
@@ -70,38 +76,26 @@ def octet_faults(reading: Reading, findings: Findings) -> None:
     """Those of the whole file, then those of each line."""
     if is_html(reading):
         findings.add(1, Code.HTML)
-    _too_long(reading, findings)
-    if reading.is_utf16:
-        findings.add(None, Code.UTF_16)
-    if reading.raw != reading.lines:
-        for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
-            if len(raw) != len(line):
-                _cut(number, raw, line, findings)
-    if not reading.is_ascii:
-        for number, line in enumerate(reading.lines, 1):
-            if not line.isascii():
-                _outside_ascii(number, line, findings)
-
-
-def is_html(reading: Reading) -> bool:
-    """Whether the file begins as a web page does."""
-    return _HTML.match(b"\n".join(reading.lines[:50])[:_BEGINNING]) is not None
-
-
-def _too_long(reading: Reading, findings: Findings) -> None:
     if reading.unread:
         words = "The last {:,} bytes are over the size limit and not read."
         last = len(reading.raw) or None
         findings.add(last, Code.FILE_TOO_LONG, reading.unread, words=words)
     elif reading.size > rfc9309.MAX_BYTES:
         findings.add(None, Code.FILE_TOO_LONG, rfc9309.MAX_BYTES)
+    if reading.is_utf16:
+        findings.add(None, Code.UTF_16)
+    for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
+        if raw[len(line) : len(line) + 1] == b"\0":
+            findings.add(number, Code.NUL)
+        elif len(raw) != len(line):
+            findings.add(number, Code.LINE_TOO_LONG, len(line), len(raw))
+        if not line.isascii():
+            _outside_ascii(number, line, findings)
 
 
-def _cut(number: int, raw: bytes, line: bytes, findings: Findings) -> None:
-    if raw[len(line) : len(line) + 1] == b"\0":
-        findings.add(number, Code.NUL)
-    else:
-        findings.add(number, Code.LINE_TOO_LONG, len(line), len(raw))
+def is_html(reading: Reading) -> bool:
+    """Whether the file begins as a web page does."""
+    return _HTML.match(b"\n".join(reading.lines[:50])[:_BEGINNING]) is not None
 
 
 def _outside_ascii(number: int, line: bytes, findings: Findings) -> None:
@@ -143,98 +137,76 @@ _EXAMPLES = {
 
 def record_faults(reading: Reading, findings: Findings) -> None:
     """Those of each line, in file order."""
-    unknown: list[int] = []
-    spellings: dict[bytes, str] = {}
-    groups = reading.groups
+    compared: set[bytes] = set()
+    unknown, most = 0, 0 if is_html(reading) else _NAMED  # a web page has too many to name
     for number, line in enumerate(reading.lines, 1):
-        if line.startswith(_PLAIN) and line.count(b":") == 1 and number in groups:
+        if line.startswith(_PLAIN) and line.count(b":") == 1 and number in reading.groups:
             continue  # nothing is wrong with most lines
         start = line.lstrip()[:1]
         if not start or start == b"#":
             continue
-        read = reading.line(number) if start in INITIALS else None
-        if read is None or read.kind is Kind.NOTHING:
-            unknown.append(number)
+        read = reading.line(number) if start in INITIALS or unknown < most else None
+        if read is not None and read.kind is not Kind.NOTHING:
+            _faults_of_record(read, line, reading, findings)
             continue
-        _, kind, key, value = read
-        role = kind.key
-        if key not in spellings:
-            spellings[key] = "" if text(key).lower() == role else quoted(key)
-        if spellings[key]:
-            findings.add(number, Code.MISSPELT_KEY, spellings[key], role.capitalize())
-        if b":" not in line or not _has_colon(line, key):
-            but = ". The line is read, but others may not"
-            findings.add(number, Code.MISSING_COLON, quoted(key), but)
-        if number not in groups and number not in reading.file_wide:
-            words = _USES_OUTSIDE if kind in ABOUT_USES else ""
-            findings.add(number, Code.OUTSIDE_GROUP, role.capitalize(), words=words)
-        if b":" in value:
-            _another_key(number, value, findings)
-        if kind not in RULES and kind is not Kind.USER_AGENT:
-            _value_fault(read, reading, findings)
-    _unknown_lines(unknown, reading, findings)
-
-
-def _has_colon(line: bytes, key: bytes) -> bool:
-    content = line.partition(b"#")[0].lstrip()
-    return content[len(key) :].lstrip().startswith(b":")
-
-
-def _another_key(number: int, value: bytes, findings: Findings) -> None:
-    another = _ANOTHER_KEY.search(value)
-    if another:
-        findings.add(number, Code.SEVERAL_RECORDS, text(another[0]))
-
-
-def _unknown_lines(numbers: list[int], reading: Reading, findings: Findings) -> None:
-    """Those that are ignored. A web page has too many to name, and so have some other files."""
-    most = 0 if is_html(reading) else _NAMED
-    compared: set[bytes] = set()
-    for number in numbers[:most]:
-        line = reading.line(number)
-        if line is None:
-            _no_key(number, reading, findings)
+        unknown += 1
+        if unknown > most:
             continue
-        compared.add(line.key)
-        meant = meant_by(text(line.key)) if len(compared) <= _COMPARED else None
-        if meant:
-            findings.add(number, Code.MISSPELT_KEY_IGNORED, line.key, meant.capitalize())
-        elif line.key.lower() in {b"http", b"https"}:
-            words = "A URL alone is ignored. Sitemap: may be missing before it."
-            findings.add(number, Code.UNKNOWN_KEY, words=words)
+        if read is None:
+            _no_key(number, line, reading.dialect, findings)
         else:
-            findings.add(number, Code.UNKNOWN_KEY, quoted(line.key))
-    if len(numbers) > most > 0:
+            compared.add(read.key)
+            _unknown_key(read, len(compared) <= _COMPARED, findings)
+    if unknown > most > 0:
         words = "{:,} more lines are unknown and ignored."
-        findings.add(None, Code.UNKNOWN_KEY, len(numbers) - most, words=words)
+        findings.add(None, Code.UNKNOWN_KEY, unknown - most, words=words)
 
 
-def _no_key(number: int, reading: Reading, findings: Findings) -> None:
-    content = reading.lines[number - 1].partition(b"#")[0].strip()
+def _faults_of_record(read: Line, line: bytes, reading: Reading, findings: Findings) -> None:
+    number, kind, key, value = read
+    name = kind.key.capitalize()
+    if text(key).lower() != kind.key:
+        findings.add(number, Code.MISSPELT_KEY, quoted(key), name)
+    if not line.lstrip()[len(key) :].lstrip().startswith(b":"):
+        but = ". The line is read, but others may not"
+        findings.add(number, Code.MISSING_COLON, quoted(key), but)
+    if number not in reading.groups and number not in reading.file_wide:
+        words = _USES_OUTSIDE if kind in ABOUT_USES else ""
+        findings.add(number, Code.OUTSIDE_GROUP, name, words=words)
+    if another := _ANOTHER_KEY.search(value):
+        findings.add(number, Code.SEVERAL_RECORDS, text(another[0]))
+    if kind in RULES or kind is Kind.USER_AGENT:
+        return
+    if not value:
+        findings.add(number, Code.EMPTY_VALUE, name)
+    elif kind in PACES and number in reading.groups and why_ignored(read, reading):
+        seconds = _SECONDS.fullmatch(value) if kind is Kind.CRAWL_DELAY else None
+        hint = f" Write {text(seconds[1]).replace(',', '.')}" if seconds else ""
+        findings.add(number, Code.UNREADABLE_VALUE, quoted(value), _EXAMPLES[kind], hint)
+    elif kind is Kind.SITEMAP and not is_whole_url(value):
+        findings.add(number, Code.RELATIVE_SITEMAP)
+    elif kind is Kind.LICENSE and not is_whole_url(value):
+        findings.add(number, Code.RELATIVE_LICENSE)
+    elif kind is Kind.CONTENT_USAGE:
+        usage_faults(number, value, findings)
+    elif kind is Kind.CONTENT_SIGNAL:
+        signal_faults(number, value, findings)
+
+
+def _unknown_key(line: Line, compare: bool, findings: Findings) -> None:
+    if compare and (meant := meant_by(text(line.key))):
+        findings.add(line.number, Code.MISSPELT_KEY_IGNORED, line.key, meant.capitalize())
+    elif line.key.lower() in {b"http", b"https"}:
+        words = "A URL alone is ignored. Sitemap: may be missing before it."
+        findings.add(line.number, Code.UNKNOWN_KEY, words=words)
+    else:
+        findings.add(line.number, Code.UNKNOWN_KEY, quoted(line.key))
+
+
+def _no_key(number: int, line: bytes, dialect: Dialect, findings: Findings) -> None:
+    content = line.partition(b"#")[0].strip()
     first = re.split(rb"[\s=;]", content, maxsplit=1)[0]
-    if kind_of(first, reading.dialect):
+    if kind_of(first, dialect):
         findings.add(number, Code.MISSING_COLON, quoted(first), ", so the line is ignored")
     else:
         findings.add(number, Code.NOT_A_RECORD)
-
-
-def _value_fault(line: Line, reading: Reading, findings: Findings) -> None:
-    if not line.value:
-        findings.add(line.number, Code.EMPTY_VALUE, line.kind.key.capitalize())
-    elif line.kind in PACES:
-        if line.number in reading.groups and why_ignored(line, reading):
-            _pace_fault(line, findings)
-    elif line.kind is Kind.SITEMAP and not is_whole_url(line.value):
-        findings.add(line.number, Code.RELATIVE_SITEMAP)
-    elif line.kind is Kind.LICENSE and not is_whole_url(line.value):
-        findings.add(line.number, Code.RELATIVE_LICENSE)
-    elif line.kind is Kind.CONTENT_USAGE:
-        usage_faults(line.number, line.value, findings)
-    elif line.kind is Kind.CONTENT_SIGNAL:
-        signal_faults(line.number, line.value, findings)
-
-
-def _pace_fault(line: Line, findings: Findings) -> None:
-    seconds = _SECONDS.fullmatch(line.value) if line.kind is Kind.CRAWL_DELAY else None
-    hint = f" Write {text(seconds[1]).replace(',', '.')}" if seconds else ""
-    findings.add(line.number, Code.UNREADABLE_VALUE, quoted(line.value), _EXAMPLES[line.kind], hint)

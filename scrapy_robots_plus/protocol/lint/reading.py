@@ -10,7 +10,7 @@ from scrapy_robots_plus.protocol.dialect import Dialect, Escapes
 from scrapy_robots_plus.protocol.groups import STAR, GroupChoice, Scanner
 from scrapy_robots_plus.protocol.lines import Kind, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, take_apart
-from scrapy_robots_plus.protocol.octets import order_of_utf16, text, texts, to_utf8, whole_lines
+from scrapy_robots_plus.protocol.octets import order_of_utf16, text, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.robotstxt import READERS
 from scrapy_robots_plus.protocol.rules import ranked, read_rules
@@ -65,8 +65,6 @@ class Reading:
         """The lines in UTF-8, whole."""
         self.lines = to_lines(octets, dialect)
         """As far as the dialect reads them."""
-        self.is_ascii = octets.isascii()
-        """Whether the file is."""
         self.is_utf16 = isinstance(known, bytes) and bool(order_of_utf16(known, served_in))
         """Whether it was served in UTF-16."""
         scanner = _NotingScanner(dialect)
@@ -250,8 +248,3 @@ def _usage(value: bytes, dialect: Dialect) -> str:
 def _stated(stated: Iterable[tuple[str, Preference]]) -> str:
     each_once = dict.fromkeys(f"{category}: {preference}" for category, preference in stated)
     return ", ".join(each_once) or "no preference"
-
-
-def group_names(reading: Reading, position: int) -> str:
-    """The names of a group, as served, for messages."""
-    return ", ".join(texts(reading.sections[position].agents))

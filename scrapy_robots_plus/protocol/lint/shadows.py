@@ -17,8 +17,7 @@ Not all such rules are found: two rules that cover a third one only together are
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from functools import cached_property
+from bisect import bisect_left, bisect_right
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -71,45 +70,6 @@ def text_of(pattern: Pattern) -> bytes:
     return prefix if tail == b"" else b"*".join((prefix, *parts, tail or b""))
 
 
-class Overlaps:
-    """Rules of one outcome, found by those that they may have paths in common with."""
-
-    def __init__(self, items: list[Item]) -> None:
-        self._items = items
-        self._starred = [item for item in items if is_starred(item[1])]
-
-    def above(self, item: Item, floor: Rank) -> bool:
-        """Whether a rule between *floor* and *item* in rank may match a path that *item* matches.
-
-        *floor* is the strongest rule that covers *item*, so those that cover it as well, such as
-        prefixes of its own prefix, are not looked for.
-        """
-        if not self._items:
-            return False
-        top, pattern = item
-        return any(
-            floor < rank < top and not _disjoint(pattern, each)
-            for rank, each in chain(self._longer(pattern[0]), self._starred)
-        )
-
-    def _longer(self, prefix: bytes) -> Iterator[Item]:
-        """The rules whose prefix begins with this one."""
-        prefixes, items = self._by_prefix
-        at = bisect_left(prefixes, prefix)
-        while at < len(items) and prefixes[at].startswith(prefix):
-            yield items[at]
-            at += 1
-
-    @cached_property
-    def _by_prefix(self) -> tuple[list[bytes], list[Item]]:
-        ordered = sorted(self._items, key=_prefix_of)
-        return list(map(_prefix_of, ordered)), ordered
-
-
-def _prefix_of(item: Item) -> bytes:
-    return item[1][0]
-
-
 def _disjoint(first: Pattern, second: Pattern) -> bool:
     """Whether surely no path matches both."""
     if first[2] == b"":
@@ -144,32 +104,23 @@ weaker and says the same; whether both match the same paths; whether both say th
 
 def rule_shadows(reading: Reading, findings: Findings) -> None:
     """Adds a finding for each rule that changes nothing for any crawler that it counts for."""
-    search = _Search(reading)
-    choices = _choices(reading)
+    dialect, search = reading.dialect, _Search(reading)
     found: dict[int, list[dict[int, Shadow]]] = {}
-    for chosen in choices:
-        shadows = search.shadows(chosen)
-        for position in chosen:
-            found.setdefault(position, []).append(shadows)
-    for position, each in found.items():
-        first, *others = each
-        for number in reading.sections[position].rules:
-            shadow = first.get(number)
-            if shadow is None or not all(number in shadows for shadows in others):
-                continue
-            if others:  # what is said of it has to hold for all: it may be beaten for some only
-                shadow = min(shadows[number] for shadows in each)
-            _add(number, shadow, reading, findings)
-    if search.skipped or (reading.sections and not choices):
-        findings.add(None, Code.NOT_CHECKED)
-
-
-def _choices(reading: Reading) -> list[tuple[int, ...]]:
-    """The groups that count for a crawler together, for each crawler there may be."""
-    dialect = reading.dialect
     if dialect.choice is Choice.MERGED and dialect.names is not Names.TOKEN:
-        return []  # Names may match in part, so any groups may be merged.
-    return sorted(set(reading.by_name.values()))
+        # Names may match in part, so any groups may be merged.
+        search.skipped = bool(reading.sections)
+    else:
+        for chosen in sorted(set(reading.by_name.values())):
+            shadows = search.shadows(chosen)
+            for position in chosen:
+                found.setdefault(position, []).append(shadows)
+    for position, each in found.items():
+        for number in reading.sections[position].rules:
+            if all(number in shadows for shadows in each):
+                # What is said of it has to hold for all: it may be beaten for some only.
+                _add(number, min(shadows[number] for shadows in each), reading, findings)
+    if search.skipped:
+        findings.add(None, Code.NOT_CHECKED)
 
 
 def _add(number: int, shadow: Shadow, reading: Reading, findings: Findings) -> None:
@@ -187,45 +138,33 @@ class _Search:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._pairs = 0
-        self._octets = 0
-        self._rules = 0
+        self._pairs = self._octets = self._rules = 0
         self.skipped = False
         """Whether something was left out."""
 
     def shadows(self, chosen: tuple[int, ...]) -> dict[int, Shadow]:
         """The rules of these groups, merged, that change nothing, by their lines."""
-        sections = [self._reading.sections[position] for position in chosen]
-        rules = sum(len(section.rules) for section in sections)
+        reading = self._reading
+        groups = [reading.sections[position].rules for position in chosen]
+        rules = sum(map(len, groups))
         if rules < 2:
             return {}
-        self._rules += rules
-        if self._rules > _MOST_RULES:
-            self._rules -= rules
+        if self._rules + rules > _MOST_RULES:
             self.skipped = True
             return {}
-        items = self._items([number for section in sections for number in section.rules])
+        self._rules += rules
+        numbers = chain.from_iterable(groups)
+        patterns = chain.from_iterable(reading.patterns.get(number, ()) for number in numbers)
+        items = [(rank, normal(pattern)) for rank, pattern in patterns]
+        items.sort(key=itemgetter(0))
         return _shadows(items, self._may_compare(items))
-
-    def _items(self, numbers: list[int]) -> list[Item]:
-        """The rules that can match, the weakest first."""
-        patterns = self._reading.patterns
-        compiled = [
-            (rank, normal(pattern))
-            for number in numbers
-            for rank, pattern in patterns.get(number, ())
-        ]
-        compiled.sort(key=itemgetter(0))
-        return compiled
 
     def _may_compare(self, items: list[Item]) -> bool:
         """Whether each rule may be compared with each that has wildcards."""
-        starred = [len(text_of(pattern)) for _, pattern in items if is_starred(pattern)]
-        if not starred:
-            return True
-        pairs = self._pairs + len(items) * len(starred)
-        texts = sum([len(text_of(pattern)) for _, pattern in items])
-        octets = self._octets + texts * sum(starred)
+        sizes = [len(text_of(pattern)) for _, pattern in items if is_starred(pattern)]
+        texts = sum([len(text_of(pattern)) for _, pattern in items]) if sizes else 0
+        pairs = self._pairs + len(items) * len(sizes)
+        octets = self._octets + texts * sum(sizes)
         if pairs > _MOST_PAIRS or octets > _MOST_OCTETS:
             self.skipped = True
             return False
@@ -234,23 +173,20 @@ class _Search:
 
 
 def _shadows(items: list[Item], compare: bool) -> dict[int, Shadow]:
-    """Why rules change nothing, by their lines. *compare*: also rules that have wildcards, and what
-    lies between two."""
-    covers = _Covers(items, compare)
-    others = {
-        outcome: Overlaps([item for item in items if allows(item[0]) is not outcome])
-        for outcome in (False, True)
-    }
+    """Why rules change nothing, by their lines; *items*: the weakest first. *compare*: also rules
+    that have wildcards, and what lies between two."""
+    rules = _Rules(items, compare)
     found: dict[int, Shadow] = {}
     alive: set[int] = set()
     stands_for: dict[Rank, Rank] = {}
     """By needless rules, those that are left if all of them are removed."""
     for item in items:
         rank, pattern = item
-        line, allow, by = line_of(rank), allows(rank), covers.strongest(item)
+        line, by = line_of(rank), rules.strongest_above(item)
+        same = allows(by) is allows(rank)
         if by > rank:
-            shadow = by, True, covers.equal[pattern] == by, allows(by) is allow
-        elif compare and by > NO_RANK and allows(by) is allow and not others[allow].above(item, by):
+            shadow = by, True, rules.equal[pattern] == by, same
+        elif compare and same and by > NO_RANK and not rules.is_contradicted(item, by):
             stands_for[rank] = by = stands_for.get(by, by)
             shadow = by, False, False, True
         else:
@@ -263,31 +199,25 @@ def _shadows(items: list[Item], compare: bool) -> dict[int, Shadow]:
     return {line: shadow for line, shadow in found.items() if line not in alive}
 
 
-class _Covers:
-    """For each rule, the strongest other one that matches all its paths."""
+class _Rules:
+    """The rules that count for a crawler, to be compared with one of them."""
 
     def __init__(self, items: list[Item], compare: bool) -> None:
         self.equal = {pattern: rank for rank, pattern in items}
         """The strongest rule of each pattern: it comes last."""
         self._literal = {each[0]: rank for each, rank in self.equal.items() if is_literal(each)}
-        starred = ((rank, each) for each, rank in self.equal.items() if is_starred(each))
-        self._starred = sorted(starred, key=itemgetter(0), reverse=True) if compare else []
-        self._above: dict[bytes, Rank] = {}
-        """For each prefix, the strongest of the rules that are a shorter one of it."""
-        begun = [(b"", NO_RANK)]
-        for prefix in sorted({pattern[0] for _, pattern in items}):
-            while not prefix.startswith(begun[-1][0]):
-                begun.pop()
-            above = self._above[prefix] = begun[-1][1]
-            begun.append((prefix, max(above, self._literal.get(prefix, NO_RANK))))
+        self._lengths = sorted(set(map(len, self._literal)))
+        self._starred = [each for each in reversed(items) if compare and is_starred(each[1])]
+        self._ordered = sorted(items, key=_outcome_and_prefix)
+        self._keys = list(map(_outcome_and_prefix, self._ordered))
 
-    def strongest(self, item: Item) -> Rank:
-        """NO_RANK if there is none."""
+    def strongest_above(self, item: Item) -> Rank:
+        """The strongest other rule that matches all paths of *item*; NO_RANK if there is none."""
         own, pattern = item
-        best = self._above[pattern[0]]
-        for rank in (self.equal[pattern], self._literal.get(pattern[0], NO_RANK)):
-            if best < rank != own:
-                best = rank
+        prefix = pattern[0]
+        lengths = self._lengths[: bisect_right(self._lengths, len(prefix))]
+        ranks = {self._literal.get(prefix[:length], NO_RANK) for length in lengths}
+        best = max({NO_RANK, self.equal[pattern], *ranks} - {own})
         if self._starred:
             text = text_of(pattern)
             for rank, each in self._starred:
@@ -296,3 +226,30 @@ class _Covers:
                 if rank != own and matches(each, text):
                     return rank
         return best
+
+    def is_contradicted(self, item: Item, floor: Rank) -> bool:
+        """Whether a rule between *floor* and *item* in rank says the opposite, and may match a path
+        that *item* matches.
+
+        *floor* is the strongest rule that covers *item*, so those that cover it as well, such as
+        prefixes of its own prefix, are not looked for.
+        """
+        top, pattern = item
+        return any(
+            floor < rank < top and not _disjoint(pattern, each)
+            for rank, each in chain(self._longer(not allows(top), pattern[0]), self._starred)
+            if allows(rank) is not allows(top)
+        )
+
+    def _longer(self, outcome: bool, prefix: bytes) -> Iterator[Item]:
+        """The rules of an *outcome* whose prefix begins with this one."""
+        at = bisect_left(self._keys, (outcome, prefix))
+        for number in range(at, len(self._keys)):
+            allow, longer = self._keys[number]
+            if allow is not outcome or not longer.startswith(prefix):
+                return
+            yield self._ordered[number]
+
+
+def _outcome_and_prefix(item: Item) -> tuple[bool, bytes]:
+    return allows(item[0]), item[1][0]

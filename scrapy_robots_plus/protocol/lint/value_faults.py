@@ -6,7 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines import Kind, Line
+from scrapy_robots_plus.protocol.lines import ABOUT_USES, Kind, Line
 from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
 from scrapy_robots_plus.protocol.preferences.in_file import in_form
 from scrapy_robots_plus.protocol.preferences.structured_fields import (
@@ -27,6 +27,8 @@ from .findings import Code, Findings, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from scrapy_robots_plus.protocol.dialect import Dialect
+
     from .reading import Reading
 
     _Place = tuple[bytes | None, str, Preference]
@@ -43,9 +45,6 @@ _REGULAR = re.compile(
     rb"|\[[^\]/]*[a-zA-Z0-9]-[a-zA-Z0-9][^\]/]*\]"  # /[0-9]
 )
 
-_USUAL = bytes(octet for octet in range(256) if octet not in b"\t\n\v\f\r ^.\\([")
-"""A path of these alone is neither several nor a regular expression."""
-
 
 def path_faults(reading: Reading, findings: Findings) -> None:
     """Those of each rule of each group, in file order."""
@@ -53,34 +52,26 @@ def path_faults(reading: Reading, findings: Findings) -> None:
         for number in section.rules:
             allow, value = reading.rules[number]
             if value:
-                _comment_in_path(number, value, reading, findings)
-                _other_syntax(number, value, findings)
-                _faults(number, value, reading, findings)
+                _faults_of_path(number, value, reading, findings)
             elif not reading.dialect.empty_decides and (allow or len(section.rules) > 1):
-                name = "Allow" if allow else "Disallow"
-                findings.add(number, Code.EMPTY_RULE, name)
+                findings.add(number, Code.EMPTY_RULE, "Allow" if allow else "Disallow")
 
 
-def _faults(number: int, value: bytes, reading: Reading, findings: Findings) -> None:
+def _faults_of_path(number: int, value: bytes, reading: Reading, findings: Findings) -> None:
     wildcards = reading.dialect.wildcards
+    before, mark, after = reading.lines[number - 1].partition(b"#")
+    if mark and before == before.rstrip() and after.strip():  # /#!page, /a#b: not sent
+        findings.add(number, Code.COMMENT_IN_PATH, value)
+    if several := _SEVERAL.search(value):
+        findings.add(number, Code.SEVERAL_PATHS, several[1])
+    if special := _REGULAR.search(value):
+        findings.add(number, Code.REGULAR_EXPRESSION, special[0])
     if number not in reading.patterns:
         findings.add(number, Code.NEVER_MATCHES, *_why_not(value))
     elif not wildcards and (b"*" in value or value.endswith(b"$")):
         findings.add(number, Code.LITERAL_WILDCARD)
     if wildcards and b"$" in value[:-1]:
         findings.add(number, Code.LITERAL_DOLLAR)
-
-
-def _other_syntax(number: int, value: bytes, findings: Findings) -> None:
-    """A path that may have been meant as several, or as a regular expression."""
-    if not value.translate(None, _USUAL):
-        return
-    several = _SEVERAL.search(value)
-    if several:
-        findings.add(number, Code.SEVERAL_PATHS, several[1])
-    found = _REGULAR.search(value)
-    if found:
-        findings.add(number, Code.REGULAR_EXPRESSION, found[0])
 
 
 def _why_not(value: bytes) -> tuple[str, bytes]:
@@ -93,13 +84,6 @@ def _why_not(value: bytes) -> tuple[str, bytes]:
     if whole:
         return "This is a URL, not a path: write ", whole[1] or b"/"
     return "The path does not begin with / or *, but all paths of URLs begin with /.", b""
-
-
-def _comment_in_path(number: int, value: bytes, reading: Reading, findings: Findings) -> None:
-    """A path that goes on after ``#``, such as ``/#!page`` or ``/a#b``, which are not sent."""
-    before, mark, after = reading.lines[number - 1].partition(b"#")
-    if mark and before == before.rstrip() and after.strip():
-        findings.add(number, Code.COMMENT_IN_PATH, value)
 
 
 _OPPOSITE = {Preference.ALLOW: Preference.DISALLOW, Preference.DISALLOW: Preference.ALLOW}
@@ -119,16 +103,17 @@ def usage_faults(number: int, value: bytes, findings: Findings) -> None:
         findings.add(number, Code.BROKEN_PREFERENCE, error)
         return
     labels = CURRENT.labels
-    _unknown(number, (key for key in found if key not in labels), CURRENT.signals, findings)
+    unknown = (key for key in found if key not in labels)
     unclear = (key for key, token in found.items() if key in labels and token not in USAGE_TOKENS)
-    _unclear(number, ((key, "neither y nor n") for key in unclear), findings)
+    _add_unknown(number, unknown, CURRENT.signals, findings)
+    _add_unclear(number, ((key, "neither y nor n") for key in unclear), findings)
 
 
 def signal_faults(number: int, value: bytes, findings: Findings) -> None:
     """Those of the value of a Content-Signal line."""
     parts = list(signal_parts(value))
-    _unknown(number, (key for key, _ in parts if key not in _SIGNALS), _SIGNAL_OF, findings)
-    _unclear(number, _unclear_signals(parts), findings)
+    _add_unknown(number, (key for key, _ in parts if key not in _SIGNALS), _SIGNAL_OF, findings)
+    _add_unclear(number, _unclear_signals(parts), findings)
 
 
 def _unclear_signals(parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -141,19 +126,18 @@ def _unclear_signals(parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, st
             yield key, f"none of {', '.join(levels)}"
 
 
-def _unknown(
-    number: int, keys: Iterator[str], meant: Mapping[str, str], findings: Findings
+def _add_unknown(
+    number: int, unknown: Iterator[str], meant: Mapping[str, str], findings: Findings
 ) -> None:
     """The first of them: a line may have thousands."""
-    key = next(keys, None)
-    if key is not None:
+    for key in islice(unknown, 1):
         hint = f" {meant[key]} may be meant." if key in meant else ""
         findings.add(number, Code.UNKNOWN_USE, quoted(key), hint)
 
 
-def _unclear(number: int, keys: Iterator[tuple[str, str]], findings: Findings) -> None:
+def _add_unclear(number: int, unclear: Iterator[tuple[str, str]], findings: Findings) -> None:
     """The first of them."""
-    for key, values in islice(keys, 1):
+    for key, values in islice(unclear, 1):
         findings.add(number, Code.UNCLEAR_PREFERENCE, key, values)
 
 
@@ -161,24 +145,26 @@ def opposite_preferences(reading: Reading, findings: Findings) -> None:
     """Lines of one group that contradict each other: the use is disallowed."""
     for section in reading.sections:
         for members in section.members:
-            _opposites(members.lines, reading, findings)
-
-
-def _opposites(lines: list[Line], reading: Reading, findings: Findings) -> None:
-    """Content-Signal lines come first: they are for all paths of Content-Usage."""
-    first: dict[_Place, int] = {}
-    for kind in (Kind.CONTENT_SIGNAL, Kind.CONTENT_USAGE):
-        for line in lines:
-            if line.kind is kind:
-                _opposites_of(line, first, reading, findings)
+            first: dict[_Place, int] = {}
+            lines = [line for line in members.lines if line.kind in ABOUT_USES]
+            # Content-Signal lines come first: they are for all paths of Content-Usage.
+            lines.sort(key=lambda line: line.kind is Kind.CONTENT_USAGE)
+            for line in lines:
+                _opposites_of(line, first, reading.dialect, findings)
 
 
 def _opposites_of(
-    line: Line, first: dict[_Place, int], reading: Reading, findings: Findings
+    line: Line, first: dict[_Place, int], dialect: Dialect, findings: Findings
 ) -> None:
-    path, stated = _stated(line, reading)
-    for category, preference in stated:
-        opposite = _OPPOSITE[preference]
+    path: bytes | None = None
+    stated = signals(line.value)
+    if line.kind is Kind.CONTENT_USAGE:
+        served, value = usage_rule(line.value)
+        path, stated = in_form(served, dialect), usage(value)
+    for category, preference in dict.fromkeys(stated):
+        opposite = _OPPOSITE.get(preference)
+        if opposite is None:
+            continue
         places = ((None, category, opposite), (path, category, opposite))
         other = next((first[place] for place in places if place in first), None)
         if other is not None:
@@ -186,15 +172,3 @@ def _opposites_of(
             values = preference, category, where, opposite
             findings.add(line.number, Code.OPPOSITE_PREFERENCES, *values)
         first.setdefault((path, category, preference), line.number)
-
-
-def _stated(line: Line, reading: Reading) -> tuple[bytes | None, list[tuple[str, Preference]]]:
-    """The path, and what is known of uses, each once."""
-    if line.kind is Kind.CONTENT_SIGNAL:
-        return None, _known(signals(line.value))
-    path, value = usage_rule(line.value)
-    return in_form(path, reading.dialect), _known(usage(value))
-
-
-def _known(stated: Iterable[tuple[str, Preference]]) -> list[tuple[str, Preference]]:
-    return [each for each in dict.fromkeys(stated) if each[1] in _OPPOSITE]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import DIALECTS, GYM2008, Dialect, RobotsTxt
+from scrapy_robots_plus.protocol import DIALECTS, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import Choice, Names
 from scrapy_robots_plus.protocol.lint import Code, lint
 from tests.examples import tried
@@ -71,12 +71,3 @@ def test_where_a_group_has_no_rules_its_crawlers_may_fetch_everything(
     chosen = set(linted.groups_of(agent))
     if chosen and chosen <= groups:
         assert RobotsTxt.parse(text, dialect).allowed("/x", agent)
-
-
-def test_many_groups_are_compared_only_by_their_names() -> None:
-    text = "\n".join(f"User-agent: n{number}x\nDisallow: /" for number in range(10, 300))
-    more = f"{text}\nUser-agent: n10x\nDisallow: /\nUser-agent: yn10x\nDisallow: /"
-    found = [each for each in lint(more, GYM2008).findings if each.code is Code.UNREACHABLE_GROUP]
-    assert [each.line for each in found] == [581]
-    few = "User-agent: n10x\nDisallow: /\nUser-agent: yn10x\nDisallow: /"
-    assert [each.code for each in lint(few, GYM2008).findings] == [Code.UNREACHABLE_GROUP]
