@@ -15,7 +15,6 @@ FLOORS = (
     "commands",
     "addon",
     "extension",
-    "wiring",
     "report",
     "audit",
     "redis",

@@ -13,19 +13,19 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .addon import Addon as Addon
-    from .crawl.exceptions import RobotsDisallowed as RobotsDisallowed
-    from .crawl.exceptions import RobotsDuplicate as RobotsDuplicate
-    from .crawl.exceptions import RobotsGivenUp as RobotsGivenUp
-    from .crawl.exceptions import RobotsIgnored as RobotsIgnored
-    from .crawl.exceptions import RobotsNoindex as RobotsNoindex
-    from .crawl.exceptions import RobotsOverrideError as RobotsOverrideError
-    from .crawl.exceptions import RobotsUnreachable as RobotsUnreachable
-    from .crawl.exceptions import RobotsUseDisallowed as RobotsUseDisallowed
-    from .crawl.exceptions import RobotsWalled as RobotsWalled
-    from .crawl.signals import request_disallowed as request_disallowed
-    from .crawl.signals import request_not_followed as request_not_followed
-    from .crawl.signals import robots_changed as robots_changed
-    from .crawl.signals import sitemaps_found as sitemaps_found
+    from .crawl.events import RobotsDisallowed as RobotsDisallowed
+    from .crawl.events import RobotsDuplicate as RobotsDuplicate
+    from .crawl.events import RobotsGivenUp as RobotsGivenUp
+    from .crawl.events import RobotsIgnored as RobotsIgnored
+    from .crawl.events import RobotsNoindex as RobotsNoindex
+    from .crawl.events import RobotsOverrideError as RobotsOverrideError
+    from .crawl.events import RobotsUnreachable as RobotsUnreachable
+    from .crawl.events import RobotsUseDisallowed as RobotsUseDisallowed
+    from .crawl.events import RobotsWalled as RobotsWalled
+    from .crawl.events import request_disallowed as request_disallowed
+    from .crawl.events import request_not_followed as request_not_followed
+    from .crawl.events import robots_changed as robots_changed
+    from .crawl.events import sitemaps_found as sitemaps_found
     from .extension import RobotsExtension as RobotsExtension
     from .hosts.downloader import RobotsDownloader as RobotsDownloader
     from .hosts.queue import RobotsPriorityQueue as RobotsPriorityQueue
@@ -55,31 +55,31 @@ _HOMES = {
     "Policy": "origins.policy",
     "Reason": "protocol.verdict",
     "RobotsChange": "origins.changes",
-    "RobotsDisallowed": "crawl.exceptions",
-    "RobotsDuplicate": "crawl.exceptions",
+    "RobotsDisallowed": "crawl.events",
+    "RobotsDuplicate": "crawl.events",
     "RobotsDownloader": "hosts.downloader",
     "RobotsExtension": "extension",
-    "RobotsGivenUp": "crawl.exceptions",
-    "RobotsIgnored": "crawl.exceptions",
+    "RobotsGivenUp": "crawl.events",
+    "RobotsIgnored": "crawl.events",
     "RobotsItemMiddleware": "pages.items",
     "RobotsMiddleware": "requests.middleware",
-    "RobotsNoindex": "crawl.exceptions",
-    "RobotsOverrideError": "crawl.exceptions",
+    "RobotsNoindex": "crawl.events",
+    "RobotsOverrideError": "crawl.events",
     "RobotsPagesMiddleware": "pages.middleware",
     "RobotsParser": "origins.our_parser",
     "RobotsPriorityQueue": "hosts.queue",
     "RobotsSettingsError": "settings.robots_settings",
     "RobotsSitemapSpider": "pages.spiders",
-    "RobotsUnreachable": "crawl.exceptions",
-    "RobotsUseDisallowed": "crawl.exceptions",
-    "RobotsWalled": "crawl.exceptions",
+    "RobotsUnreachable": "crawl.events",
+    "RobotsUseDisallowed": "crawl.events",
+    "RobotsWalled": "crawl.events",
     "StoreError": "storage.base",
     "Verdict": "protocol.verdict",
     "drop_nofollow": "pages.spiders",
-    "request_disallowed": "crawl.signals",
-    "request_not_followed": "crawl.signals",
-    "robots_changed": "crawl.signals",
-    "sitemaps_found": "crawl.signals",
+    "request_disallowed": "crawl.events",
+    "request_not_followed": "crawl.events",
+    "robots_changed": "crawl.events",
+    "sitemaps_found": "crawl.events",
 }
 
 __all__ = ["__version__", *_HOMES]

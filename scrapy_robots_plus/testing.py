@@ -315,7 +315,7 @@ def _crawl_in_child() -> None:
     from scrapy import signals
 
     from scrapy_robots_plus import compat
-    from scrapy_robots_plus.crawl.signals import request_disallowed
+    from scrapy_robots_plus.crawl.events import request_disallowed
 
     process = compat.crawler_process(_settings(settings))
     crawler = process.create_crawler(spider)

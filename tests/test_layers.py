@@ -150,7 +150,7 @@ PURE = (
     "protocol*",
     "hosts.book*|hosts.departures|origins.lease",
     "redis.host_queue|redis.link",
-    "settings.host_patterns|settings.options|settings.override",
+    "settings.declared|settings.host_patterns|settings.override",
     "storage*",
 )
 """What can be used, and is tested, without a crawl."""

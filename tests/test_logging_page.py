@@ -98,7 +98,8 @@ async def test_what_is_said_at_the_start_is_in_the_docs(
         settings = {**settings, "JOBDIR": str(tmp_path)}
     with caplog.at_level(logging.INFO, "scrapy_robots_plus"):
         await crawl(sites.host(CLOSED).url(), **settings)
-    said = [record.getMessage() for record in caplog.records if record.name.endswith(".wiring")]
+    records = [record for record in caplog.records if record.funcName == "_report_wiring"]
+    said = [record.getMessage() for record in records]
     page = PAGE.replace("project.middlewares.", f"{__name__}.").replace("project.", f"{__name__}.")
     assert said
     assert [message for message in said if message not in page] == []

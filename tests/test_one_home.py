@@ -14,7 +14,7 @@ import pytest
 import scrapy_robots_plus
 from docs.tables import docs_of
 from scrapy_robots_plus import protocol
-from scrapy_robots_plus.crawl import signals
+from scrapy_robots_plus.crawl import events
 from scrapy_robots_plus.protocol import DIALECTS, Dialect, dialect
 from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.protocol.lint import lint
@@ -104,7 +104,7 @@ def test_each_setting_does_something(field: str) -> None:
     )
 
 
-SIGNALS = [name for name, value in vars(signals).items() if type(value) is object]
+SIGNALS = [name for name, value in vars(events).items() if type(value) is object]
 
 
 @pytest.mark.parametrize("name", SIGNALS)

@@ -20,7 +20,7 @@ from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.pages.page_preferences import PagePreferences, Sent
+from scrapy_robots_plus.pages.stamp import PagePreferences, Sent
 from scrapy_robots_plus.protocol.preferences import Preference, Statement, combine
 from scrapy_robots_plus.protocol.product_token import AgentNames, product_tokens
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict

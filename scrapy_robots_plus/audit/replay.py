@@ -27,7 +27,7 @@ from scrapy_robots_plus.protocol.preferences import (
 )
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.options import TooLong, uses_of
+from scrapy_robots_plus.settings.declared import TooLong, uses_of
 
 from .bodies import Bodies, BodyError
 from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json

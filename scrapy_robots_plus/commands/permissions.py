@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.exceptions import RobotsIgnored
+from scrapy_robots_plus.crawl.events import RobotsIgnored
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.policies import USES, Policies
 from scrapy_robots_plus.protocol.printable import printable

@@ -22,8 +22,7 @@ from scrapy_robots_plus.settings.robots_settings import (
 
 from . import stats
 from .clock import DEFAULT_CLOCK, CallLater, Clock
-from .request_settings import RequestSettings
-from .requests import origin_to_ask
+from .requests import RequestSettings, origin_to_ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container

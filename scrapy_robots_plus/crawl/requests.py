@@ -1,15 +1,17 @@
-"""What a request says: its meta keys, its origin, its downloader slot, and whether it is ours.
+"""What a request says: its meta keys, its origin, its downloader slot, and the settings that apply.
 
 The tables of docs/meta-keys.md are made from the docstrings and comments of the keys.
 """
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import re
 from functools import lru_cache
 from inspect import ismethod
 from math import floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult
 
 from scrapy import Request, Spider
@@ -17,7 +19,18 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
+from scrapy_robots_plus.settings.checks import WrongPartsError
+from scrapy_robots_plus.settings.declared import request_override
+
+from .events import RobotsOverrideError
+from .recent import Recent
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+
+logger = logging.getLogger(__name__)
 
 # Keys of spiders' requests
 
@@ -232,3 +245,85 @@ def unusual_fields_of(request: Request, spider: Spider) -> dict[str, Any]:
     if type(request) is not Request:  # other classes may have other values unless given one
         return fields
     return {name: value for name, value in fields.items() if value != _USUAL.get(name)}
+
+
+_REMEMBERED = 256
+"""Overrides of requests whose settings are kept."""
+
+
+class RequestSettings:
+    """Finds the settings of each request.
+
+    The override of a request belongs to the origin of its URL. Redirects copy the meta, and so do
+    spiders: at another origin the copy counts for nothing, and is removed.
+    """
+
+    def __init__(self, settings: RobotsSettings) -> None:
+        self._settings = settings
+        self._made: Recent[tuple[RobotsSettings, str], RobotsSettings] = Recent(_REMEMBERED)
+        """By the settings that an override was laid over, and its digest."""
+
+    def of(self, request: Request, origin: Origin) -> RobotsSettings:
+        """The settings of *request* to *origin*; the same object for the same override.
+
+        Raises RobotsOverrideError, naming key and value, if its own override is wrong.
+        """
+        settings = self._settings.for_origin(origin)
+        if OVERRIDE_META_KEY in request.meta:
+            return self._under_its_own(request, origin, settings)
+        return settings
+
+    def of_origin(self, origin: Origin) -> RobotsSettings:
+        """The settings of requests to *origin* without an override of their own."""
+        return self._settings.for_origin(origin)
+
+    def needs_no_file(self, request: Request, origin: Origin) -> bool:
+        """Whether an override of its own lets *request* go without the file of *origin*."""
+        return OVERRIDE_META_KEY in request.meta and not self.of(request, origin).needs_file
+
+    def _under_its_own(
+        self, request: Request, origin: Origin, settings: RobotsSettings
+    ) -> RobotsSettings:
+        value = request.meta[OVERRIDE_META_KEY]
+        if value is None:
+            return settings
+        digest = _digest(value)
+        if not _belongs(request, origin, digest):
+            return settings
+        key = settings, digest
+        made = self._made.get(key) or self._laid_over(settings, value)
+        self._made.put(key, made)
+        has_ended = made.override is not None and self._settings.has_ended(made.override, origin)
+        return settings if has_ended else made
+
+    def _laid_over(self, settings: RobotsSettings, value: object) -> RobotsSettings:
+        try:
+            return settings.under(request_override(value))
+        except WrongPartsError as error:
+            problems = (str(each._replace(name=OVERRIDE_META_KEY)) for each in error.parts)
+            raise RobotsOverrideError("; ".join(problems)) from error
+
+
+def _digest(value: object) -> str:
+    try:
+        return hashlib.sha256(repr(value).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    except Exception as error:  # whatever somebody has put there
+        raise RobotsOverrideError(f"{OVERRIDE_META_KEY} cannot be read: {error!r}") from error
+
+
+def _belongs(request: Request, origin: Origin, digest: str) -> bool:
+    """Whether the override was made for *origin*. The first origin it is seen with owns it."""
+    here = f"{origin} {digest}"
+    meant_for = request.meta.get(MEANT_FOR_META_KEY)
+    if meant_for == here:
+        return True
+    if not isinstance(meant_for, str) or not meant_for.endswith(f" {digest}"):
+        request.meta[MEANT_FOR_META_KEY] = here  # a new one, or one in the place of a copy
+        return True
+    del request.meta[OVERRIDE_META_KEY], request.meta[MEANT_FOR_META_KEY]
+    logger.info(
+        "The robots_override of a request for %s does not apply to %s, where it came with the meta",
+        printable(meant_for.partition(" ")[0]),
+        printable(request),
+    )
+    return False

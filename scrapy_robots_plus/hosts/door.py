@@ -12,7 +12,7 @@ from scrapy import Request, signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.exceptions import HeldAtClosing, HeldAtGivingUp
+from scrapy_robots_plus.crawl.events import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.crawl.requests import (
     REDIRECT_META_KEY,
     TAP_META_KEY,

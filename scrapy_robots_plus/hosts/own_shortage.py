@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.exceptions import HeldAtClosing
+from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.protocol.printable import printable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.events import robots_changed
 from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.crawl.signals import robots_changed
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.printable import printable
 

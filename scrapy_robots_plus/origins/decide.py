@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.settings.options import Rulebook
+    from scrapy_robots_plus.settings.declared import Rulebook
 
 
 class Source(Word):

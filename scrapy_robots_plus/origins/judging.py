@@ -17,7 +17,7 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.settings.options import TooLong
+    from scrapy_robots_plus.settings.declared import TooLong
 
 
 @dataclass(frozen=True, slots=True)

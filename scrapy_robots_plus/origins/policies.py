@@ -24,7 +24,7 @@ from scrapy_robots_plus.protocol.preferences import CURRENT, Preference, Stateme
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.options import ContentUse, uses_of
+from scrapy_robots_plus.settings.declared import ContentUse, uses_of
 from scrapy_robots_plus.storage.base import RobotsRecord
 
 from .agents import Agents

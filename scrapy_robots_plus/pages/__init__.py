@@ -2,5 +2,5 @@
 
 ``statements.py`` finds out what a page says of itself; because of it, ``middleware.py`` drops
 requests and items. ``spiders.py`` is for spiders, which look at links and sitemaps themselves.
-``page_preferences.py`` keeps what a site wants done with its pages, ``sitemaps.py`` which it names.
+``stamp.py`` keeps what a site wants done with its pages, ``sitemaps.py`` which sitemaps it names.
 """

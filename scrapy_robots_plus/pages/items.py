@@ -17,7 +17,7 @@ from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.protocol.printable import printable
 
-from .stamp import NOT_CHECKED, ItemStamp, in_columns
+from .stamp import NOT_CHECKED
 
 if TYPE_CHECKING:
     from itemadapter import ItemAdapter
@@ -28,6 +28,32 @@ logger = crawl_log(__name__)
 
 MOST_KINDS = 100
 """Kinds of items that are named in the log if they cannot be stamped."""
+
+
+class ItemStamp(dict[str, Any]):
+    """A stamp in an item: as text, which is what a cell of a CSV file has of it, it is JSON.
+
+    A copy, and what is pickled, is a plain dict.
+    """
+
+    def __str__(self) -> str:
+        return json.dumps(self)
+
+    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
+        return dict, (dict(self),)
+
+
+def in_columns(stamp: dict[str, Any], field: str) -> dict[str, Any]:
+    """The values of a *stamp* by the names of columns that begin with *field*, each of one type,
+    never None: what is nested is JSON, and what is not there an empty text, or 0."""
+    whole = {**NOT_CHECKED, **stamp}
+    whole |= {use.replace("-", "_"): each for use, each in whole.pop("preferences").items()}
+    whole["line"] = whole["line"] or 0
+    return {
+        f"{field}_{key}": json.dumps(value) if isinstance(value, (dict, list)) else
+        "" if value is None else value
+        for key, value in whole.items()
+    }  # fmt: skip
 
 
 class RobotsItemMiddleware(BaseSpiderMiddleware):

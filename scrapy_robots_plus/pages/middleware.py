@@ -13,7 +13,7 @@ from scrapy.utils.log import logformatter_adapter
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.exceptions import RobotsNoindex, RobotsOverrideError
+from scrapy_robots_plus.crawl.events import RobotsNoindex, RobotsOverrideError, request_not_followed
 from scrapy_robots_plus.crawl.requests import (
     DONT_OBEY_META_KEY,
     NOFOLLOW_META_KEY,
@@ -21,7 +21,6 @@ from scrapy_robots_plus.crawl.requests import (
     REDIRECT_META_KEY,
     origin_to_ask,
 )
-from scrapy_robots_plus.crawl.signals import request_not_followed
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable

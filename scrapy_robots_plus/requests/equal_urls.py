@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.exceptions import RobotsDuplicate
+from scrapy_robots_plus.crawl.events import RobotsDuplicate
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import REDIRECT_META_KEY, SCHEDULED_META_KEY

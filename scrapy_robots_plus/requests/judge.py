@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
+from weakref import WeakSet
 
 from scrapy import Request
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
-from scrapy_robots_plus.crawl.requests import asks_for_sitemaps
+from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY, asks_for_sitemaps
 from scrapy_robots_plus.hosts.walls import GivenUp
 from scrapy_robots_plus.origins.policies import Policies, closing_verdict
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-
-from .requeue import Requeue
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -68,11 +69,14 @@ class Judge:
     """
 
     def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._crawler = crawl.crawler
         self._settings = crawl.settings
         self._policies = crawl.get(Policies)
-        self._requeue = crawl.get(Requeue)
         self._given_up = crawl.get(GivenUp)
         self._stats = crawl.stats
+        self._closing = uuid4().hex
+        self._not_the_schedulers: WeakSet[Request] = WeakSet()
 
     def is_exempt(self, request: Request, origin: Origin) -> bool:
         """Whether *request* may be for the robots.txt that is being fetched.
@@ -88,7 +92,7 @@ class Judge:
     async def judge(self, asked: Asked) -> Decision:
         """The decision about a request."""
         request, origin, agent, settings, again, _ = asked
-        self._requeue.welcome(request)
+        self._welcome(request)
         policy = known = self._policies.usable_or_refresh(origin, request, settings)
         if policy is None:
             if self.is_exempt(request, origin):
@@ -108,7 +112,7 @@ class Judge:
                 return given_up_refusal(origin, policy, self._given_up.reason(origin))
             return Passes(policy, verdict)
         if policy.denies_as_unreachable and self._holds(origin, policy):
-            copy = self._requeue.copy_for_scheduler(request, origin)
+            copy = self._copy_for_scheduler(request, origin)
             if copy is not None:
                 return copy
         return Refused(policy.signed(verdict), policy)
@@ -141,9 +145,54 @@ class Judge:
         """The spider closed before there was a policy."""
         if not self._settings.enforces:
             return None
-        copy = self._requeue.copy_for_scheduler(request, origin)
+        copy = self._copy_for_scheduler(request, origin)
         if copy is not None:
             return copy
         if not settings.obey:
             return None  # without ROBOTSTXT_OBEY nothing is dropped
         return Refused(closing_verdict(origin), None)
+
+    # A request that a middleware returns goes to the scheduler. The duplicate filter has seen it,
+    # so it gets ``dont_filter``; its original value is restored when the request comes again.
+
+    def _welcome(self, request: Request) -> None:
+        """Undoes what was done to a request that was requeued."""
+        mark = request.meta.pop(PUT_BACK_META_KEY, None)
+        if mark is None:
+            return
+        request.dont_filter, closing = mark
+        if closing == self._closing:
+            # It comes although the spider is closing: not from the scheduler, but from
+            # engine.download_async(), which sends whatever it gets.
+            self._not_the_schedulers.add(request)
+
+    def _copy_for_scheduler(self, request: Request, origin: Origin) -> Request | None:
+        """The request to return, to keep one in the queue while its robots.txt cannot be read.
+
+        None if the request is to fail.
+        """
+        if compat.is_closing(self._crawler):
+            # Whatever the fetch ended in: the closing crawl may have cut it off itself.
+            return self.at_closing(request)
+        readiness = self._crawl.readiness
+        if readiness is None or not readiness.takes_back(request, origin):
+            return None  # any other queue would hand it out again at once
+        return self._copy(request)
+
+    def at_closing(self, request: Request) -> Request | None:
+        """The request to return for one that was still waiting when the spider closed.
+
+        None if the scheduler forgets its requests or would not get this one, or if it cannot be
+        written to disk.
+        """
+        crawler = self._crawler
+        if request in self._not_the_schedulers:
+            return None
+        if not (compat.scheduler_persists(crawler) and compat.fits_on_disk(request, crawler)):
+            return None
+        return self._copy(request, self._closing)
+
+    def _copy(self, request: Request, closing: str = "") -> Request:
+        self._stats.inc_value(keys.REQUEUED)
+        meta = {**request.meta, PUT_BACK_META_KEY: (request.dont_filter, closing)}
+        return request.replace(dont_filter=True, meta=meta)

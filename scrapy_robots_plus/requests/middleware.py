@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
+from twisted.internet.defer import maybeDeferred
+from twisted.python.failure import Failure
 from typing_extensions import Self, assert_never
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
-from scrapy_robots_plus.crawl.exceptions import (
+from scrapy_robots_plus.crawl.events import (
     HeldAtClosing,
     HeldAtGivingUp,
+    RobotsIgnored,
     RobotsOverrideError,
     denial_of,
 )
@@ -28,9 +32,8 @@ from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.pages.page_preferences import PagePreferences
 from scrapy_robots_plus.pages.sitemaps import Sitemaps
-from scrapy_robots_plus.pages.stamp import remove_stamp
+from scrapy_robots_plus.pages.stamp import PagePreferences, remove_stamp
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import (
     report_settings_without_effect,
@@ -40,7 +43,6 @@ from scrapy_robots_plus.settings.robots_settings import (
 from .audit_mode import AuditMode
 from .judge import Asked, Judge, given_up_refusal
 from .outcomes import Outcomes
-from .requeue import LateErrbacks, Requeue
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -81,10 +83,8 @@ class RobotsMiddleware:
         self._crawler = crawler
         self._agents = crawl.get(Agents)
         self._judge = crawl.get(Judge)
-        self._requeue = crawl.get(Requeue)
         self._outcomes = Outcomes(crawl)
         self._pages = crawl.get(PagePreferences)
-        self._late_errbacks = LateErrbacks(crawler, crawl.clock)
         enforces = self.settings.enforces
         self._check = self._judged if enforces else AuditMode(crawl, self._judged).check
         """Judges a request, now or, in observe mode, when its robots.txt is known."""
@@ -131,8 +131,7 @@ class RobotsMiddleware:
         asked = Asked(request, origin, self._agents.of(request, settings), settings)
         refused = self._judge.known_refusal(asked)
         if refused is not None:
-            self._late_errbacks.dropped(request)
-            self._refuse(asked, refused)
+            self._drop(asked, refused)
         policy = self.policies.usable(origin, settings) if self._equal_urls else None
         if policy is not None and self._equal_urls is not None:
             self._equal_urls.refuse_known(request, policy)
@@ -228,7 +227,7 @@ class RobotsMiddleware:
         """
         if is_of_this_package(exception):
             self.crawl.errors.tell("what a request meets on its way", exception)
-            return self._requeue.at_closing(request)
+            return self._judge.at_closing(request)
         if not isinstance(exception, (HeldAtClosing, HeldAtGivingUp)):
             if self._pacing is not None:
                 self._walls.failed(request, exception)
@@ -242,7 +241,7 @@ class RobotsMiddleware:
             self._refuse(Asked(request, origin, agent, settings, again=True), refused, exception)
         if origin is not None:
             self.tally.revoke(request, origin)
-        return self._requeue.at_closing(request)
+        return self._judge.at_closing(request)
 
     # What follows
 
@@ -270,9 +269,28 @@ class RobotsMiddleware:
                 self._would_be_denied.add(request)
                 self._outcomes.refused(asked, refused)
             return
-        if not self._late_errbacks.was_counted(request):
-            self._outcomes.refused(asked, refused)
+        self._outcomes.refused(asked, refused)
         raise denial_of(refused.verdict)(request.url, refused.verdict) from because
+
+    def _drop(self, asked: Asked, refused: Refused) -> None:
+        """Refuses a request that is scheduled: Scrapy calls no errback for it.
+
+        So only requests without one are dropped there. But ``scrapy shell`` sets it after
+        ``engine.crawl(request)`` (Scrapy 2.15 to 2.19), and would wait for ever.
+        """
+        try:
+            self._refuse(asked, refused)
+        except RobotsIgnored as error:
+            self.crawl.clock.call_later(0, partial(_call_errback, asked.request, error))
+            raise
 
     def _append_last_process_request(self) -> None:
         compat.last_process_request(self._crawler, self._process_request_last)
+
+
+def _call_errback(request: Request, error: RobotsIgnored) -> None:
+    """Calls the errback that *request* may have got since it was dropped."""
+    if request.errback is not None:
+        failure: Any = Failure(error)  # type: ignore[no-untyped-call]
+        failure.request = request  # as Scrapy does
+        maybeDeferred(request.errback, failure)

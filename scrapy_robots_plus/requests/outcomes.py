@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.exceptions import denial_of
+from scrapy_robots_plus.crawl.events import denial_of, request_disallowed
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, says_not_to_ask
-from scrapy_robots_plus.crawl.signals import request_disallowed
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.pages.page_preferences import PagePreferences, Sent
-from scrapy_robots_plus.pages.stamp import put_stamp, remove_stamp
+from scrapy_robots_plus.pages.stamp import PagePreferences, Sent, put_stamp, remove_stamp
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 

@@ -6,33 +6,76 @@ What is checked, documented, overridden, suggested and warned of follows from he
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import checks
 from .checks import DAY, FOREVER, Check
-from .options import (
-    AiPolicy,
-    ContentUse,
-    Mode,
-    OnVisitTime,
-    OnWall,
-    PageAction,
-    Politeness,
-    TooLong,
-)
 from .override import EXTRA_KEYS, Override, override_from, overrides_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from scrapy_robots_plus.protocol.access import StatusTable
     from scrapy_robots_plus.protocol.dialect import Dialect
+    from scrapy_robots_plus.protocol.http_caching import Limits
 
     from .host_patterns import HostPatterns
 
 _T = TypeVar("_T")
+
+# What some settings may be
+
+Mode = Literal["obey", "observe"]
+"""What a crawl does with verdicts: what they deny is not sent, or they are counted and logged only
+and nothing is denied or delayed."""
+
+Politeness = Literal["default", "gentle", "archive"]
+"""What several settings are together, unless the user has set them: ``gentle`` has a delay for
+every host, ``archive`` puts patience before speed."""
+
+TooLong = Literal["clamp", "skip"]
+"""What happens to a Crawl-delay over the maximum: that is kept instead, or the host is not
+crawled."""
+
+OnVisitTime = Literal["ignore", "obey"]
+"""How a Visit-time is treated. With ``obey`` the host's requests wait in the queue for its
+hours."""
+
+OnWall = Literal["report", "stop"]
+"""What is done about a site that refuses pages which its robots.txt allows: it is shown, or its
+requests fail."""
+
+AiPolicy = Literal["observe", "skip"]
+"""What happens to pages whose site objects to a use that the crawl is for: they are crawled,
+stamped and counted, or they are not requested, or not handed to the spider."""
+
+ContentUse = Literal["immediate", "reference", "full"]
+"""How far a crawl uses what it fetches (contentsignals.org), each use including those before it:
+nothing is stored; it is indexed, quoted and linked; it is summarized or reproduced."""
+
+PageAction = Literal["ignore", "observe", "obey"]
+"""What is done about a directive by which a page speaks of itself: pages are not read for it, or
+what the page led to is marked and goes on, or it is dropped."""
+
+SitemapScope = Literal["host", "site", "any"]
+"""Which of the sitemaps that a robots.txt names are requested: those on its own host, whatever
+their scheme and port, on any host with the same registrable domain, or all: naming a sitemap of
+another host is how a site says that it is its own."""
+
+
+def uses_of(ai_uses: Iterable[str], content_use: str | None) -> tuple[str, ...]:
+    """All that a crawl is for, as statements name it: ``train-ai``, ``use=full``."""
+    return (*ai_uses, *(() if content_use is None else (f"use={content_use}",)))
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """The settings for records: how long they last, and what a status means."""
+
+    limits: Limits
+    statuses: StatusTable
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.storage.redis_url import without_password
 
 from .checks import SettingProblem, WrongPartsError
-from .declared import DECLARED, Declared, Setting, names
-from .options import PageAction, Rulebook, uses_of
+from .declared import DECLARED, Declared, PageAction, Rulebook, Setting, names, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

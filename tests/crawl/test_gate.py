@@ -171,7 +171,7 @@ async def test_an_errback_that_comes_after_the_request_is_called_too(sites: Site
     assert sorted(host.fetched) == ["/first", "/open/late"]
     assert list(crawler.spider.failures) == [host.url("/closed/late")]
     assert stat(crawler, "robotstxt/forbidden") == 2
-    assert stat(crawler, "scheduler/enqueued") == 3
+    assert stat(crawler, "scheduler/enqueued") == 2
 
 
 class DownloadingSpider(ProbeSpider):

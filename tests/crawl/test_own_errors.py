@@ -73,7 +73,7 @@ BEHIND_IT = [
     "origins.policies:Policies.usable_or_refresh",
     "hosts.own_shortage:OwnShortage.download",
     "origins.body_tap:_tap_of",
-    "crawl.request_settings:RequestSettings.of",
+    "crawl.requests:RequestSettings.of",
     "hosts.door:Door._line_of",
     "hosts.line:HostLine.let_through",
     "hosts.pace:Pace.handed_over",

@@ -16,7 +16,7 @@ from scrapy_robots_plus import (
 )
 from scrapy_robots_plus.audit.replay import UNREPLAYED
 from scrapy_robots_plus.commands.diff import _WORDS
-from scrapy_robots_plus.crawl.exceptions import denial_of
+from scrapy_robots_plus.crawl.events import denial_of
 from scrapy_robots_plus.protocol import Reason, Verdict
 
 PACKAGE = Path(__file__).parents[2] / "scrapy_robots_plus"
@@ -41,7 +41,7 @@ ONLY_ALLOW = {
 
 def test_of_every_reason_it_is_known_what_it_does() -> None:
     assert {*DENY, *ONLY_ALLOW} == set(Reason), (
-        "add it above: to DENY, with its exception of crawl/exceptions.py, or to ONLY_ALLOW"
+        "add it above: to DENY, with its exception of crawl/events.py, or to ONLY_ALLOW"
     )
     assert not ONLY_ALLOW & set(DENY)
 

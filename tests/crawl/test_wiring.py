@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-LOGGER = "scrapy_robots_plus.wiring"
+LOGGER = "scrapy_robots_plus.extension"
 RULES = "User-agent: *\nDisallow: /private/\n"
 
 
@@ -64,7 +64,7 @@ async def said(
     """Levels and texts of what a crawl says of its wiring."""
     with caplog.at_level(logging.INFO, LOGGER):
         await crawl(sites.host(RULES).url(), **settings)
-    records = [record for record in caplog.records if record.name == LOGGER]
+    records = [record for record in caplog.records if record.funcName == "_report_wiring"]
     return [(record.levelname, record.getMessage()) for record in records]
 
 

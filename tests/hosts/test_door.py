@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.exceptions import HeldAtClosing
+from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.shared_pace import Ask
 from tests.crawl.held_crawl import URL, Crawl

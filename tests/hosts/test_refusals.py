@@ -9,7 +9,7 @@ import pytest
 from scrapy import Request
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.exceptions import HeldAtGivingUp
+from scrapy_robots_plus.crawl.events import HeldAtGivingUp
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from tests.crawl.held_crawl import ORIGIN, URL, Crawl
 from tests.crawl.held_crawl import crawls_end as crawls_end

@@ -72,7 +72,7 @@ PARTS = (
         sources=(
             *(f"origins/{each}.py" for each in ("decide", "judging")),
             *(f"protocol/{each}.py" for each in OF_ORIGINS),
-            *(f"settings/{each}.py" for each in ("host_patterns", "options", "override")),
+            *(f"settings/{each}.py" for each in ("host_patterns", "override")),
         ),
         tests=(
             *(f"origins/test_{each}.py" for each in TESTS_OF_ORIGINS),
@@ -192,7 +192,7 @@ PARTS = (
     of_crawl(
         "settings",
         "settings/*.py",
-        *(f"!settings/{each}.py" for each in ("host_patterns", "options", "override")),
+        *(f"!settings/{each}.py" for each in ("host_patterns", "override")),
         # Without test_wrong_settings.py: it starts processes, which take seconds each.
         tests=(
             "settings/test_overrides.py",

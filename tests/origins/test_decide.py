@@ -19,7 +19,7 @@ from scrapy_robots_plus.origins.decide import (
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW, REFRESH_GRACE, Limits
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.settings.options import Rulebook
+from scrapy_robots_plus.settings.declared import Rulebook
 from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
 DAY = 86_400.0

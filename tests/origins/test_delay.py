@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from scrapy_robots_plus.origins.judging import Delay, delay_of, longer_delay
-from scrapy_robots_plus.settings.options import TooLong
+from scrapy_robots_plus.settings.declared import TooLong
 
 CLAMP, SKIP = get_args(TooLong)
 

@@ -17,7 +17,7 @@ from scrapy_robots_plus.protocol.access import (
 )
 from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.settings.options import Rulebook
+from scrapy_robots_plus.settings.declared import Rulebook
 from scrapy_robots_plus.storage.base import FetchResult
 
 REFUSALS = [400, 401, 403, 404, 410, 428, 430, 451, 499]

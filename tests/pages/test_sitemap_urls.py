@@ -8,7 +8,7 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus import Origin
-from scrapy_robots_plus.pages.sitemap_urls import (
+from scrapy_robots_plus.pages.sitemaps import (
     LONGEST,
     LeftOut,
     SitemapUrls,
@@ -17,7 +17,7 @@ from scrapy_robots_plus.pages.sitemap_urls import (
     sitemap_urls,
     url_in,
 )
-from scrapy_robots_plus.settings.options import SitemapScope
+from scrapy_robots_plus.settings.declared import SitemapScope
 
 BASE = "https://site.example/robots.txt"
 ORIGIN = Origin("https", "site.example", 443)
