@@ -319,7 +319,7 @@ def moment_in(text: str) -> float:
         ) from None
 
 
-_BATCH = 1_000
+_BATCH = 50_000
 """Records that are deleted between two looks at the progress."""
 
 

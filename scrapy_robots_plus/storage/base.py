@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -200,9 +201,10 @@ class StoreReader(ABC):
     def _distrust(self, origin: Origin, error: CodecError) -> None:  # noqa: B027
         """Says that the record of *origin* cannot be trusted, where others may have changed it."""
 
-    @abstractmethod
     def faults(self) -> Iterator[str]:
         """What is wrong with the store itself, apart from its records: a line each."""
+        len(self)  # so that it is known to answer
+        return iter(())
 
     @abstractmethod
     def __len__(self) -> int:
@@ -257,18 +259,35 @@ class Store(StoreReader):
         over its maximum drops its least valuable records first.
         """
 
-    @abstractmethod
-    def delete(self, origin: Origin) -> None:
-        """Forgets *origin*, known or not."""
-
-    @abstractmethod
     def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
         """Deletes outdated records, at most *limit* of them; returns how many it deleted.
 
         A record is outdated if its ``fetched_at`` and ``failed_at`` are both earlier than *before*.
         With *after*, a record with a later time than that is deleted too: a fast clock wrote it,
-        and no correct record could ever replace it.
+        and no correct record could ever replace it. What cannot be trusted has no time: it is
+        deleted with everything, if *before* is infinite.
         """
+        outdated = (name for name in self._names("") if self._is_outdated(name, before, after))
+        deleted = 0
+        for name in islice(outdated, limit):
+            self._delete(name)
+            deleted += 1
+        return deleted
+
+    def delete(self, origin: Origin) -> None:
+        """Forgets *origin*, known or not."""
+        self._delete(str(origin))
+
+    @abstractmethod
+    def _delete(self, name: str) -> None:
+        """Forgets the origin *name*, known or not."""
+
+    def _is_outdated(self, name: str, before: float, after: float) -> bool:
+        try:
+            record = self._found(name)
+        except CodecError:
+            return before == inf
+        return record is not None and not before <= Standing.of(record).touched_at <= after
 
 
 def checked_maximum(max_records: int) -> int:

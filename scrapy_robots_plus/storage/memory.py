@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
@@ -54,10 +53,6 @@ class MemoryStore(Store):
     def _names(self, after: str) -> Iterator[str]:
         return iter(sorted(name for name in self._open() if name > after))
 
-    def faults(self) -> Iterator[str]:
-        self._open()
-        return iter(())
-
     def put(self, record: RobotsRecord) -> bool:
         self._open()
         return self._keep(str(record.origin), codec.encode(record, self._max_body))
@@ -73,20 +68,8 @@ class MemoryStore(Store):
             encoded.popitem(last=False)
         return True
 
-    def delete(self, origin: Origin) -> None:
-        self._open().pop(str(origin), None)
-
-    def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
-        encoded = self._open()
-        dead = [
-            origin
-            for origin, data in encoded.items()
-            if not before <= codec.standing(data).touched_at <= after
-        ]
-        dead = dead[:limit]
-        for origin in dead:
-            del encoded[origin]
-        return len(dead)
+    def _delete(self, name: str) -> None:
+        self._open().pop(name, None)
 
     def __len__(self) -> int:
         return len(self._open())

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-from functools import partial
-from itertools import islice
-from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
@@ -40,9 +37,6 @@ logger = logging.getLogger(__name__)
 _BEFORE, _AFTER = "{robots:", "}:record"
 _PATTERN = f"{_BEFORE}*{_AFTER}"
 
-MOST_NAMES = 50_000
-"""Names of origins that are sorted at once."""
-
 _AT_ONCE = 1_000
 """Keys that the server looks at for one answer."""
 
@@ -60,8 +54,8 @@ def key_of(name: object) -> bytes:
 class RedisReader(StoreReader):
     """Crawls that use the server notice nothing.
 
-    Redis keeps keys in no order. So :meth:`scan` goes through all keys of the database once for
-    every :data:`MOST_NAMES` records, and never holds more than twice as many names.
+    Redis keeps keys in no order. So :meth:`scan` goes through all keys of the database first, and
+    holds the names of all records.
     """
 
     def __init__(self, url: str, max_body: int = MAX_BYTES) -> None:
@@ -112,26 +106,12 @@ class RedisReader(StoreReader):
         """What is under *key*, up to the octet with the number *last*."""
         return cast("bytes", self._ask(lambda client: client.getrange(key, 0, last)))
 
-    def _keys(self) -> Iterator[bytes]:
-        """Those of all records, in no order; some may come twice."""
-        found = self._ask(lambda client: client.scan_iter(match=_PATTERN, count=_AT_ONCE))
-        while (key := self._ask(lambda _: next(found, None))) is not None:
-            yield key
-
     def _names(self, after: str = "") -> Iterator[str]:
-        while names := self._next_names(after):
-            yield from names
-            after = names[-1]
-
-    def _next_names(self, after: str) -> list[str]:
-        names: set[str] = set()
-        for key in self._keys():
-            name = key[len(_BEFORE) : -len(_AFTER)].decode("utf-8", "surrogateescape")
-            if name > after:
-                names.add(name)
-            if len(names) >= 2 * MOST_NAMES:
-                names = set(sorted(names)[:MOST_NAMES])
-        return sorted(names)[:MOST_NAMES]
+        found = self._ask(lambda client: client.scan_iter(match=_PATTERN, count=_AT_ONCE))
+        names = set()  # some keys may come twice
+        while (key := self._ask(lambda _: next(found, None))) is not None:
+            names.add(key[len(_BEFORE) : -len(_AFTER)].decode("utf-8", "surrogateescape"))
+        return iter(sorted(name for name in names if name > after))
 
     def _distrust(self, origin: Origin, error: codec.CodecError) -> None:
         self._warnings += 1
@@ -146,9 +126,6 @@ MARK = "{robots}:store"
 """The key that shows whether the server still has what was stored: it is lost with the records."""
 
 _HOUR = 3_600.0
-
-_BATCH = 500
-"""Records that :meth:`RedisStore.purge` looks at in one round trip."""
 
 _LEAST_SECONDS = 60.0
 """For which a record is kept, wherever the clock stood that dated it."""
@@ -192,12 +169,8 @@ class RedisStore(RedisReader, Store):
             held = self.server.swap(key, held.value, encoded, seconds, length)
         return True
 
-    def delete(self, origin: Origin) -> None:
-        self._ask(lambda client: client.delete(key_of(origin)))
-
-    def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
-        outdated = islice(self._outdated(before, after), limit)
-        return sum(self._deleted(key, beginning) for key, beginning in outdated)
+    def _delete(self, name: str) -> None:
+        self._ask(lambda client: client.delete(key_of(name)))
 
     def _seconds_of(self, record: RobotsRecord) -> float:
         """How long *record* is of use: one of a file that was never readable, until it is tried
@@ -235,24 +208,6 @@ class RedisStore(RedisReader, Store):
         except StoreError:  # full, or a replica
             return None
 
-    def _outdated(self, before: float, after: float) -> Iterator[tuple[bytes, bytes]]:
-        """The keys of outdated records, each with the beginning of the record."""
-        keys = self._keys()
-        while batch := list(islice(keys, _BATCH)):
-            for key, data in zip(batch, self._ask(partial(_beginnings, batch)), strict=True):
-                if isinstance(data, bytes) and _is_outdated(data, before, after):
-                    yield key, data
-
-    def _deleted(self, key: bytes, beginning: bytes) -> bool:
-        return self._ask(lambda _: self.server.swap(key, beginning, b"") is None)
-
-
-def _beginnings(keys: list[bytes], client: Any) -> list[Any]:
-    together = client.pipeline(transaction=False)
-    for key in keys:
-        together.getrange(key, 0, codec.LENGTH_OF_STANDING - 1)
-    return list(together.execute(raise_on_error=False))
-
 
 def _is_newer(held: bytes, record: RobotsRecord, latest: float) -> bool:
     """Whether what is *held* is newer than *record*, and not of a time after *latest*."""
@@ -261,11 +216,3 @@ def _is_newer(held: bytes, record: RobotsRecord, latest: float) -> bool:
     except codec.CodecError:
         return False
     return standing > Standing.of(record) and standing.touched_at <= latest
-
-
-def _is_outdated(data: bytes, before: float, after: float) -> bool:
-    try:
-        touched_at = codec.standing(data).touched_at
-    except codec.CodecError:  # it has no time that could be read
-        return before == inf
-    return not before <= touched_at <= after

@@ -234,8 +234,8 @@ class SqliteStore(SqliteReader, Store):
 
         return self._run(work, writes=True)
 
-    def delete(self, origin: Origin) -> None:
-        self._run(lambda connection: connection.execute(_DELETE, (str(origin),)), writes=True)
+    def _delete(self, name: str) -> None:
+        self._run(lambda connection: connection.execute(_DELETE, (name,)), writes=True)
 
     def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
         removed = 0
