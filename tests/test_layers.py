@@ -148,7 +148,7 @@ PURE = (
     "job.file|job.fingerprints|job.mending|job.reading|job.recent|job.requests|job.schema",
     "origins.decide|origins.judging",
     "protocol*",
-    "hosts.book*|hosts.departures|origins.lease",
+    "hosts.book*|hosts.departures",
     "redis.host_queue|redis.link",
     "settings.declared|settings.host_patterns|settings.override",
     "storage*",

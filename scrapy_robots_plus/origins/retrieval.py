@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, Failure
@@ -20,15 +20,17 @@ from .decide import Lookup, Source, fresh_for, lookup, receive
 from .fetch_budget import FetchBudget
 from .fetch_results import NETWORK_FAILURES
 from .fetcher import Fetcher
+from .lease import Member
 from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy
-from .sharing import Member
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
+
+_T = TypeVar("_T")
 
 
 class Retrieved(NamedTuple):
@@ -70,13 +72,42 @@ class Retrieval:
 
     async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
         """The policy of *origin*; *previous* is the one in memory."""
+        look, fetch = partial(self._look, origin, previous), partial(self._fetch, origin, previous)
         try:
-            policy = await self._retrieved(origin, previous)
-            if self._asks_of_uses(origin.tdmrep, policy):
-                policy.reserve(await self._tdmrep(origin.tdmrep))
+            policy = await self._once(origin, origin, look, fetch)
+            file = origin.tdmrep
+            if self._asks_of_uses(file, policy):
+                look_for, ask = partial(self._look_for, file), partial(self._ask_for, file)
+                policy.reserve(await self._once(origin, file, look_for, ask))
             return policy
         finally:
             self._budget.give_back(origin)
+
+    async def _once(
+        self,
+        origin: Origin,
+        file: Origin,
+        look: Callable[..., Awaitable[tuple[RobotsRecord | None, _T | None]]],
+        fetch: Callable[[RobotsRecord | None], Awaitable[_T]],
+    ) -> _T:
+        """What *look* finds in the store, beside what may be used of it; else, once a fetch of
+        *origin* has a place and no other crawl fetches *file*, what *fetch* makes of that."""
+        stored, found = await look()
+        turn = self._turn_for(file)
+        try:
+            while found is None:
+                await self._budget.wait(origin)
+                begins = await turn.begin()
+                if not begins:
+                    self._budget.give_back(origin)  # to those who need not wait for another crawl
+                    await turn.wait()
+                if turn.is_late or not begins:
+                    stored, found = await look(again=True)
+                if found is None and begins:
+                    found = await fetch(stored)
+            return found
+        finally:
+            turn.release()
 
     def _asks_of_uses(self, file: Origin, policy: Policy) -> bool:
         """Whether a use is declared, now or when an override has ended, and the rules allow *file*:
@@ -92,55 +123,25 @@ class Retrieval:
         verdict = policy.judged(file.robots_url, agent)
         return verdict.allowed or verdict.reason is Reason.AI_PREFERENCE
 
-    async def _tdmrep(self, file: Origin) -> RobotsRecord:
-        """The record of a ``tdmrep.json``: as stored, if that is fresh or another crawl has just
-        fetched it, else as asked for once. It is never waited for again."""
-        turn, begins = self._turn_for(file), False
-        try:
-            while True:
-                stored = await self._store.load(file, again=True)
-                if stored is not None and fresh_for(stored, self._clock.wall()) > 0:
-                    return stored
-                if begins:
-                    break
-                begins = await turn.begin()
-                if not begins:
-                    await turn.wait()
-                elif not turn.is_late:
-                    break
-            result = await self._fetcher.fetch(file, stored, is_refresh=True)
-            record = self._recorded(file, result, stored, self._clock.wall())
-            self._stats.inc_value(stats.filled(stats.TDMREP, result.outcome))
-            if not (result.interrupted or result.replayed):
-                self._store.save(record)
-            return record
-        finally:
-            turn.release()
+    async def _look_for(
+        self, file: Origin, *, again: bool = True
+    ) -> tuple[RobotsRecord | None, RobotsRecord | None]:
+        """The record of a ``tdmrep.json`` in the store, and the same if it is fresh."""
+        stored = await self._store.load(file, again=again)
+        is_fresh = stored is not None and fresh_for(stored, self._clock.wall()) > 0
+        return stored, stored if is_fresh else None
 
-    async def _retrieved(self, origin: Origin, previous: Policy | None) -> Policy:
-        stored, policy = await self._look(origin, previous)
-        if policy is not None:
-            return policy
-        turn = self._turn_for(origin)
-        try:
-            while True:
-                await self._budget.wait(origin)
-                begins = await turn.begin()
-                if not begins:
-                    self._budget.give_back(origin)  # to those who need not wait for another crawl
-                    await turn.wait()
-                if turn.is_late or not begins:
-                    stored, policy = await self._look(origin, previous, again=True)
-                    if policy is not None:
-                        self._stats.inc_value(stats.SHARED)
-                        return policy
-                if begins:
-                    return await self._fetched(origin, stored, previous)
-        finally:
-            turn.release()
+    async def _ask_for(self, file: Origin, stored: RobotsRecord | None) -> RobotsRecord:
+        """The record of a ``tdmrep.json``, asked for once."""
+        result = await self._fetcher.fetch(file, stored, is_refresh=True)
+        record = self._recorded(file, result, stored, self._clock.wall())
+        self._stats.inc_value(stats.filled(stats.TDMREP, result.outcome))
+        if not (result.interrupted or result.replayed):
+            self._store.save(record)
+        return record
 
-    async def _fetched(
-        self, origin: Origin, stored: RobotsRecord | None, previous: Policy | None
+    async def _fetch(
+        self, origin: Origin, previous: Policy | None, stored: RobotsRecord | None
     ) -> Policy:
         known = _newer(stored, previous.record if previous else None)
         is_refresh = previous is not None and previous.is_old
@@ -162,6 +163,8 @@ class Retrieval:
         policy = self._policy(stored, previous, Source.STORE)
         if policy.access is Access.RULES and policy.file is None:
             return stored, None  # a file that the parser in use fails on counts as no file
+        if again:
+            self._stats.inc_value(stats.SHARED)
         return stored, self._compared(Retrieved(previous, policy, stored))
 
     def failed(self, origin: Origin, previous: Policy | None) -> Policy:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus.origins import sharing
+from scrapy_robots_plus.origins import lease
 from tests.crawl.at_once import ONE_AT_A_TIME, RULES, is_fetching, late, together, urls_of
 from tests.crawl_process import MODES, crawls_in_process
 from tests.crawling import StepSpider, make_crawler, run, stat
@@ -29,7 +29,7 @@ class LaterSpider(StepSpider):
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
     yield
-    assert sharing._groups == []
+    assert not lease._running
 
 
 @pytest.mark.parametrize("store", ["memory", "sqlite"])

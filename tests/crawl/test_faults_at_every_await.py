@@ -23,8 +23,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus.compat import ClosingWatch, Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.origins import sharing
-from scrapy_robots_plus.origins.lease import Leases, LeasesOnServer
+from scrapy_robots_plus.origins import lease
 from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.scripted import Scenario, turn
@@ -41,7 +40,7 @@ MODULES = [
     for name in (
         "compat",
         "origins.fetcher",
-        "origins.sharing",
+        "origins.lease",
         "origins.retrieval",
         "origins.policies",
         "requests.judge",
@@ -68,12 +67,11 @@ class OthersFirst:
 
     def __init__(self) -> None:
         self.calls: Courier | InPlace = InPlace()
-        self.leases = Leases(60, DEFAULT_CLOCK.monotonic)
-        self.leases.is_shared = True
+        self.leases = lease.Leases(60, DEFAULT_CLOCK.monotonic)
 
-    def turn(self, origin: Origin) -> sharing.Turn:
+    def turn(self, origin: Origin) -> lease.Turn:
         self.others_begin(origin)
-        return sharing.Turn(origin, self.leases, self.calls, print, 60, DEFAULT_CLOCK)
+        return lease.Turn(origin, self.leases, self.calls, print, 60, DEFAULT_CLOCK)
 
     def others_begin(self, origin: Origin) -> None:
         self.leases.take(origin, b"of another")
@@ -86,7 +84,7 @@ class OtherWorkersFirst(OthersFirst):
     def __init__(self, server: RedisServer) -> None:
         self.client = server.client()
         self.calls = Courier("leases")
-        self.leases = LeasesOnServer(server.asked(), 60)
+        self.leases = lease.LeasesOnServer(server.asked(), 60)
 
     def others_begin(self, origin: Origin) -> None:
         self.client.set(f"{{robots:{origin}}}:lease", "of a dead worker", nx=True, px=50)
@@ -204,10 +202,12 @@ async def look_up(scenario: Scenario) -> None:
 
 def is_of_tdmrep(site: str) -> bool:
     """Whether only a crawl that declares a use comes there."""
-    lines, first = inspect.getsourcelines(Retrieval._tdmrep)
     module, line = site.split()[0].split(":")
-    is_inside = module == "retrieval" and first <= int(line) < first + len(lines)
-    return is_inside or "self._tdmrep" in site
+    for method in (Retrieval._look_for, Retrieval._ask_for):
+        lines, first = inspect.getsourcelines(method)
+        if module == "retrieval" and first <= int(line) < first + len(lines):
+            return True
+    return "look_for" in site
 
 
 @pytest.mark.parametrize(
@@ -223,8 +223,8 @@ async def test_no_leak_no_hung_waiter_no_lost_request(
     uses = {"ROBOTS_AI_USES": ["train-ai"]} if is_of_tdmrep(injector.site) else {}
     scenario = Scenario(cache_size=2, **uses)
     engine = scenario.crawler.engine
-    monkeypatch.setattr(sharing, "FIRST_PAUSE", 0.002)
-    if injector.site.startswith("sharing:"):
+    monkeypatch.setattr(lease, "FIRST_PAUSE", 0.002)
+    if injector.site.startswith("lease:"):
         shared = OtherWorkersFirst(request.getfixturevalue("server"))
         request.addfinalizer(lambda: shared.calls.close(1))
         scenario.middleware.policies._retrieval._turn_for = shared.turn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import pytest
 from scrapy import Spider, signals
@@ -12,10 +13,15 @@ from scrapy.signalmanager import SignalManager
 
 from scrapy_robots_plus.compat import Courier, InPlace
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.origins import sharing
+from scrapy_robots_plus.origins import lease
 from scrapy_robots_plus.origins.agents import Agents
-from scrapy_robots_plus.origins.lease import LeasesOnServer
-from scrapy_robots_plus.origins.sharing import Member, Turn, agreement, longest_fetch
+from scrapy_robots_plus.origins.lease import (
+    LeasesOnServer,
+    Member,
+    Turn,
+    agreement,
+    longest_fetch,
+)
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.memory import MemoryStore
@@ -25,7 +31,7 @@ from tests.redis_server import RedisServer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.origins.sharing import Turn
+    from scrapy_robots_plus.origins.lease import Turn
 
 ORIGIN = Origin("http", "site.example", 80)
 USUAL = {"ROBOTSTXT_USER_AGENT": "foobot", "ROBOTS_FETCH_TIMEOUT": 30}
@@ -33,9 +39,9 @@ USUAL = {"ROBOTSTXT_USER_AGENT": "foobot", "ROBOTS_FETCH_TIMEOUT": 30}
 
 @pytest.fixture(autouse=True)
 def _no_other_crawls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(sharing, "_groups", [])
+    monkeypatch.setattr(lease, "_running", WeakSet())
     yield
-    assert sharing._groups == []
+    assert not lease._running
 
 
 class Crawl:
@@ -122,7 +128,6 @@ def test_with_an_http_cache_a_crawl_shares_nothing(has_server: bool) -> None:
     one, other = (Crawl(server, calls, HTTPCACHE_ENABLED=True).open() for _ in range(2))
     assert begun(one.turn())
     assert begun(other.turn())
-    assert not other.turn().is_late
     calls.close(0)
 
 
@@ -153,11 +158,8 @@ def test_how_long_a_fetch_may_take(timeout: float, seconds: float) -> None:
 
 def test_crawls_of_one_process_share_while_both_run() -> None:
     one, other = Crawl(), Crawl()
-    alone = one.turn().leases  # nobody knows yet whom it agrees with
+    assert one.turn().leases is not other.turn().leases  # nobody knows yet whom they agree with
     first = one.open().turn()
-    assert first.leases is not alone
-    assert not first.is_late
-    assert not one.memory.is_shared
     second = other.open().turn()
     assert first.leases is second.leases
     assert first.is_late
@@ -168,9 +170,10 @@ def test_crawls_of_one_process_share_while_both_run() -> None:
     first.release()
     assert begun(second)
     one.close()
-    assert one.turn().leases is alone
-    assert other.turn().leases is second.leases
+    third = Crawl().open()
+    assert third.turn().leases is second.leases
     other.close()
+    third.close()
 
 
 def test_crawls_that_run_one_after_the_other_share_nothing() -> None:
@@ -178,8 +181,8 @@ def test_crawls_that_run_one_after_the_other_share_nothing() -> None:
     one.close()
     one.close()
     other.open()
-    assert not other.memory.is_shared
-    assert not other.turn().is_late
+    assert other.memory._encoded is not one.memory._encoded
+    assert other.turn().leases is not one.turn().leases
     other.close()
 
 
@@ -187,7 +190,6 @@ def test_crawls_that_do_not_agree_share_nothing() -> None:
     one, other = Crawl().open(), Crawl(ROBOTSTXT_USER_AGENT="barbot").open()
     assert begun(one.turn())
     assert begun(other.turn())
-    assert not one.turn().is_late
     for each in (one, other):
         each.close()
 

@@ -134,12 +134,10 @@ PARTS = (
         sources=(
             *(f"redis/{each}.py" for each in ("host_queue", "link")),
             "hosts/book_on_server.py",
-            "origins/lease.py",
         ),
         # Without test_redis_server.py: it tests the server that the others use.
         tests=(
             "hosts/test_books.py",
-            "origins/test_lease.py",
             "redis/test_*.py",
             "!redis/test_redis_server.py",
         ),
@@ -181,12 +179,13 @@ PARTS = (
         ),
     ),
     of_crawl(
-        "sharing",
-        "origins/sharing.py",
+        "lease",
+        "origins/lease.py",
         tests=(
             "crawl/test_turns_among_workers.py",
             "crawl/test_turns_of_one_process.py",
             "crawl/test_who_shares_fetches.py",
+            "origins/test_lease.py",
         ),
     ),
     of_crawl(

@@ -62,7 +62,6 @@ def test_each_origin_has_its_own(leases: Leases) -> None:
 def test_one_in_memory_expires_as_well() -> None:
     now = [5.0]
     leases = Leases(2.0, lambda: now[0])
-    assert not leases.is_shared
     leases.take(ONE, b"stuck")
     now[0] = 6.9
     assert leases.take(ONE, b"b") == b"stuck"
@@ -79,7 +78,6 @@ def test_one_in_memory_expires_as_well() -> None:
 
 def test_one_that_was_left_behind_expires(shared: RedisServer) -> None:
     leases = LeasesOnServer(shared.emptied().asked(), LONG)
-    assert leases.is_shared
     leases.take(ONE, b"a")
     assert LONG - 60 < shared.client().pttl(key(ONE)) / 1000 <= LONG
     brief = LeasesOnServer(shared.asked(), 0.05)
