@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,27 +22,24 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
 
-class State(Enum):
-    """Of a log, or of parts that were given together. From the best to the worst."""
+class State(IntEnum):
+    """Of a log, or of parts that were given together. The worse, the greater."""
 
-    WHOLE = "whole"
+    WHOLE = 0
     """All lines are there, and each crawl has ended."""
-    UNFINISHED = "unfinished"
+    UNFINISHED = 1
     """What is there is right, but a crawl has no end: it runs, was killed, or was cut off."""
-    PART = "part"
+    PART = 2
     """What is there is right, but it continues lines that are not there."""
-    CUT = "cut"
+    CUT = 3
     """Lines are missing."""
-    DAMAGED = "damaged"
+    DAMAGED = 4
     """Something was changed, moved, repeated or inserted."""
 
     @property
-    def severity(self) -> int:
-        """0 for the best."""
-        return _ORDER.index(self)
-
-
-_ORDER = list(State)
+    def word(self) -> str:
+        """``whole``, ``damaged``."""
+        return self.name.lower()
 
 
 class Damage(NamedTuple):

@@ -57,7 +57,6 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 
-_BLOCK = 65_536
 _TAKEN = (errno.EWOULDBLOCK, errno.EACCES)
 
 
@@ -88,37 +87,6 @@ def locked(file: BinaryIO) -> Iterator[bool]:
                 fcntl.flock(file.fileno(), fcntl.LOCK_UN)
 
 
-class NotALogError(OSError):
-    """The file is something else, which must not be touched."""
-
-
-def cut_off(file: BinaryIO, end: int, aside: Path) -> str:
-    """Moves what follows *end* to the end of the file *aside*; returns what was done, in words.
-
-    Raises OSError.
-    """
-    torn = file.seek(0, os.SEEK_END) - end
-    if not torn:
-        return ""
-    kept = _set_aside(file, end, aside)
-    file.truncate(end)
-    where = f"they are now in {aside.name}" if kept else "they could not be kept"
-    return f"{torn:,} bytes were cut off, {where}"
-
-
-def _set_aside(file: BinaryIO, start: int, aside: Path) -> bool:
-    """Whether what follows *start* could be copied."""
-    file.seek(start)
-    try:
-        with aside.open("ab") as copy:
-            while block := file.read(_BLOCK):
-                copy.write(block)
-            copy.write(b"\n")
-    except OSError:
-        return False
-    return True
-
-
 class Appender:
     """One crawl's access to a file that others may append to at the same time.
 
@@ -142,6 +110,13 @@ class Appender:
         self._meanwhile = f"up to {room:,} {noun} wait in memory meanwhile"
         self._tell = warn
         self._once = Once()
+
+    def _take(self, entry: Any, *, is_last: bool = False) -> None:
+        """Has *entry* written by the next :meth:`flush`. There is always room for the last one."""
+        if len(self._waiting) < self._room or is_last:
+            self._waiting.append(entry)
+        else:
+            self.lost += 1
 
     @property
     def waiting(self) -> int:

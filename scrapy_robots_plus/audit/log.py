@@ -6,20 +6,22 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import replace
+from shutil import copyfileobj
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from .chain import LONGEST_LINE, START, Link, parse, seal
 from .entries import CrawlEntry, EndEntry, Entry, to_fields
-from .files import Appender, NotALogError, append, cut_off, is_at, locked, open_to_append, try_lock
+from .files import Appender, append, is_at, locked, open_to_append, try_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 
-_BLOCK = 65_536
 _HEAD = b'{"v":'
 """How every line begins."""
+_TAILS = 65_536, 2 * LONGEST_LINE
+"""Bytes at the end of a log in which its last whole line is looked for."""
 
 
 class Tail(NamedTuple):
@@ -33,20 +35,25 @@ class Tail(NamedTuple):
 
 
 def find_tail(file: BinaryIO) -> Tail:
-    """The last whole line of *file*, with constant memory however long what follows it is.
+    """The last whole line of *file*, with constant memory however long the file is.
 
-    Raises :exc:`NotALogError` if the file is not a log, and OSError if it cannot be read.
+    Raises :exc:`NotALogError` if the file is not a log, or has no line near its end, and OSError if
+    it cannot be read.
     """
     file.seek(0)
     head = file.read(len(_HEAD))
     if head != _HEAD[: len(head)]:
         raise NotALogError("it is not an audit log")
-    for start, stop in _lines_backwards(file, file.seek(0, os.SEEK_END)):
-        if stop - start <= LONGEST_LINE:
-            file.seek(start)
-            raw = file.read(stop - start)
+    size = stop = file.seek(0, os.SEEK_END)
+    for length in _TAILS:
+        file.seek(max(0, size - length))
+        stop = size
+        for raw in reversed(file.read(length).splitlines(keepends=True)):
             with suppress(ValueError):
                 return Tail(parse(raw).link, stop, raw.endswith(b"\n"))
+            stop -= len(raw)
+    if stop:
+        raise NotALogError("its end is not that of an audit log")
     return Tail(START, 0)
 
 
@@ -55,33 +62,27 @@ def repair(file: BinaryIO, tail: Tail, aside: Path) -> str:
 
     What follows that line is moved to the end of the file *aside*. Raises OSError.
     """
-    torn = cut_off(file, tail.end, aside)
+    torn = file.seek(0, os.SEEK_END) - tail.end
     if torn:
-        done = f"its last line was torn: {torn}"
-    else:
-        done = "" if tail.has_newline else "its last line had no end"
+        where = f"they are now in {aside.name}"
+        file.seek(tail.end)
+        try:
+            with aside.open("ab") as copy:
+                copyfileobj(file, copy)
+                copy.write(b"\n")
+        except OSError:
+            where = "they could not be kept"
+        file.truncate(tail.end)
     if not tail.has_newline:
         file.seek(0, os.SEEK_END)
         file.write(b"\n")
-    return done
+    if torn:
+        return f"its last line was torn: {torn:,} bytes were cut off, {where}"
+    return "" if tail.has_newline else "its last line had no end"
 
 
-def _lines_backwards(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
-    """Start and end of each line, with its newline, from the last one on."""
-    stop = size
-    while size:
-        start = max(0, size - _BLOCK)
-        file.seek(start)
-        block = file.read(size - start)
-        found = len(block)
-        while (found := block.rfind(b"\n", 0, found)) >= 0:
-            after = start + found + 1
-            if after < stop:
-                yield after, stop
-            stop = after
-        size = start
-    if stop:
-        yield 0, stop
+class NotALogError(OSError):
+    """The file is something else, which must not be touched."""
 
 
 ROOM = 10_000
@@ -131,10 +132,7 @@ class AuditLog(Appender):
 
         An end gets its counts of lines then.
         """
-        if self.waiting < self._room or isinstance(entry, EndEntry):
-            self._waiting.append(entry)
-        else:
-            self.lost += 1
+        self._take(entry, is_last=isinstance(entry, EndEntry))
 
     def close(self) -> None:
         """Closes the file, and waits until it is on the disk. What still waits is lost."""

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Wrong = tuple[State, str]
-    Report = Callable[[Damage], None]
+
+SHOWN = 20
+"""How many damages are shown, or other findings of a log."""
 
 MOST_OPEN_CRAWLS = 1_000
 """Crawls without an end that are followed. Of more, the oldest cannot be running still."""
@@ -151,10 +153,18 @@ class LogReader:
     Raises OSError if a file cannot be read.
     """
 
-    def __init__(self, logs: Sequence[Path], report: Report) -> None:
-        """*logs*: in any order, if none of them is a pipe. *report* gets what is damaged."""
+    def __init__(
+        self,
+        logs: Sequence[Path],
+        tell: Callable[[Damage], object],
+        unshown: State | None = None,
+    ) -> None:
+        """*logs*: in any order, if none of them is a pipe. *tell* gets what is damaged, but for
+        what is *unshown*.
+        """
         self._logs = logs
-        self._report_to = report
+        self._tell = tell
+        self._unshown = unshown
         self._checker = Checker()
         self._log = ""
         self._position = 0
@@ -167,6 +177,15 @@ class LogReader:
         """The worst that was found so far."""
         self.last = START
         """The last line that could be read."""
+        self.damages: list[Damage] = []
+        """The first few."""
+        self.damaged = 0
+        """How many there are."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of the files, without their folders."""
+        return [log.name for log in self._logs]
 
     @property
     def logs(self) -> int:
@@ -187,27 +206,27 @@ class LogReader:
                         yield Read(self._position, entry, self._log)
             if not self._position:  # of several, the last may have been rotated just now
                 state = State.UNFINISHED if self._log else State.CUT
-                self._report(state, "the log is empty")
+                self.report(state, "the log is empty")
         for wrong in self.crawls.unfinished():
-            self._report(*wrong)
+            self.report(*wrong)
 
     def _read(self, raw: bytes) -> Entry | None:
         try:
             line = parse(raw)
         except ValueError as error:
             self._checker.unreadable()
-            self._report(*self._unreadable(raw, error))
+            self.report(*self._unreadable(raw, error))
             return None
         self.last = line.link
         is_right = True
         for wrong in self._wrong_with(line):
             is_right = False
-            self._report(*wrong)
+            self.report(*wrong)
         try:
             entry = from_fields(line.fields)
         except ValueError as error:
             if is_right:
-                self._report(State.DAMAGED, f"cannot be read: {error}")
+                self.report(State.DAMAGED, f"cannot be read: {error}")
             return None
         self.is_readable = True
         return entry
@@ -222,9 +241,15 @@ class LogReader:
         yield from self._checker.check(line, self.crawls.ends if line.continues else ())
         yield from self.crawls.follow(line, self._position, self._log)
 
-    def _report(self, state: State, what: str) -> None:
-        self.state = max(self.state, state, key=lambda each: each.severity)
-        self._report_to(Damage(max(self._position, 1), what, state, self._log))
+    def report(self, state: State, what: str) -> None:
+        """Counts something that is wrong with the last line that was read."""
+        self.state = max(self.state, state)
+        if state is self._unshown:
+            return
+        damage = Damage(max(self._position, 1), what, state, self._log)
+        self.damaged += 1
+        self.damages += [damage] if self.damaged <= SHOWN else []
+        self._tell(damage)
 
 
 def _in_order(logs: Sequence[Path]) -> Sequence[Path]:

@@ -5,10 +5,10 @@ The engine's own code decides; what a crawl knew comes from the log and the text
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from scrapy_robots_plus.origins import judging
 from scrapy_robots_plus.origins.decide import access_under
@@ -18,12 +18,7 @@ from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure, status_
 from scrapy_robots_plus.protocol.preferences import (
     FilePreferences,
     Source,
-    TdmFile,
     combine,
-    directive_statements,
-    signal_header,
-    tdm_statements,
-    usage_header,
 )
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
@@ -33,12 +28,11 @@ from .bodies import Bodies, BodyError
 from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from scrapy_robots_plus.protocol.access import Outcome, StatusTable
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
+    from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     Key = tuple[Path, str, str | None, Dialect]
@@ -153,7 +147,7 @@ class CrawlReplay:
         """Whether the crawl's parser names rules, so that they can be compared."""
         return self.crawl.parser == OUR_PARSER
 
-    def verdict(self, entry: VerdictEntry) -> Verdict:
+    def verdict(self, entry: VerdictEntry) -> Decided:
         """The verdict on the request of *entry*.
 
         Raises :exc:`UndecidedError`, for what another parser has decided otherwise, too.
@@ -164,22 +158,23 @@ class CrawlReplay:
             raise UndecidedError(why)
         return self.our_verdict(entry)
 
-    def our_verdict(self, entry: VerdictEntry) -> Verdict:
-        """The verdict of this package's parser. Raises :exc:`UndecidedError`."""
+    def our_verdict(self, entry: VerdictEntry) -> Decided:
+        """The verdict of this package's parser; what a page said, or a ``tdmrep.json``, is taken as
+        it was logged. Raises :exc:`UndecidedError`.
+        """
         if entry.reason in UNREPLAYED:
             raise UndecidedError(UNREPLAYED[entry.reason])
         known = _Known(self, entry)
         agent = entry.agent if known.fixes_agent else self._agent or entry.agent
         try:
             decided = judging.verdict(known, entry.url, agent)
-            if not decided.allowed:
-                return decided
-            said = combine(statements_of(entry)).objection(known.skipped_uses)
-            if said is None:
-                return decided
-            return replace(judging.objection_of(said), form=entry.form)
         except (ValueError, TypeError, AttributeError) as error:  # the log was tampered with
             raise UndecidedError(str(error)) from None
+        return Decided.of(entry if decided.allowed and entry.source in _NOT_KEPT else decided)
+
+
+_NOT_KEPT = {each.value for each in Source if each.is_of_page or each is Source.TDM_FILE}
+"""Sources of objections whose text is in no file beside the log."""
 
 
 class _Known:
@@ -255,53 +250,11 @@ def _outcome(text: str) -> Outcome:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else Failure(text)
 
 
-def _octets(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _value(rule: str) -> str:
-    """The value of a header or a meta tag, without its name."""
-    return rule.partition(": ")[2]
-
-
-_READERS: dict[str, Callable[[str], tuple[Statement, ...]]] = {
-    Source.CONTENT_USAGE_HEADER.value: lambda rule: usage_header([_octets(_value(rule))]),
-    Source.CONTENT_SIGNAL_HEADER.value: lambda rule: signal_header([_octets(_value(rule))]),
-    # Of noimageai it is not logged whether the page is an image.
-    Source.X_ROBOTS_TAG.value: lambda rule: directive_statements([rule], is_image=True),
-    Source.META_ROBOTS.value: lambda rule: directive_statements(
-        [rule], Source.META_ROBOTS, is_image=True
-    ),
-    Source.TDM_HEADER.value: lambda rule: tdm_statements(Source.TDM_HEADER, [_value(rule)], ()),
-    Source.TDM_META.value: lambda rule: tdm_statements(Source.TDM_META, [_value(rule)], ()),
-}
-
-
-def statements_of(entry: VerdictEntry) -> tuple[Statement, ...]:
-    """What a tdmrep.json or the page said because of which it was skipped; nothing if a robots.txt
-    decided."""
-    if entry.rule is None or entry.source is None:
-        return ()
-    if entry.source == Source.TDM_FILE.value:
-        return TdmFile(_octets(f"[{entry.rule}]")).statements(entry.form or entry.url)
-    read = _READERS.get(entry.source)
-    return () if read is None else read(entry.rule)
-
-
 MOST_GROUPS = 10_000
 """How many are told apart; the verdicts of all further ones are counted together."""
 
 EXAMPLES = 3
 """How many URLs each group keeps."""
-
-
-class Example(NamedTuple):
-    """One of the requests."""
-
-    log: str
-    """The file, if several are read."""
-    line: int
-    url: str
 
 
 @dataclass(slots=True)
@@ -312,48 +265,47 @@ class Group:
     before: Decided
     after: Decided
     count: int = 0
-    examples: list[Example] = field(default_factory=list)
+    places: list[dict[str, Any]] = field(default_factory=list)
+    """Of the first: ``log``, ``line`` and ``url``."""
+
+
+KINDS = {
+    "now_denied": "denied instead of allowed",
+    "now_allowed": "allowed instead of denied",
+    "other_reason": "for another reason",
+}
+"""Of differences, with what they are in words."""
 
 
 class Differences:
-    """Counts them, by group."""
+    """Counts them, by kind and by group."""
 
     def __init__(self) -> None:
         self.verdicts = 0
         """How many were compared."""
-        self.denied = 0
-        """How many of them are denied now, and were allowed."""
-        self.allowed = 0
-        """How many of them are allowed now, and were denied."""
-        self.others = 0
-        """How many of them have another reason only."""
+        self.kinds: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
+        """How many of them differ."""
         self._groups: dict[tuple[str, Decided, Decided], Group] = {}
 
-    @property
-    def total(self) -> int:
-        """How many differ."""
-        return self.denied + self.allowed + self.others
-
-    def add(self, example: Example, origin: str, before: Decided, after: Decided) -> None:
-        """Compares two verdicts on a request."""
+    def add(self, place: dict[str, Any], origin: str, before: Decided, after: Decided) -> None:
+        """Compares two verdicts on the request at *place*."""
         self.verdicts += 1
         if before == after:
             return
-        self.others += before.allowed is after.allowed
-        self.allowed += after.allowed and not before.allowed
-        self.denied += before.allowed and not after.allowed
+        kind = "now_allowed" if after.allowed else "now_denied"
+        self.kinds["other_reason" if before.allowed is after.allowed else kind] += 1
         key = origin, before, after
         group = self._groups.get(key) or Group(*key)
         if len(self._groups) < MOST_GROUPS:
             self._groups[key] = group
         group.count += 1
-        if len(group.examples) < EXAMPLES:
-            group.examples.append(example)
+        if len(group.places) < EXAMPLES:
+            group.places.append(place)
 
     def groups(self) -> list[Group]:
         """Those in which the answer is another one first, then the largest first.
 
-        What is in none of them counts in :attr:`total` alone.
+        What is in none of them counts in :attr:`kinds` alone.
         """
         groups = self._groups.values()
         return sorted(

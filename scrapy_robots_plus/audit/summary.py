@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter, defaultdict, namedtuple
-from dataclasses import dataclass, field
+from collections import defaultdict, namedtuple
+from dataclasses import dataclass
 from functools import cache, cached_property
 from math import inf
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.preferences import Source
-from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.settings.host_patterns import HostPatterns
+from scrapy_robots_plus.protocol.printable import printable, rfc3339
+from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
 
 from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry
 from .reading import MOST_OPEN_CRAWLS
@@ -32,29 +31,31 @@ if TYPE_CHECKING:
     Fields = tuple[tuple[str, str], ...]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Selection:
     """Which entries count. Without arguments, all do."""
 
-    hosts: HostPatterns[bool] = field(default_factory=HostPatterns)
+    hosts: tuple[str, ...] = ()
     """Hosts or origins, as in ``ROBOTS_OVERRIDES``; all if there are none."""
-    crawls: frozenset[str] = frozenset()
+    crawls: tuple[str, ...] = ()
     """Names of crawls, or of spiders; all if there are none."""
     since: float = -inf
     """Seconds since the epoch."""
     until: float = inf
     """Seconds since the epoch."""
-    words: tuple[str, ...] = ()
-    """What was asked for, as it was written."""
 
-    @property
-    def is_part(self) -> bool:
-        """Whether it may leave something out."""
-        return bool(self.words)
+    @cached_property
+    def words(self) -> list[str]:
+        """What it is limited to; nothing if nothing is left out."""
+        words = [f"host {host}" for host in self.hosts] + [f"crawl {name}" for name in self.crawls]
+        times = {"since": self.since, "until": self.until}
+        return words + [
+            f"{name} {rfc3339(time)}" for name, time in times.items() if abs(time) < inf
+        ]
 
     def of(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Those that count. A crawl begins with the first of them."""
-        return self._in_part(entries) if self.is_part else iter(entries)
+        return self._in_part(entries) if self.words else iter(entries)
 
     def _in_part(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         begins: Recent[str, CrawlEntry] = Recent(MOST_OPEN_CRAWLS)
@@ -70,20 +71,24 @@ class Selection:
                 yield entry
 
     def _counts(self, entry: Entry, begin: CrawlEntry | None) -> bool:
-        if not self.since <= entry.time <= self.until:
+        names = {entry.crawl, "" if begin is None else begin.spider}
+        if self.crawls and names.isdisjoint(self.crawls):
             return False
-        names = {entry.crawl, *([] if begin is None else [begin.spider])}
-        if self.crawls and not names & self.crawls:
-            return False
-        if not len(self.hosts):
+        return self.since <= entry.time <= self.until and self._has_host_of(entry)
+
+    def _has_host_of(self, entry: Entry) -> bool:
+        """Whether it is about one of the hosts; what a crawl counts at its end is about all."""
+        if not self.hosts:
             return True
-        if isinstance(entry, EndEntry):
-            return False  # its counts are those of all hosts
         try:
             origin = Origin.of(getattr(entry, "origin", None) or "")
         except ValueError:  # the log was tampered with
             return False
-        return origin is not None and self.hosts.of(origin) is not None
+        return origin is not None and self._patterns.of(origin) is not None
+
+    @cached_property
+    def _patterns(self) -> HostPatterns[bool]:
+        return HostPatterns((plain_pattern(host), True) for host in self.hosts)
 
 
 ALL = -1
@@ -104,43 +109,6 @@ _FIELDS = 20
 """Of an override that are kept."""
 _MOST = 2**53
 """More than a log can have counted."""
-_WEEK = 7 * 86_400
-_WIDTHS = (1, 5, 15, 60, 300, 900, 3_600, 4 * 3_600, 86_400, *(_WEEK * 2**n for n in range(20)))
-"""Of bars, in seconds: each is a multiple of those before it."""
-
-
-class Timeline:
-    """How often what happened, in bars of equal width: as narrow as so many can be."""
-
-    def __init__(self, most: int = 120) -> None:
-        self._most = most
-        """Bars."""
-        self._wider = iter(_WIDTHS)
-        self.width: int = next(self._wider)
-        """Of each bar, in seconds."""
-        self._bars: defaultdict[int, Counter[str]] = defaultdict(Counter)
-
-    def add(self, what: str, moment: float) -> None:
-        """*what* happened at *moment*, in seconds since the epoch."""
-        bar = int(moment // self.width)
-        is_new = bar not in self._bars
-        self._bars[bar][what] += 1
-        while is_new and max(self._bars) - min(self._bars) >= self._most:
-            narrow, self._bars = self._bars, defaultdict(Counter)
-            before, self.width = self.width, next(self._wider)
-            for bar, counts in narrow.items():
-                self._bars[bar * before // self.width].update(counts)
-
-    @property
-    def start(self) -> int:
-        """Of the first bar, in seconds since the epoch."""
-        return min(self._bars, default=0) * self.width
-
-    @property
-    def bars(self) -> list[Counter[str]]:
-        """From the first to the last in which something happened, empty ones too."""
-        numbers = range(min(self._bars, default=0), max(self._bars, default=-1) + 1)
-        return [self._bars[number] for number in numbers]
 
 
 class Summary:
@@ -165,32 +133,26 @@ class Summary:
         """By crawl that has begun."""
         self._sent: Recent[tuple[str, str], float] = Recent(_MOST_SENT)
         """By crawl and origin: when its last request was sent, in seconds since the epoch."""
-        self.timeline = Timeline()
-        """``allowed``, ``denied``, ``failure`` and ``change``."""
-        self._lost = 0  # with SQL, the sum may be too large
 
     def rows(self, view: str, most: int = ALL, **where: object) -> Iterator[Any]:
         """The first rows of a view of ``summary.sql``, as objects with its names; if *where* gives
         a value, those with it.
         """
+        found = self.table(view, most, **where)
+        return map(_row_of(*names_in(found)), found)
+
+    def table(self, view: str, most: int = ALL, **where: object) -> sqlite3.Cursor:
+        """The same as tuples, in half the time."""
         for table in self._tables:
             self._write(table)
         condition = "".join(f"WHERE {name} = ?" for name in where)
         query = f"SELECT * FROM {view} {condition} LIMIT ?"  # noqa: S608 - our own names
-        found = self._file.execute(query, (*where.values(), most))
-        return map(_row_of(*(name for name, *_ in found.description)), found)
-
-    def columns(self, view: str) -> list[str]:
-        """The names of its columns."""
-        query = f"SELECT * FROM {view} LIMIT 0"  # noqa: S608
-        return [name for name, *_ in self._file.execute(query).description]
+        return self._file.execute(query, (*where.values(), most))
 
     @cached_property
     def totals(self) -> Any:
-        """The row of the view ``totals``, after the last entry was added; and ``lost``, the lines
-        that could not be written.
-        """
-        return SimpleNamespace(**next(self.rows("totals"))._asdict(), lost=self._lost)
+        """The row of the view ``totals``, after the last entry was added."""
+        return next(self.rows("totals"))
 
     def add(self, entry: Entry) -> None:
         """Adds what one line says."""
@@ -237,7 +199,6 @@ class Summary:
         if not entry.allowed:
             why = (entry.rule, entry.line, entry.robots_url, entry.use, entry.source)
         self._count("verdicts", (*key, sets, *why), entry.time, entry.url)
-        self.timeline.add("allowed" if entry.allowed else "denied", entry.time)
         if entry.sent is not None and self._logs_all.get(crawl):
             self._measure((_kept(crawl), _kept(origin)), entry.sent, entry.delay)
 
@@ -255,10 +216,7 @@ class Summary:
         failure = (entry.failure or entry.status or "") if is_unread else None
         key = (crawl, origin, status, entry.access, failure, entry.delay_asked)
         self._count("files", key, entry.time)
-        if is_unread:
-            self.timeline.add("failure", entry.time)
         if entry.changed:
-            self.timeline.add("change", entry.time)
             told = (entry.previous or "", entry.sha256 or "", entry.suspicion or "")
             self._count("changed", (entry.time, origin, *told), entry.time)
 
@@ -280,12 +238,15 @@ class Summary:
 
     def _add_end(self, entry: EndEntry) -> None:
         allowed = None if self._is_part else max(entry.allowed + entry.dont_obey, 0)
-        lost = _kept(max(entry.lost, 0))
-        self._lost += lost
-        self._count("ends", (entry.crawl, entry.reason, allowed, lost), entry.time)
+        self._count("ends", (entry.crawl, entry.reason, allowed, max(entry.lost, 0)), entry.time)
         for name, responses in (entry.preferences or {}).items():
             if type(responses) is int:
                 self._count("preferring", (name, max(responses, 0)), entry.time)
+
+
+def names_in(found: sqlite3.Cursor) -> list[str]:
+    """The names of its columns."""
+    return [name for name, *_ in found.description]
 
 
 @cache

@@ -39,7 +39,8 @@ CREATE VIEW totals AS SELECT *,
     (SELECT coalesce(sum(count), 0) AS denied_by_rule FROM ruled),
     (SELECT coalesce(sum(count), 0) AS crawls, coalesce(sum(count * logs_all), 0) AS full_crawls,
       coalesce(sum(count * (mode <> 'obey')), 0) AS observing_crawls FROM begins),
-    (SELECT coalesce(sum(count * (allowed IS NOT NULL)), 0) AS ended FROM ends),
+    (SELECT coalesce(sum(count * (allowed IS NOT NULL)), 0) AS ended,
+      coalesce(sum(count * lost), 0) AS lost FROM ends),
     (SELECT CAST(total(max(allowed - coalesce(logged, 0), 0)) AS INTEGER) AS allowed_not_logged
       FROM last_ends JOIN (SELECT DISTINCT crawl FROM begins) USING (crawl)
       LEFT JOIN (SELECT crawl, sum(count * is_allowed) AS logged FROM verdicts GROUP BY crawl)
@@ -55,7 +56,7 @@ CREATE VIEW totals AS SELECT *,
 CREATE VIEW sites AS
   SELECT origin, coalesce(status, '') AS status, requests_denied, requests_allowed, delay_asked,
     delay_kept, round(smallest_gap, 6) AS smallest_gap, coalesce(gaps, 0) AS gaps,
-    coalesce(gaps_too_short, 0) AS gaps_too_short, 1 AS exact, coalesce(standing, '') AS standing
+    coalesce(gaps_too_short, 0) AS gaps_too_short, coalesce(standing, '') AS standing
   FROM (SELECT origin, sum(denied) AS requests_denied, sum(allowed) AS requests_allowed,
       min(first) AS first FROM lines WHERE is_of_site GROUP BY origin)
     LEFT JOIN (SELECT origin, status, max(last) FROM lines WHERE status IS NOT NULL GROUP BY origin)

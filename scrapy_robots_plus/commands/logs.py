@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-SHOWN = 20
-"""How many damages or differences are shown."""
-
 EXITS = {state: Exit[state.name] for state in State}
 """The exit status for each state of a log, in all commands that read one."""
 
@@ -44,15 +41,10 @@ class LogCommand(Subcommand):
 
     def read(self) -> Iterator[Read]:
         """What the log says. Raises UnreadableError; also if a file is named twice."""
-        self.damages: list[Damage] = []
-        """The first few."""
-        self.damaged = 0
-        """How many there are."""
-        self._other_state = State.WHOLE
         logs, names = list(map(Path, self.given.logs)), ", ".join(self.given.logs)
         if len({log.resolve() for log in logs}) < len(logs):
             raise UnreadableError(f"{names}: a file is named twice")
-        self.reader = reader = LogReader(logs, self._add)
+        self.reader = reader = LogReader(logs, self._tell, self.unshown)
         gc.freeze()  # what was imported is not looked at again and again while lines are read
         with accessing(names):
             for read in reader:
@@ -60,53 +52,39 @@ class LogCommand(Subcommand):
                 yield read
         self.output.end_progress()
         if reader.lines and not reader.is_readable:
-            first = f": {self.damages[0]}" if self.damages else ""
+            first = f": {reader.damages[0]}" if reader.damages else ""
             raise UnreadableError(f"{names} is not an audit log that can be read{first}")
-
-    def damage(self, read: Read, what: str) -> None:
-        """Counts something that is wrong with what a line names."""
-        self._other_state = State.DAMAGED
-        self._add(Damage(read.line, what, State.DAMAGED, read.log))
-
-    @property
-    def state(self) -> State:
-        """The worst of all that was found."""
-        return max(self.reader.state, self._other_state, key=lambda each: each.severity)
 
     def damages_in_words(self) -> Iterator[Line]:
         """The first few, and how many more."""
-        for damage in self.damages:
+        damages = self.reader.damages
+        for damage in damages:
             where, _, what = str(damage).partition(": ")
             yield (where, _STYLES.get(damage.state, Style.UNSURE)), f": {what}"
-        if self.damaged > len(self.damages):
-            yield (f"and {self.damaged - len(self.damages):,} more",)
+        if self.reader.damaged > len(damages):
+            yield (f"and {self.reader.damaged - len(damages):,} more",)
 
     def state_in_words(self) -> Line:
         """With how much was read."""
-        files = counted(len(self.given.logs), "file") if len(self.given.logs) > 1 else ""
-        logs = f", {self.reader.logs:,} logs" if self.reader.logs > 1 else ""
-        lines = counted(self.reader.lines, "line")
-        word = (self.state.value, _STYLES.get(self.state, Style.UNSURE))
-        return word, f": {lines}{files and f' in {files}'}{logs}"
+        reader, files = self.reader, len(self.given.logs)
+        in_files = f" in {counted(files, 'file')}" if files > 1 else ""
+        logs = f", {reader.logs:,} logs" if reader.logs > 1 else ""
+        word = (reader.state.word, _STYLES.get(reader.state, Style.UNSURE))
+        return word, f": {counted(reader.lines, 'line')}{in_files}{logs}"
 
     def state_fields(self) -> dict[str, Any]:
         """The state for ``--json``."""
         reader = self.reader
         return {
-            "log_state": self.state.value,
+            "log_state": reader.state.word,
             "lines_read": reader.lines,
             "logs": reader.logs,
-            "damages": self.damaged,
+            "damages": reader.damaged,
             "last_number": reader.last.number,
             "last_hash": reader.last.hash,
         }
 
-    def _add(self, damage: Damage) -> None:
-        if damage.state is self.unshown:
-            return
-        self.damaged += 1
+    def _tell(self, damage: Damage) -> None:
         if self.as_json:
             where = {"log": damage.log or None, "line": damage.line}
-            self.output.json({**where, "damage": damage.what, "log_state": damage.state.value})
-        if len(self.damages) < SHOWN:
-            self.damages.append(damage)
+            self.output.json({**where, "damage": damage.what, "log_state": damage.state.word})

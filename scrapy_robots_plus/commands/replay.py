@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 from scrapy_robots_plus.audit.chain import State, place
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
-from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, Read
+from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, SHOWN, Read
 from scrapy_robots_plus.audit.replay import (
+    KINDS,
     UNREPLAYED,
     Changes,
     CrawlReplay,
     Decided,
     Differences,
-    Example,
     ParsedFiles,
     UndecidedError,
 )
@@ -24,14 +25,12 @@ from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.access import status_table
 from scrapy_robots_plus.protocol.printable import counted
 
-from .logs import EXITS, LOGS, SHOWN, LogCommand
+from .logs import EXITS, LOGS, LogCommand
 from .output import Line, Style
 from .subcommand import JSON, Exit, argument, dialect, name, read_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from scrapy_robots_plus.audit.replay import Group
 
 _TEXTS = 10_000
 """Texts that are remembered as checked; further ones may be checked twice."""
@@ -99,11 +98,11 @@ class Replay(LogCommand):
                     try:
                         folder.get(digest)
                     except BodyError as error:
-                        self.damage(read, f"its robots.txt: {error}")
+                        self.reader.report(State.DAMAGED, f"its robots.txt: {error}")
         last = self.reader.last
         words = f"the last is number {last.number}, its hash is {last.hash}"
         self.show(self.state_fields(), [*self.damages_in_words(), self.state_in_words(), (words,)])
-        self.status = EXITS[self.state]
+        self.status = EXITS[self.reader.state]
 
     # Decides again about each request
 
@@ -126,11 +125,12 @@ class Replay(LogCommand):
         found = self._differences
         if self.as_json:
             for group in found.groups():
-                self.output.json(_fields(group))
+                before, after = group.before._asdict(), group.after._asdict()
+                self.output.json({**asdict(group), "before": before, "after": after})
         self.show(self._total_fields(), self._in_words())
-        self.status = EXITS[self.state]
-        if self.state not in (State.CUT, State.DAMAGED):
-            differs = Exit.FOUND if found.total else self.status
+        self.status = EXITS[self.reader.state]
+        if self.reader.state not in (State.CUT, State.DAMAGED):
+            differs = Exit.FOUND if any(found.kinds.values()) else self.status
             self.status = Exit.UNDECIDED if self._undecided else differs
 
     def _begin(self, read: Read, entry: CrawlEntry) -> None:
@@ -146,16 +146,16 @@ class Replay(LogCommand):
         try:
             if replay is None:
                 raise UndecidedError("the log does not say how its crawl began")
-            after = Decided.of(replay.verdict(entry))
+            after = replay.verdict(entry)
         except UndecidedError as error:
             if entry.reason not in UNREPLAYED:  # no robots.txt has decided
                 self._undecide(str(error))
             return
         before = Decided.of(entry)
         if not replay.names_rules:
-            before, after = _without_names(before), _without_names(after)
-        example = Example(read.log, read.line, entry.url)
-        self._differences.add(example, entry.origin or "", before, after)
+            before, after = Decided(before.allowed, ""), Decided(after.allowed, "")
+        where = {"log": read.log or None, "line": read.line, "url": entry.url}
+        self._differences.add(where, entry.origin or "", before, after)
 
     def _undecide(self, why: str) -> None:
         if why in self._undecided or len(self._undecided) < SHOWN:
@@ -175,52 +175,27 @@ class Replay(LogCommand):
             style = Style.GOOD if group.after.allowed else Style.BAD
             before = f"{group.count:,} x {group.origin}: {group.before} -> "
             yield before, (str(group.after), style)
-            for each in group.examples:
-                yield ((f"    {place(each.line, each.log)}: {each.url}", Style.FAINT),)
-        left_out = found.total - sum(group.count for group in groups)
+            for each in group.places:
+                where = place(each["line"], each["log"] or "")
+                yield ((f"    {where}: {each['url']}", Style.FAINT),)
+        total = found.kinds.total()
+        left_out = total - sum(group.count for group in groups)
         if left_out:
             yield (f"and {left_out:,} more",)
         differ = "would differ" if self._changes else "differ"
-        yield (f"{counted(found.verdicts, 'verdict')}, {found.total:,} {differ}{_parts(found)}",)
-        if self.state is not State.WHOLE:
+        counts = (f"{count:,} {KINDS[kind]}" for kind, count in found.kinds.items() if count)
+        parts = ", ".join(counts)
+        text = f"{counted(found.verdicts, 'verdict')}, {total:,} {differ}"
+        yield (f"{text}: {parts}" if parts else text,)
+        if self.reader.state is not State.WHOLE:
             yield self.state_in_words()
 
     def _total_fields(self) -> dict[str, Any]:
         found = self._differences
         return {
             "verdicts": found.verdicts,
-            "differ": found.total,
-            "now_denied": found.denied,
-            "now_allowed": found.allowed,
-            "other_reason": found.others,
+            "differ": found.kinds.total(),
+            **found.kinds,
             "undecided_because": dict(self._undecided),
             **self.state_fields(),
         }
-
-
-def _without_names(decided: Decided) -> Decided:
-    """What is left to be compared if the crawl's parser names no rules."""
-    return Decided(decided.allowed, "")
-
-
-def _parts(found: Differences) -> str:
-    parts = [
-        f"{count:,} {words}"
-        for count, words in (
-            (found.denied, "denied instead of allowed"),
-            (found.allowed, "allowed instead of denied"),
-            (found.others, "for another reason"),
-        )
-        if count
-    ]
-    return f": {', '.join(parts)}" if parts else ""
-
-
-def _fields(group: Group) -> dict[str, Any]:
-    return {
-        "origin": group.origin,
-        "count": group.count,
-        "before": group.before._asdict(),
-        "after": group.after._asdict(),
-        "places": [{**each._asdict(), "log": each.log or None} for each in group.examples],
-    }

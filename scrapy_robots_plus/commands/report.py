@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import csv
+import json
 import sqlite3
-import time
+from functools import partial
 from io import StringIO
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.audit.chain import State
-from scrapy_robots_plus.audit.report import Log, page, title_of
-from scrapy_robots_plus.audit.report.figures import allowed_in_words, lines, site_fields
-from scrapy_robots_plus.audit.summary import Selection, Summary
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.audit.report import MAKER, allowed_in_words, page, sentence, title_of
+from scrapy_robots_plus.audit.report.sections import cause_in_words
+from scrapy_robots_plus.audit.summary import Selection, Summary, names_in
+from scrapy_robots_plus.protocol.printable import printable, rfc3339
 from scrapy_robots_plus.settings.checks import moment
-from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
+from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
 from .logs import EXITS, LOGS, LogCommand
 from .output import UnreadableError, WrongUsageError, accessing
-from .subcommand import alternatives, argument
+from .subcommand import alternatives, argument, read_by
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from collections.abc import Iterator
 
 _STANDARD_OUTPUT = "-"
-_MAKER = "scrapy-robots-plus"
 _BEGINNING = 2_000
 """Octets of a page in which its maker is named."""
 
@@ -68,6 +67,7 @@ class Report(LogCommand):
         argument(
             "--host",
             action="append",
+            type=read_by(plain_pattern),
             default=[],
             help="only this host (example.com), its subdomains (*.example.com) or an origin; may "
             "be given several times",
@@ -80,9 +80,19 @@ class Report(LogCommand):
             "times",
         ),
         argument(
-            "--since", metavar="TIME", help="only from then on: 2026-11-20, or 2026-11-20T18:58:00Z"
+            "--since",
+            metavar="TIME",
+            type=read_by(moment),
+            default=-inf,
+            help="only from then on: 2026-11-20, or 2026-11-20T18:58:00Z",
         ),
-        argument("--until", metavar="TIME", help="only up to then; a date includes its day"),
+        argument(
+            "--until",
+            metavar="TIME",
+            type=read_by(partial(moment, at_end=True)),
+            default=inf,
+            help="only up to then; a date includes its day",
+        ),
         _FORMATS,
     )
 
@@ -96,52 +106,85 @@ class Report(LogCommand):
 
     def _report(self) -> None:
         given, target = self.given, Path(self.given.output)
-        selection, is_page = _selection(given), not (given.as_objects or given.csv)
+        part = Selection(tuple(given.host), tuple(given.crawl), given.since, given.until)
+        is_page = not (given.as_objects or given.csv)
         if is_page and given.output != _STANDARD_OUTPUT:
-            for log in given.logs:
-                _check_target(target, Path(log))
-        summary = Summary(is_part=selection.is_part)
-        for entry in selection.of(read.entry for read in self.read()):
+            _check_target(target)
+        summary = Summary(is_part=bool(part.words))
+        for entry in part.of(read.entry for read in self.read()):
             summary.add(entry)
-        about = self._about(selection)
-        for damage in self.damages:
+        for damage in self.reader.damages:
             self.output.error(damage if damage.log else f"{given.logs[0]}: {damage}")
         if given.as_objects:
-            for line in lines(summary, title_of(summary, about)):
-                self.output.json(line)
+            for fields in _objects(summary, given.title):
+                self.output.json(fields)
         elif given.csv:
             self.output.write(_csv(summary))
         elif given.output == _STANDARD_OUTPUT:
-            self.output.write(page(summary, about))
+            self.output.write(page(summary, self.reader, given.title, part.words))
         else:
             with accessing(target, "written"), whole_file(target, "ascii") as file:
-                file.write(page(summary, about))
+                file.write(page(summary, self.reader, given.title, part.words))
             totals = summary.totals
             self.output.line(f"{target}: {totals.denied:,} denied, {allowed_in_words(totals)}")
-        self.note(EXITS[self.state])
+        self.note(EXITS[self.reader.state])
 
-    def _about(self, selection: Selection) -> Log:
-        reader = self.reader
-        return Log(
-            names=tuple(Path(log).name for log in self.given.logs),
-            lines=reader.lines,
-            state=self.state,
-            damages=tuple(map(str, self.damages)),
-            damaged=self.damaged,
-            last_hash=reader.last.hash if reader.is_readable else None,
-            made_at=time.time(),
-            made_by=f"{_MAKER} {__version__}",
-            title=self.given.title,
-            selection=selection.words,
-        )
+
+def _check_target(target: Path) -> None:
+    """Raises WrongUsageError if writing *target* would destroy something."""
+    if not target.is_file():
+        return
+    with accessing(target), target.open("rb") as file:
+        beginning = file.read(_BEGINNING)
+    if beginning and not (beginning.startswith(b"<!DOCTYPE") and MAKER.encode() in beginning):
+        raise WrongUsageError(f"{target} exists and is not a report; choose another name")
+
+
+def _objects(summary: Summary, title: str) -> Iterator[dict[str, Any]]:
+    """The report for JSON: all of it, then sites, causes of failures, and crawls. Times are in
+    seconds, None where the log does not tell.
+    """
+    totals = summary.totals
+    yield {
+        "title": title or title_of(totals),
+        "summary": sentence(totals),
+        "requests_denied": totals.denied,
+        "requests_allowed": totals.all_allowed if totals.counts_all else None,
+        "sites": totals.origins,
+        "robots_failures": totals.failures,
+        "robots_changes": totals.changes,
+    }
+    sites = summary.table("sites")
+    names = names_in(sites)
+    for site in sites:
+        yield dict(zip(names, site, strict=True))
+    for cause in summary.rows("causes"):
+        failed = summary.table("failed", failure=cause.failure)
+        yield {
+            "failure": cause.failure,
+            "detail": cause_in_words(cause.failure),
+            "times": cause.times,
+            "failed_origins": [origin for _, origin in failed],
+        }
+    for crawl in summary.rows("crawls"):
+        yield {
+            "crawl": crawl.crawl,
+            "spider": crawl.spider,
+            "version": crawl.version,
+            "mode": crawl.mode,
+            "settings": json.loads(crawl.settings or "{}"),
+            "began": rfc3339(crawl.first),
+            "ended": crawl.ended,
+            "requests_denied": crawl.denied,
+            "requests_allowed": crawl.allowed if crawl.counted is None else crawl.counted,
+        }
 
 
 def _csv(summary: Summary) -> str:
-    written = StringIO()
-    writer = csv.DictWriter(written, summary.columns("sites"), lineterminator="\n")
-    writer.writeheader()
-    for site in site_fields(summary):
-        writer.writerow({name: _cell(value) for name, value in site.items()})
+    written, sites = StringIO(), summary.table("sites")
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(names_in(sites))
+    writer.writerows(map(_cell, site) for site in sites)
     return written.getvalue()
 
 
@@ -154,45 +197,3 @@ def _cell(value: object) -> object:
 
 
 _FORMULAS = ("=", "+", "-", "@")
-
-
-def _selection(arguments: Namespace) -> Selection:
-    """Raises WrongUsageError for what is no host or time."""
-    given = {
-        "host": arguments.host,
-        "crawl": arguments.crawl,
-        "since": [arguments.since] if arguments.since else [],
-        "until": [arguments.until] if arguments.until else [],
-    }
-    try:
-        hosts = HostPatterns((plain_pattern(host), True) for host in arguments.host)
-        since = -inf if arguments.since is None else _moment(arguments.since)
-        until = inf if arguments.until is None else _moment(arguments.until, at_end=True)
-    except ValueError as error:
-        raise WrongUsageError(str(error)) from None
-    words = tuple(f"{name} {value}" for name, values in given.items() for value in values)
-    return Selection(hosts, frozenset(arguments.crawl), since, until, words)
-
-
-def _moment(text: str, *, at_end: bool = False) -> float:
-    try:
-        return moment(text, at_end=at_end)
-    except ValueError:
-        expected = "expected a date (2026-11-20) or a time in UTC (2026-11-20T18:58:00Z)"
-        raise ValueError(f"{text!r}: {expected}") from None
-
-
-def _check_target(target: Path, log: Path) -> None:
-    """Raises WrongUsageError if writing *target* would destroy something, or cannot succeed."""
-    if not target.parent.is_dir():
-        raise WrongUsageError(f"there is no folder {target.parent}")
-    if target.is_dir():
-        raise WrongUsageError(f"{target} is a folder")
-    if not target.is_file():
-        return
-    if log.exists() and target.samefile(log):
-        raise WrongUsageError(f"{target} is the log itself")
-    with target.open("rb") as file:
-        beginning = file.read(_BEGINNING)
-    if beginning and _MAKER.encode() not in beginning:
-        raise WrongUsageError(f"{target} exists and is not a report; choose another name")

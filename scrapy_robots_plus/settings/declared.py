@@ -417,9 +417,9 @@ class Declared:
     audit_warc: str | None = setting(
         checks.or_unset(checks.warc_file), default=None, example="robots.warc.gz", need=IS_ON
     )
-    """A file to which all robots.txt requests and their answers are appended as WARC records,
-    compressed if its name ends in `.gz`. Needs `pip install 'scrapy-robots-plus[warc]'`. `%(name)s`
-    and `%(time)s` as in `ROBOTS_AUDIT_LOG`."""
+    """A new file for all robots.txt requests and their answers as WARC records, compressed if its
+    name ends in `.gz`; if there is one of that name, `robots-2.warc.gz` and so on. Needs `pip
+    install 'scrapy-robots-plus[warc]'`. `%(name)s` and `%(time)s` as in `ROBOTS_AUDIT_LOG`."""
 
 
 _SCRAPYS = {"obey": "ROBOTSTXT_OBEY", "user_agent": "ROBOTSTXT_USER_AGENT"}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.chain import State
-from scrapy_robots_plus.audit.report import Log, page
+from scrapy_robots_plus.audit.chain import Link, State
+from scrapy_robots_plus.audit.reading import LogReader
+from scrapy_robots_plus.audit.report import page
 from scrapy_robots_plus.audit.summary import Summary
-
-from .sample_log import BEGIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 VOID = {"br", "link", "meta"}
 ELEMENT = re.compile(
     "html|head|meta|title|link|style|body|header|main|section|nav|a|h[1-3]|p|b|div|span|ul|li|dl|dt"
-    "|dd|table|thead|tbody|tfoot|tr|th|td|br|code|time|details|summary|figure|figcaption|svg|rect"
+    "|dd|table|thead|tbody|tfoot|tr|th|td|br|code|time|details|summary"
 )
 ATTRIBUTE = re.compile(
     "lang|charset|http-equiv|content|name|rel|href|id|class|aria-label|aria-hidden|role|scope|dir"
-    "|datetime|data-head|viewbox|preserveaspectratio|x|y|[xy][12]|width|height"
+    "|datetime|data-head"
 )
 
 
@@ -92,11 +92,11 @@ def text_of(entries: Iterable[Entry], *damages: str, title: str = "") -> str:
     summary = Summary()
     for entry in entries:
         summary.add(entry)
-    lines = summary.totals.lines
-    state = State.DAMAGED if damages else State.WHOLE
-    made = (BEGIN, "maker 1.0")
-    log = Log(("audit.jsonl",), lines, state, damages, len(damages), "5f" * 32, *made, title)
-    return page(summary, log)
+    log = LogReader([Path("audit.jsonl")], str)
+    for damage in damages:
+        log.report(State.DAMAGED, damage)
+    log.lines, log.last, log.is_readable = summary.totals.lines, Link(1, "5f" * 32), True
+    return page(summary, log, title)
 
 
 def page_of(entries: Iterable[Entry], *damages: str) -> Page:

@@ -240,7 +240,7 @@ def test_of_parts_that_two_crawls_write_a_cut_is_found(
     lines = part.read_bytes().splitlines(keepends=True)
     for kept in range(1, len(lines)):
         part.write_bytes(b"".join(lines[:kept]))
-        assert state_of(part, path).severity >= State.PART.severity
+        assert state_of(part, path) >= State.PART
 
 
 @WAYS

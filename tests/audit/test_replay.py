@@ -20,7 +20,6 @@ from scrapy_robots_plus.audit.replay import (
     CrawlReplay,
     Decided,
     Differences,
-    Example,
     ParsedFiles,
     UndecidedError,
 )
@@ -61,7 +60,7 @@ def replayed(
     **crawl: Any,
 ) -> Decided:
     replay = CrawlReplay(crawl_entry(**crawl), bodies, ParsedFiles(), changes or Changes())
-    return Decided.of(replay.verdict(entry))
+    return replay.verdict(entry)
 
 
 def test_the_rule_and_its_line_come_out_again(bodies: Bodies) -> None:
@@ -240,21 +239,24 @@ def test_a_field_that_an_older_version_did_not_have_is_as_in_rfc_9309() -> None:
     assert dialect_from_json({**fields, "of a newer version": 1}) == RFC9309
 
 
+def place(line: int) -> dict[str, Any]:
+    return {"log": None, "line": line, "url": f"http://x.example/{line}"}
+
+
 def test_differences_are_grouped_and_counted() -> None:
     differences = Differences()
     denied, allowed = Decided(False, "rule", "Disallow: /", 2), Decided(True, "no_rule")
     for line in range(10):
-        example = Example("", line, f"http://x.example/{line}")
-        differences.add(example, "http://x.example", denied, allowed)
-    other = Example("", 10, "http://y.example/")
+        differences.add(place(line), "http://x.example", denied, allowed)
+    other = place(10)
     differences.add(other, "http://x.example", denied, denied)
     differences.add(other, "http://y.example", allowed, denied)
     differences.add(other, "http://y.example", denied, denied._replace(line=3))
-    assert (differences.verdicts, differences.total) == (13, 12)
-    assert (differences.allowed, differences.denied, differences.others) == (10, 1, 1)
+    assert differences.verdicts == 13
+    assert differences.kinds == {"now_allowed": 10, "now_denied": 1, "other_reason": 1}
     first, second, third = differences.groups()
     assert (first.count, first.before, first.after) == (10, denied, allowed)
-    assert first.examples == [("", line, f"http://x.example/{line}") for line in range(EXAMPLES)]
+    assert first.places == list(map(place, range(EXAMPLES)))
     assert (second.origin, second.count) == ("http://y.example", 1)
     assert third.after.line == 3
 
@@ -264,6 +266,6 @@ def test_groups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     differences = Differences()
     for number in range(8):
         before, after = Decided(True, "no_rule"), Decided(False, "rule", line=number)
-        differences.add(Example("", number, "u"), "o", before, after)
-    assert differences.total == 8
+        differences.add(place(number), "o", before, after)
+    assert differences.kinds.total() == 8
     assert [group.count for group in differences.groups()] == [1] * 5

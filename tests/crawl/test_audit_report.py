@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest_twisted
 
 from scrapy_robots_plus.audit.reading import LogReader
-from scrapy_robots_plus.audit.report import Log, page
+from scrapy_robots_plus.audit.report import page
 from scrapy_robots_plus.audit.summary import Summary
 from tests.audit.pages import Page
 from tests.crawling import ProbeSpider, StepSpider, crawl, names_rules, stat
@@ -50,9 +49,7 @@ def report_of(log: Path) -> tuple[Summary, str]:
     for read in reader:
         summary.add(read.entry)
     assert damages == []
-    made = (reader.last.hash, time.time(), "maker 1.0")
-    about = Log((log.name,), reader.lines, reader.state, (), 0, *made)
-    return summary, page(summary, about)
+    return summary, page(summary, reader)
 
 
 @names_rules

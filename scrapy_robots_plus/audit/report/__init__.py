@@ -4,48 +4,26 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
+import time
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.protocol.printable import counted
 
 from . import sections
-from .figures import sentence
 from .html import Html, code, element, join, moment, note, span, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from scrapy_robots_plus.audit.reading import LogReader
     from scrapy_robots_plus.audit.summary import Summary
 
-
-@dataclass(frozen=True)
-class Log:
-    """The log that a report is about."""
-
-    names: tuple[str, ...]
-    """Of the file, or of the files that it was rotated into, without their folders."""
-    lines: int
-    """How many were read."""
-    state: State
-    """Whether it is whole."""
-    damages: tuple[str, ...]
-    """What is wrong with its chain of hashes, such as ``line 3: changed``: the first few."""
-    damaged: int
-    """How many damages there are."""
-    last_hash: str | None
-    """Of the last line; None if there is none."""
-    made_at: float
-    """When the report was made, in seconds since the epoch."""
-    made_by: str
-    """Name and version of the program."""
-    title: str = ""
-    """The heading; empty for the usual one."""
-    selection: tuple[str, ...] = ()
-    """What the report is limited to, in words; nothing if it is about the whole log."""
+MAKER = "scrapy-robots-plus"
+"""What a page names as its generator."""
 
 
 _FOLDER = Path(__file__).parent
@@ -60,43 +38,83 @@ _SECTIONS = (
 """Anchor, heading and content of each. One without content is left out."""
 
 
-def page(summary: Summary, log: Log) -> str:
-    """The whole page, in ASCII, so that it means the same in whatever encoding it is written."""
+def page(summary: Summary, log: LogReader, title: str = "", part: Sequence[str] = ()) -> str:
+    """The whole page, in ASCII, so that it means the same in whatever encoding it is written.
+
+    *log* was read to its end. *part*: what the page is limited to, in words.
+    """
     style = (_FOLDER / "style.css").read_text(encoding="ascii")
     made = [(anchor, heading, list(make(summary))) for anchor, heading, make in _SECTIONS]
     shown = [section for section in made if section[-1]]
     links = [*((anchor, name) for anchor, name, _ in shown), ("proof", "What this proves")]
     unlogged = "" if summary.totals.logs_all else f" {_UNLOGGED}"
+    last = join([" Hash of the last line: ", code(log.last.hash)]) if log.is_readable else ""
     written = Template((_FOLDER / "page.html").read_text(encoding="ascii")).substitute(
         # Nothing but the style may be loaded or run, even if something slips through unescaped.
         digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        maker=text(log.made_by),
-        title=text(title_of(summary, log)),
+        maker=f"{MAKER} {__version__}",
+        title=text(title or title_of(summary.totals)),
         plain_names=text(", ".join(log.names)),
         style=style,
-        header=join(_header(summary, log)),
+        header=join(_header(summary, log, part)),
         contents=join(element("a", name, href=f"#{anchor}") for anchor, name in links),
         sections=join(
             element("section", element("h2", heading), *content, id=anchor)
             for anchor, heading, content in shown
         ),
         chain=f"{_CHAIN[log.state]}{unlogged}",
-        last=join([" Hash of the last line: ", code(log.last_hash)]) if log.last_hash else "",
+        last=last,
         names=join(map(code, log.names), ", "),
         lines=counted(log.lines, "line"),
-        made=moment(log.made_at),
+        made=moment(time.time()),
     )
     return written.encode("ascii", "xmlcharrefreplace").decode()
 
 
-def title_of(summary: Summary, log: Log) -> str:
-    """The heading."""
-    totals = summary.totals
+def title_of(totals: Any) -> str:
+    """The heading, unless the user gives one."""
     observes = totals.observing_crawls and totals.observing_crawls == totals.crawls
-    return log.title or ("robots.txt report, observe mode" if observes else "robots.txt report")
+    return "robots.txt report, observe mode" if observes else "robots.txt report"
 
 
-def _header(summary: Summary, log: Log) -> Iterator[Html]:
+def allowed_in_words(totals: Any) -> str:
+    """``148 allowed``, ``770 allowed (3 of them in the log)``."""
+    if totals.logs_all:
+        return f"{totals.allowed:,} allowed"
+    if not (totals.counts_all or totals.all_allowed):
+        return "what was allowed is not in the log"
+    least = "" if totals.counts_all else "at least "
+    return f"{least}{totals.all_allowed:,} allowed ({totals.allowed:,} of them in the log)"
+
+
+def sentence(totals: Any) -> str:
+    """The whole report in a sentence."""
+    would = "was" if totals.denied == 1 else "were"
+    if totals.not_enforced == totals.denied > 0:
+        would = "would have been"
+    denied = counted(totals.denied, "request")
+    if totals.counts_all:
+        denied = f"{totals.denied:,} of {counted(totals.denied + totals.all_allowed, 'request')}"
+    on = f", on {counted(totals.denying, 'site')}" if totals.denied else ""
+    parts = [f"{denied} {would} denied{on}"]
+    if totals.unread:
+        parts.append(f"the robots.txt of {counted(totals.unread, 'site')} could not be read")
+    return "; ".join([*parts, _delays(totals)]) + "."
+
+
+def _delays(totals: Any) -> str:
+    short = totals.gaps_too_short
+    if short:
+        are, gaps = "was" if short == 1 else "were", counted(totals.gaps, "gap")
+        return f"{short:,} of {gaps} between requests {are} shorter than the delay"
+    if totals.gaps:
+        return "every delay was kept"
+    if not totals.full_crawls:
+        return "the log does not tell whether delays were kept"
+    return "no delay was to be kept"
+
+
+def _header(summary: Summary, log: LogReader, part: Sequence[str]) -> Iterator[Html]:
     totals = summary.totals
     if totals.lines:
         spiders = [each.spider for each in summary.rows("spiders", 4)]
@@ -104,8 +122,8 @@ def _header(summary: Summary, log: Log) -> Iterator[Html]:
         when = span(totals.first, totals.last)
         yield element("p", shown, " · " if shown else "", when, class_="lead")
     yield element("p", sentence(totals), class_="sentence")
-    if log.selection:
-        yield note(f"Only a part of the log: {', '.join(log.selection)}.")
+    if part:
+        yield note(f"Only a part of the log: {', '.join(part)}.")
     if log.damaged:
         yield _damage(log)
     if totals.observing_crawls:
@@ -115,7 +133,7 @@ def _header(summary: Summary, log: Log) -> Iterator[Html]:
         yield note(f"{lines} could not be written to the log; they are missing here.")
 
 
-def _damage(log: Log) -> Html:
+def _damage(log: LogReader) -> Html:
     more = log.damaged - len(log.damages)
     places = [*log.damages, *([f"and {more:,} more"] if more else [])]
     return element(
