@@ -7,9 +7,8 @@ import logging
 import sqlite3
 import time
 from contextlib import closing, suppress
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.storage.sqlite_file import (
     FAULTS,
@@ -24,6 +23,7 @@ from .book import BookError, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from scrapy_robots_plus.storage.sqlite_file import Identity
 
@@ -35,60 +35,20 @@ BUSY_SECONDS = 1.0
 LEFT_ALONE = 1.0
 """Seconds for which a file is left alone that could not be used."""
 CALLS_BETWEEN_CLEANUPS = 1_000
-FOREVER = 1e12
-"""Seconds for which the row without a host is of use."""
 APPLICATION_ID = 0x526F5061
 """Says that the file is ours ("RoPa")."""
-LAYOUT = 1
+LAYOUT = 2
 """The ``user_version`` of a file."""
-
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS book (
     host TEXT PRIMARY KEY,
     state TEXT NOT NULL,
     at REAL NOT NULL,
-    boot TEXT NOT NULL,
-    monotonic REAL NOT NULL,
-    wall REAL NOT NULL,
-    useful_for REAL NOT NULL
+    useful_until REAL NOT NULL
 ) WITHOUT ROWID
 """
-_PUT = "INSERT OR REPLACE INTO book VALUES (?, ?, ?, ?, ?, ?, ?)"
-
-
-class Moment(NamedTuple):
-    """A time that another process can compare with its own."""
-
-    boot: str
-    """Which start of which machine ``monotonic`` counts from; empty if that is not known."""
-    monotonic: float
-    wall: float
-    """Seconds since the epoch."""
-
-    def since(self, boot: str, monotonic: float, wall: float) -> float:
-        """Seconds from an earlier moment to this one, at least 0.
-
-        Whoever sets the clock of the machine does not change how long ago something was. Where the
-        system does not say which start of the machine it is, or it is another one, the wall clock
-        has to do; if it was set back, no time seems to have passed, and nothing is in the future.
-        """
-        if boot and boot == self.boot:
-            return max(0.0, self.monotonic - monotonic)
-        return max(0.0, self.wall - wall)
-
-
-@cache
-def _boot_id() -> str:
-    with suppress(OSError, UnicodeError):
-        return _BOOT_ID.read_text().strip()
-    return ""
-
-
-def on_this_machine() -> Moment:
-    """Now. Only Linux says which start of the machine it is."""
-    return Moment(_boot_id(), time.monotonic(), time.time())
+_PUT = "INSERT OR REPLACE INTO book VALUES (?, ?, ?, ?)"
 
 
 class BookInFile:
@@ -96,11 +56,14 @@ class BookInFile:
 
     The file can be deleted at any time: it is made again, and so it is if it is damaged. A row
     without a host says when whoever used the one before noticed it: hosts are left alone for their
-    delay from then on. The time of an entry is the wall clock when it was made, and goes on as the
-    clock of the machine does.
+    delay from then on.
+
+    Times are seconds since the machine was started: all of its processes see the same, and nobody
+    can set them. What was written before a new start seems to be less long ago than it is, or as if
+    it had just happened: so no delay gets shorter.
     """
 
-    def __init__(self, path: Path, group: str, now: Callable[[], Moment] = on_this_machine) -> None:
+    def __init__(self, path: Path, group: str, now: Callable[[], float] = time.monotonic) -> None:
         self._path = path
         self._group = group
         self._now = now
@@ -111,7 +74,7 @@ class BookInFile:
         self._why = ""
 
     def change(self, host: str, event: str, *arguments: Any) -> Any:
-        if self._now().monotonic < self._alone_until:
+        if self._now() < self._alone_until:
             raise BookError(self._why)
         key = f"{self._group}:{host}"
         try:
@@ -126,7 +89,7 @@ class BookInFile:
                 return self._changed(key, event, arguments)
         except (*FAULTS, OSError) as error:
             self.close()
-            self._alone_until = self._now().monotonic + LEFT_ALONE
+            self._alone_until = self._now() + LEFT_ALONE
             self._why = f"{self._path}: {error}"
             raise BookError(self._why) from None
 
@@ -139,18 +102,17 @@ class BookInFile:
     def _changed(self, key: str, event: str, arguments: tuple[Any, ...]) -> Any:
         connection = self._connected()
         with transaction(connection):
-            moment = self._now()
-            entry, now = _entry(connection, key, moment)
+            now = self._now()
+            entry = _entry(connection, key, now)
             answer = getattr(entry, event)(now, *arguments)
-            useful_for = entry.useful_until - now
-            if useful_for > 0:
+            if entry.useful_until > now:
                 state = json.dumps(entry.values)
-                connection.execute(_PUT, (key, state, now, *moment, useful_for))
+                connection.execute(_PUT, (key, state, now, entry.useful_until))
             else:
                 connection.execute("DELETE FROM book WHERE host = ?", (key,))
             self._calls += 1
             if self._calls % CALLS_BETWEEN_CLEANUPS == 1:  # of hosts that nobody has asked lately
-                connection.execute("DELETE FROM book WHERE wall + useful_for < ?", (moment.wall,))
+                connection.execute("DELETE FROM book WHERE useful_until < ?", (now,))
         return answer
 
     def _connected(self) -> sqlite3.Connection:
@@ -159,36 +121,34 @@ class BookInFile:
             return self._connection
         self.close()
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = _opened(self._path)
+        self._connection = _opened(self._path, self._now())
         was_lost = self._file is not None and not is_there
         self._file = identity(self._path) or self._file
         if was_lost:
             logger.warning(
                 "%s was deleted or replaced: each host is left alone for its delay once", self._path
             )
-            self._connection.execute(_PUT, ("", "", 0.0, *self._now(), FOREVER))
+            self._connection.execute(_PUT, ("", "", self._now(), inf))
         return self._connection
 
 
-def _entry(connection: sqlite3.Connection, key: str, moment: Moment) -> tuple[Entry, float]:
-    """What the file says, and the time of the entry."""
-    rows = connection.execute(
-        "SELECT host, state, at, boot, monotonic, wall FROM book WHERE host IN (?, '')", (key,)
-    )
-    found = {host: (state, at, moment.since(*written)) for host, state, at, *written in rows}
-    entry, now = Entry(), moment.wall
+def _entry(connection: sqlite3.Connection, key: str, now: float) -> Entry:
+    """What the file says."""
+    rows = connection.execute("SELECT host, state, at FROM book WHERE host IN (?, '')", (key,))
+    found = {host: (state, at) for host, state, at in rows}
+    entry = Entry()
     if key in found:
-        state, at, ago = found[key]
-        now = at + ago
+        state, at = found[key]
         with suppress(ValueError, TypeError):
             last, *times = json.loads(state)
             entry = Entry(str(last), *map(float, times))
+            entry.move(min(0.0, now - at))
     if "" in found:
-        entry.lost_at = max(entry.lost_at, now - found[""][2])
-    return entry, now
+        entry.lost_at = max(entry.lost_at, found[""][1])
+    return entry
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _opened(path: Path, now: float) -> sqlite3.Connection:
     if path.exists() and path.stat().st_size:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
             header = pragma(reader, "application_id"), pragma(reader, "user_version")
@@ -208,6 +168,7 @@ def _opened(path: Path) -> sqlite3.Connection:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {LAYOUT}")
             connection.execute(_LAYOUT)
+            connection.execute("UPDATE book SET at = ? WHERE host = '' AND at > ?", (now, now))
     except BaseException:
         connection.close()
         raise

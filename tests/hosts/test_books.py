@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.hosts import book_in_file, book_on_server
 from scrapy_robots_plus.hosts.book import Book, BookError, Entry
-from scrapy_robots_plus.hosts.book_in_file import Moment, on_this_machine
 from scrapy_robots_plus.hosts.book_on_server import BookOnServer
 from scrapy_robots_plus.hosts.shared_pace import open_book
 from scrapy_robots_plus.settings.checks import shared_pace
@@ -154,8 +152,8 @@ class Both:
     def __init__(self, told: AtATime, redis: RedisServer, path: Path) -> None:
         self._told = told
         self._redis = redis
-        self._at = {"monotonic": NOW, "wall": NOW}
-        self._file = BookInFile(path, "g", boot("x", self._at))
+        self._at = {"monotonic": NOW}
+        self._file = BookInFile(path, "g", clock(self._at))
         self._entry = Entry()
         redis.emptied()
         told._known.clear()
@@ -166,7 +164,7 @@ class Both:
                 self._entry = Entry()  # the server forgets it by its own clock
                 self._redis.emptied()
                 self._told._known.clear()
-            self._told.now = self._at["monotonic"] = self._at["wall"] = now
+            self._told.now = self._at["monotonic"] = now
             answer = getattr(self._entry, event)(now, *arguments)
             assert self._told.change(HOST, event, *arguments) == answer, (event, arguments)
             self._file.change(HOST, event, *arguments)
@@ -216,18 +214,16 @@ def test_they_go_by_the_same_rules_in_a_crowd(
 
 
 class InAFile:
-    """What crawls share in a file, each of which has opened it, on a machine whose clock is set."""
+    """What crawls share in a file, each of which has opened it."""
 
     def __init__(self, path: Path, random: Random) -> None:
-        self._now = {"monotonic": NOW, "wall": 1e9}
-        self._books = [BookInFile(path, "g", boot("x", self._now)) for _ in range(3)]
+        self._now = {"monotonic": NOW}
+        self._books = [BookInFile(path, "g", clock(self._now)) for _ in range(3)]
         self._random = random
 
     def __getattr__(self, event: str) -> Callable[..., Any]:
         def happen(now: float, *arguments: Any) -> Any:
             self._now["monotonic"] = now
-            if self._random.random() < 0.1:
-                self._now["wall"] += self._random.choice([-600.0, 600.0])
             return self._random.choice(self._books).change(HOST, event, *arguments)
 
         return happen
@@ -450,7 +446,7 @@ def test_any_thread_may_ask(opened: Callable[..., Book]) -> None:
 
 
 def test_what_is_told_counts_from_now(tmp_path: Path) -> None:
-    book = BookInFile(tmp_path / "p", "g", boot("x", {"monotonic": 50.0, "wall": 1e9}))
+    book = BookInFile(tmp_path / "p", "g", clock({"monotonic": 50.0}))
     book.change(HOST, "left", A, 4.0, 10.0)
     wait, moment = ask(book, B, 10.0)
     assert wait == 6.0
@@ -458,64 +454,40 @@ def test_what_is_told_counts_from_now(tmp_path: Path) -> None:
     assert ask(book, B, 10.0, 0.0, moment)[0] == 7.0
 
 
-def boot(name: str, now: dict[str, float]) -> Callable[[], Moment]:
-    return lambda: Moment(name, now["monotonic"], now["wall"])
+def clock(now: dict[str, float]) -> Callable[[], float]:
+    return lambda: now["monotonic"]
 
 
-@pytest.mark.parametrize("step", [-600.0, 600.0, -1e9])
-def test_the_clock_of_the_machine_may_be_set(tmp_path: Path, step: float) -> None:
-    now = {"monotonic": 50.0, "wall": 1e9}
-    one = BookInFile(tmp_path / "p", "g", boot("x", now))
-    other = BookInFile(tmp_path / "p", "g", boot("x", now))
-    ask(one, A, 10.0)
-    now["wall"] += step
-    now["monotonic"] += 4
-    wait, moment = ask(other, B, 10.0)
-    assert wait == 6.0
-    now["monotonic"] += 6
-    assert ask(other, B, 10.0, 0.0, moment) == GO
-
-
-@pytest.mark.parametrize("later", ["", "y"])
-def test_after_a_new_start_of_the_machine_the_wall_clock_counts(tmp_path: Path, later: str) -> None:
-    before, after = {"monotonic": 5e6, "wall": 1e9}, {"monotonic": 3.0, "wall": 1e9 + 4}
-    ask(BookInFile(tmp_path / "p", "g", boot("x", before)), A, 10.0)
-    assert ask(BookInFile(tmp_path / "p", "g", boot(later, after)), B, 10.0)[0] == 6.0
-
-
-def test_a_time_in_the_future_is_not_believed(tmp_path: Path) -> None:
-    """Without it the next request would wait until the clock is where it was."""
-    before, after = {"monotonic": 0.0, "wall": 1e9}, {"monotonic": 0.0, "wall": 1e9 - 600}
-    ask(BookInFile(tmp_path / "p", "g", boot("", before)), A, 10.0)
-    book = BookInFile(tmp_path / "p", "g", boot("", after))
+def test_after_a_new_start_of_the_machine_a_host_is_left_alone_for_its_delay_once(
+    tmp_path: Path,
+) -> None:
+    ask(BookInFile(tmp_path / "p", "g", lambda: 5e6), A, 10.0)
+    now = {"monotonic": 3.0}
+    book = BookInFile(tmp_path / "p", "g", clock(now))
     wait, moment = ask(book, B, 10.0)
     assert wait == 10.0
-    after["wall"] += 10
+    now["monotonic"] += 10
     assert ask(book, B, 10.0, 0.0, moment) == GO
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Linux says which start of the machine it is")
-def test_the_clock_of_this_machine_goes_on() -> None:
-    first = on_this_machine()
-    boot_id = Path("/proc/sys/kernel/random/boot_id")
-    assert first.boot == (boot_id.read_text().strip() if boot_id.exists() else "")
-    assert 0.0 <= on_this_machine().since(*first) < 10.0
+def test_a_file_that_was_lost_before_a_new_start_of_the_machine(tmp_path: Path) -> None:
+    path = tmp_path / "p"
+    before = BookInFile(path, "g", lambda: 5e6)
+    ask(before, A, 10.0)
+    path.unlink()
+    ask(before, A, 10.0)
+    now = {"monotonic": 3.0}
+    book = BookInFile(path, "g", clock(now))
+    wait, moment = ask(book, B, 10.0, host="another.example")
+    assert wait == 10.0
+    now["monotonic"] += 10
+    assert ask(book, B, 10.0, 0.0, moment, host="another.example") == GO
 
 
-@pytest.mark.parametrize("content", [None, b"\xff"])
-def test_where_the_system_does_not_say_which_start_it_is_the_wall_clock_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
-) -> None:
-    if content is not None:
-        (tmp_path / "boot_id").write_bytes(content)
-    monkeypatch.setattr(book_in_file, "_BOOT_ID", tmp_path / "boot_id")
-    book_in_file._boot_id.cache_clear()
-    name = on_this_machine().boot
-    book_in_file._boot_id.cache_clear()
-    now = {"monotonic": 50.0, "wall": 1e9}
-    ask(BookInFile(tmp_path / "p", "g", boot(name, now)), A, 10.0)
-    now["wall"] += 4
-    assert ask(BookInFile(tmp_path / "p", "g", boot(name, now)), B, 10.0)[0] == 6.0
+def test_the_time_of_day_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(BookInFile(tmp_path / "p", "g"), A, 30.0)
+    monkeypatch.setattr(time, "time", lambda: 5e9)
+    assert 29.0 < ask(BookInFile(tmp_path / "p", "g"), B, 30.0)[0] <= 30.0
 
 
 def damage(path: Path) -> None:
@@ -527,8 +499,8 @@ def damage(path: Path) -> None:
 def test_a_file_that_is_lost_is_made_again_and_hosts_are_left_alone_once(
     tmp_path: Path, lose: Callable[[Path], object], caplog: pytest.LogCaptureFixture
 ) -> None:
-    now, path = {"monotonic": 50.0, "wall": 1e9}, tmp_path / "p"
-    book, other = (BookInFile(path, "g", boot("x", now)) for _ in range(2))
+    now, path = {"monotonic": 50.0}, tmp_path / "p"
+    book, other = (BookInFile(path, "g", clock(now)) for _ in range(2))
     for each in (book, other):
         each.change(HOST, "left", A, 100.0, 30.0)
     lose(path)
@@ -538,7 +510,7 @@ def test_a_file_that_is_lost_is_made_again_and_hosts_are_left_alone_once(
     now["monotonic"] += 1
     assert ask(other, B, 20.0, host="another.example")[0] == 20.0
     now["monotonic"] += 9
-    fresh = BookInFile(path, "g", boot("x", now))
+    fresh = BookInFile(path, "g", clock(now))
     assert ask(fresh, C, 20.0, host="a.third.example")[0] == 11.0
     assert ask(book, A, 30.0, 0.0, moment)[0] == 21.0
     now["monotonic"] += 30
@@ -551,8 +523,8 @@ def test_a_file_that_is_lost_is_made_again_and_hosts_are_left_alone_once(
 def test_a_file_that_is_lost_in_the_middle_of_a_question(
     tmp_path: Path, lose: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now, path = {"monotonic": 50.0, "wall": 1e9}, tmp_path / "p"
-    book = BookInFile(path, "g", boot("x", now))
+    now, path = {"monotonic": 50.0}, tmp_path / "p"
+    book = BookInFile(path, "g", clock(now))
     ask(book, A, 2.0)
     connected = BookInFile._connected
 
@@ -568,8 +540,8 @@ def test_a_file_that_is_lost_in_the_middle_of_a_question(
 
 
 def test_a_file_that_is_lost_again_and_again(tmp_path: Path) -> None:
-    now, path = {"monotonic": 50.0, "wall": 1e9}, tmp_path / "p"
-    book = BookInFile(path, "g", boot("x", now))
+    now, path = {"monotonic": 50.0}, tmp_path / "p"
+    book = BookInFile(path, "g", clock(now))
     ask(book, A, 2.0)
     for _ in range(3):
         path.unlink()
@@ -643,11 +615,10 @@ def test_hosts_that_nobody_asks_any_more_are_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(book_in_file, "CALLS_BETWEEN_CLEANUPS", 2)
-    now = {"monotonic": 50.0, "wall": 1e9}
-    book = BookInFile(tmp_path / "p", "g", boot("x", now))
+    now = {"monotonic": 50.0}
+    book = BookInFile(tmp_path / "p", "g", clock(now))
     for number in range(10):
         ask(book, A, 1.0, host=f"{number}.example")
-        now["wall"] += 100
         now["monotonic"] += 100
     with sqlite3.connect(tmp_path / "p") as other:
         assert other.execute("SELECT count(*) FROM book").fetchone() == (2,)
