@@ -82,10 +82,6 @@ class Throttle:
     """How many answers at full speed are remembered."""
     CERTAIN = 4.6
     """The logarithm of 100: so many times likelier it must be that slowness helps."""
-    LIKELY = 3.2
-    """The logarithm of 25: if it answers 429, worth another few seconds."""
-    SAME = 0.75
-    """A share of refusals that is not below this part of the other is the same."""
     PROMISING = 0.3
     """A share of refusals that is so much below the other may be lower, or luck."""
     MEMORY = 600.0
@@ -100,9 +96,7 @@ class Throttle:
     pauses that are in vain, if enough different requests were refused for sure and none was
     answered otherwise since."""
     SEVERAL = 3
-    """So many refusals while it is slowed down are enough to call a share the same; so many pauses
-    that were too short in a row, to say that the next one was what helped.
-    """
+    """After so many pauses in a row that were too short, the next one was what helped."""
     FORGIVEN = 5
     """How many refusals of one request at most do not count as its retries."""
 
@@ -129,7 +123,6 @@ class Throttle:
         """Answers since the last refusal that counted."""
         self._different = 0
         """Different requests refused since something was answered."""
-        self._is_429 = False
         self._asked = 0.0
         self._is_first = False
         """Whether the refusal after the last answer at the pace was the first of its request."""
@@ -198,7 +191,7 @@ class Throttle:
         such answer is a refusal of the host.
         """
         is_sure = is_429 or asked > 0
-        self._is_429, self._asked = is_429, asked
+        self._asked = asked
         is_fast = not self.is_on or self._was_fast(sent_in)
         self._speed_up()
         self._refused_again += not is_first
@@ -331,10 +324,9 @@ class Throttle:
 
     def _resumes(self) -> bool:
         """Whether the pace has helped after all: at full speed more is refused."""
-        was_short = self._bans and self._too_short and self._in_vain <= self.ON_TRIAL
         wait = max(2 * self._found, self.LEAST_WAIT)
         has_chance = self._unproven + wait <= self.IN_VAIN and self._has_second_chance
-        if not (was_short or self._is_rarer() or has_chance):
+        if not (self._is_rarer() or has_chance):
             return False
         self._cost = self._in_vain = 0.0
         self._began_in = self.phase
@@ -394,13 +386,13 @@ class Throttle:
         fast, slow = self._shares
         return slow <= fast - self.PROMISING
 
-    def _is_rarer(self, certainty: float = CERTAIN) -> bool:
+    def _is_rarer(self) -> bool:
         """Whether it is certain that slowness makes refusals rarer."""
         answered, refused = self._slow
         fast = sum(self._fast)
         also = len(self._fast) - fast
         is_less = refused * also < fast * answered
-        return is_less and _likelier_different(refused, answered, fast, also) >= certainty
+        return is_less and _likelier_different(refused, answered, fast, also) >= self.CERTAIN
 
     def _again(self, now: float, *, is_sure: bool) -> None:
         """A request of this phase was refused."""
@@ -424,17 +416,12 @@ class Throttle:
 
     def _is_in_vain(self, wait: float) -> bool:
         """Whether the pace has cost enough without helping; *wait*: what it is about to cost."""
-        fast, slow = self._shares
-        if not self._asked and self._slow[1] >= self.SEVERAL and slow >= self.SAME * fast:
-            return True
         most = self.ON_TRIAL
         if self._asked:
             most = self.IN_VAIN
         elif self._helps:
             most = max(1.5 * most, 2 * self._wait, self.GAPS_ON_TRIAL * self.gap)
             most = min(most, self.IN_VAIN)
-        elif self._is_429 and self._is_rarer(self.LIKELY):
-            most *= 3
         elif self._seems_rarer:
             most = 1.5 * most if sum(self._slow) > self.FEW else self.IN_VAIN
         return self._cost + wait > most
