@@ -8,11 +8,10 @@
 | from which moment does a delay count? | ``departures.py`` |
 | what keeps it, for redirects, retries and other queues, too? | ``door.py``, ``line.py`` |
 | which of several crawls goes next? | ``book.py``; ``shared_pace.py`` asks it |
-| what do answers say of their host? | ``refusals.py``: Retry-After, refusals, limits |
+| what do answers say of their host? | ``refusals.py``: Retry-After, refusals, limits, walls |
 | what if a host refuses requests? | ``throttle.py`` finds its pace |
 | what if it says what is left of its limit? | ``quota.py`` |
-| what if it refuses what robots.txt allows? | ``walls.py`` |
-| which hosts are not asked any more? | ``walls.py`` |
+| which hosts are not asked any more? | ``given_up.py`` |
 | when is a robots.txt fetched? | ``discovery.py`` |
 | what does the queue ask of the crawl, and tell it? | ``known.py`` |
 | where are the requests themselves? | ``lanes.py``, ``stored_lanes.py`` |

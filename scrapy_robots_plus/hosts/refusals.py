@@ -1,6 +1,7 @@
 """Reads what answers say of their hosts, and acts on it: Retry-After, refusals, limits, walls.
 
-Hosts that refuse requests are slowed down, those that refuse all of them are given up.
+Hosts that refuse requests are slowed down, those that refuse all of them are given up, and sites
+that wall off the crawl may be.
 """
 
 from __future__ import annotations
@@ -10,26 +11,37 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import Request, signals
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
+    DONT_OBEY_META_KEY,
+    HANDLED_META_KEY,
+    HANDLES_ALL_META_KEY,
     MAX_RETRIES_META_KEY,
     REFUSED_META_KEY,
     TAP_META_KEY,
     origin_of,
+    valid_origin_of,
 )
-from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
+from scrapy_robots_plus.origins.fetch_results import NETWORK_FAILURES
+from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS, Failure
 from scrapy_robots_plus.protocol.http_caching import http_date, retry_after
-from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
+from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
 from .door import Door
+from .given_up import GivenUp
 from .quota import QUOTA_HEADERS, Left, Quota, left_in
 from .throttle import Refusal, Throttle
-from .walls import GivenUp, Walls, is_handled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -46,6 +58,13 @@ _TELLING = frozenset(name.title().encode() for name in (CHALLENGE, *QUOTA_HEADER
 """Headers that may say more of a host than the status of a good answer does."""
 _YEAR = 366 * 86_400
 """Seconds. Who asks for more means something else: a moment in seconds, or never."""
+_WORDS = {
+    Standing.OPEN: "it answers again",
+    Standing.WALLED: "it refuses pages that its robots.txt allows",
+    Standing.PRICED: "it wants to be paid for pages",
+    Standing.LIMITED: "it asks for fewer requests",
+    Standing.BROKEN: "its pages fail",
+}
 
 
 class Said(NamedTuple):
@@ -78,25 +97,39 @@ def said_in(response: Response, now: float) -> Said:
     return Said(headers, asked if asked and asked <= _YEAR else 0.0, left_in(headers, now))
 
 
+def is_handled(crawler: Crawler, request: Request, status: int) -> bool:
+    """Whether a callback gets an answer with *status* (Scrapy's HttpErrorMiddleware)."""
+    if request.meta.get(HANDLES_ALL_META_KEY):
+        return True
+    handled = request.meta.get(HANDLED_META_KEY)
+    if handled is None:
+        handled = handled_statuses(crawler.settings, crawler.spider)
+    return handled is None or status in handled
+
+
 class Refusals:
     """Hears each answer. :class:`.Throttle` says what is a refusal, and the pace after it;
-    :class:`.Quota` what is left of a limit; :class:`.Walls` how the site treats the crawl.
+    :class:`.Quota` what is left of a limit; :class:`~scrapy_robots_plus.protocol.standing.Site` how
+    the site treats the crawl.
     """
 
     COSTLY = 60.0
     """Seconds of waiting after which there is a WARNING."""
 
     def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
         self._crawler = crawl.crawler
         self._settings = settings = crawl.settings
         self._clock = crawl.clock
         self._stats = crawl.stats
         self._door = crawl.get(Door)
         self._given_up = crawl.get(GivenUp)
-        self._walls = crawl.get(Walls)
         self._longest = settings.backoff_max
         """Seconds; 0 if no host is slowed down."""
+        self._sites: Recent[Origin, Site] = Recent(settings.cache_size)
+        """Those that have refused something."""
         self._once = Once(2 * settings.cache_size)
+        self._once_of_standing = Once()
         self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
@@ -116,8 +149,8 @@ class Refusals:
         is_used_up = is_refused = False
         if self._longest and (left or backoff.quota):
             is_used_up = self._hear_left(left, request, status, host)
-        if is_telling or origin in self._walls.sites:
-            self._walls.answered(request, status, said.headers, origin, is_used_up=is_used_up)
+        if is_telling or origin in self._sites:
+            self._hear_standing(request, status, said.headers, origin, is_used_up=is_used_up)
         sent_in = None if pace is None else pace.phase_of(request)
         if self._longest and status in BUSY:
             is_refused = self._refused(request, status, origin, sent_in, wait)
@@ -209,14 +242,75 @@ class Refusals:
         logger(self._crawler).log(level, text, about)
 
     def _give_up(self, origin: Origin, times: int) -> None:
-        """Nothing more is sent to *origin*, unless nothing may be dropped."""
+        if self._refuse_all(origin, self._given_up.add):
+            logger(self._crawler).warning(
+                "%s is given up: %d times in a row it has answered nothing but 429 with "
+                "Retry-After",
+                origin,
+                times,
+            )
+            self._stats.inc_value(stats.GIVEN_UP)
+
+    def _refuse_all(self, origin: Origin, note: Callable[[Origin], None]) -> bool:
+        """Sends nothing more to *origin*, unless nothing may be dropped; *note* remembers that."""
         if not self._settings.for_origin(origin).obey:
-            return
-        logger(self._crawler).warning(
-            "%s is given up: %d times in a row it has answered nothing but 429 with Retry-After",
-            origin,
-            times,
-        )
-        self._stats.inc_value(stats.GIVEN_UP)
-        self._given_up.add(origin)
+            return False
+        note(origin)
         self._door.drop(origin)
+        return True
+
+    # How the site treats the crawl
+
+    def _hear_standing(
+        self,
+        request: Request,
+        status: int,
+        headers: Mapping[str, str],
+        origin: Origin,
+        *,
+        is_used_up: bool,
+    ) -> None:
+        """*origin* has answered *request*, which robots.txt allows. *is_used_up*: and has said that
+        nothing is left of its limit.
+        """
+        says, why, is_clear = standing_in(status, headers)
+        if is_used_up and says is Standing.OPEN:
+            says, why, is_clear = Standing.LIMITED, "RateLimit", True
+        if says is Standing.OPEN or not is_handled(self._crawler, request, status):
+            self._stands(request, origin, says, why, is_clear=is_clear)
+
+    def failed(self, request: Request, exception: Exception) -> None:
+        """No answer to *request* has come, after all retries."""
+        failure = Failure(compat.kind_of_failure(exception, headers_received=False))
+        origin = valid_origin_of(request)
+        if failure not in NETWORK_FAILURES or compat.shortage_in(exception) or origin is None:
+            return
+        self._stands(request, origin, Standing.BROKEN, str(failure), is_clear=False)
+
+    def _stands(
+        self, request: Request, origin: Origin, says: Standing, why: str, *, is_clear: bool
+    ) -> None:
+        site = self._sites.get(origin)
+        if request.meta.get(DONT_OBEY_META_KEY) or (site is None and says is Standing.OPEN):
+            return
+        site = site or Site()
+        self._sites.put(origin, site)
+        if not site.heard(request.url, says, why, is_clear=is_clear):
+            return
+        standing = site.standing
+        self._crawl.get(Tally).note(origin, standing)
+        self._stats.inc_value(stats.filled(stats.STANDINGS, standing))
+        # Of a limit, the log tells when the host is asked less often.
+        is_told = standing is not Standing.LIMITED and self._once_of_standing.is_first(
+            (origin, standing)
+        )
+        about = {"origin": origin, "is": standing, "why": printable(why, 100)}
+        text = f"%(origin)s is %(is)s (%(why)s): {_WORDS[standing]}"
+        logger(self._crawler).log(logging.INFO if is_told else logging.DEBUG, text, about)
+        if self._settings.walls == "stop":
+            if standing is Standing.WALLED:
+                self._refuse_all(origin, self._given_up.wall_off)
+            else:
+                self._given_up.open(origin)
+        for listener in self._crawl.standing_listeners:
+            listener(origin, site, request.url)

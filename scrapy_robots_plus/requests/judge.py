@@ -11,7 +11,7 @@ from scrapy import Request
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY, asks_for_sitemaps
-from scrapy_robots_plus.hosts.walls import GivenUp
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.origins.policies import Policies, closing_verdict
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt

@@ -26,8 +26,8 @@ from scrapy_robots_plus.crawl.events import (
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import SCHEDULED_META_KEY, asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.refusals import Refusals
-from scrapy_robots_plus.hosts.walls import GivenUp, Walls
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
@@ -96,9 +96,7 @@ class RobotsMiddleware:
 
             self._equal_urls = EqualUrls(crawler, self.settings)
         self._pacing = crawl.get(Door) if enforces else None
-        self._walls = crawl.get(Walls)
-        if enforces:
-            crawl.get(Refusals)
+        self._refusals = crawl.get(Refusals) if enforces else None
         self._given_up = crawl.get(GivenUp)
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         if self._agents.fixed is None or not enforces:
@@ -229,8 +227,8 @@ class RobotsMiddleware:
             self.crawl.errors.tell("what a request meets on its way", exception)
             return self._judge.at_closing(request)
         if not isinstance(exception, (HeldAtClosing, HeldAtGivingUp)):
-            if self._pacing is not None:
-                self._walls.failed(request, exception)
+            if self._refusals is not None:
+                self._refusals.failed(request, exception)
             return None
         origin = origin_to_ask(request)
         if origin is not None and isinstance(exception, HeldAtGivingUp):

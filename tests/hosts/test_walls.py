@@ -17,7 +17,7 @@ from scrapy_robots_plus import Origin, Reason, RobotsWalled
 from scrapy_robots_plus.audit.entries import FileEntry, StandingEntry, VerdictEntry
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.hosts.walls import GivenUp
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
 from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
@@ -97,7 +97,7 @@ async def test_it_changes_in_mid_crawl_and_back(
         )
     assert len(crawler.spider.got) + len(crawler.spider.failures) == len(urls)
     assert standings(crawler) == {standing: 2, "open": 1}
-    said = [each for each in caplog.records if each.name.endswith("hosts.walls")]
+    said = [each for each in caplog.records if each.name.endswith("hosts.refusals")]
     first, *_ = said
     assert first.getMessage().startswith(f"{stays.origin} is {standing} (")
     assert first.levelno == (logging.DEBUG if standing == "limited" else logging.INFO)
@@ -203,7 +203,7 @@ async def test_many_sites_fill_neither_the_log_nor_the_memory(
     settings = {"ROBOTS_CACHE_SIZE": 10, "CONCURRENT_REQUESTS": 1, "ROBOTS_FETCH_CONCURRENCY": 1}
     with caplog.at_level(logging.DEBUG):
         crawler = await crawl(*urls, spider=SiteBySite, **settings)
-    levels = [each.levelno for each in caplog.records if each.name.endswith("hosts.walls")]
+    levels = [each.levelno for each in caplog.records if each.name.endswith("hosts.refusals")]
     assert levels.count(logging.INFO) == 100
     assert standings(crawler)["walled"] == len(levels) == 104
 
