@@ -149,7 +149,7 @@ PURE = (
     "origins.decide|origins.judging",
     "protocol*",
     "hosts.book*|hosts.departures",
-    "redis.host_queue|redis.link",
+    "redis.host_queue",
     "settings.declared|settings.host_patterns|settings.override",
     "storage*",
 )

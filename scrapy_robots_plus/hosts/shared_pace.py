@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -12,6 +11,7 @@ from weakref import WeakValueDictionary
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.product_token import product_tokens
 
 from .book import Book, BookInMemory
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 GO_SECONDS = 2.0
 """A request that may leave does so within this time of the question, or not at all."""
@@ -158,7 +158,7 @@ class PaceBetweenProcesses(BookedPace):
         self._workers = workers
         self._stats = compat.stats_of(crawler)
         self._courier = compat.Courier("robots-pace")
-        self._warned = False
+        self._once = Once()
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
         # It may leave some time after the book has allowed it.
@@ -181,18 +181,13 @@ class PaceBetweenProcesses(BookedPace):
 
     def _failed(self, failure: Failure) -> None:
         self._stats.inc_value(stats.SHARED_PACE_ERRORS)
-        if not self._warned:
-            self._warned = True
-            logger.warning(
-                "ROBOTS_SHARED_PACE: %(error)s. Until it can be asked again, the crawl keeps "
-                "delays on its own, times ROBOTS_WORKERS, which is %(workers)d; further errors are "
-                "counted as %(stat)s.",
-                {
-                    "error": failure.value,
-                    "workers": self._workers,
-                    "stat": stats.SHARED_PACE_ERRORS,
-                },
-                extra={"spider": self._crawler.spider},
+        if self._once.is_first():
+            logger(self._crawler).warning(
+                "ROBOTS_SHARED_PACE: %s. Until it can be asked again, the crawl keeps delays on "
+                "its own, times ROBOTS_WORKERS, which is %d; further errors are counted as %s.",
+                failure.value,
+                self._workers,
+                stats.SHARED_PACE_ERRORS,
             )
 
 

@@ -1,9 +1,10 @@
-"""The requests that a worker has, until the server hears of their end."""
+"""The requests that a worker has, until the server hears of their end, and the turns of hosts."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,15 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policies import Policies
 
-from .host_queue import Report
+from .host_queue import Report, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.hosts.shared_pace import Ask
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Lease:
-    """A request that this worker has, as the server knows it. Times are by the monotonic clock."""
+    """A request that this worker has, as the server knows it; or one that did not come from the
+    queue, and has asked for the turn of its host. Times are by the monotonic clock.
+    """
 
     request: Request
     id: bytes
@@ -58,6 +62,8 @@ class Leases:
     """Each request waits for its robots.txt, then for the engine to ask, and then is under way: it
     leaves, and the engine is done with it some time after that.
 
+    They are a :class:`.SharedPace`, too: the hosts of the queue are those of the pace.
+
     No signal tells that the engine is done with a request: so :meth:`look` is called several times
     a second.
     """
@@ -76,11 +82,19 @@ class Leases:
         """Those that wait for the engine."""
         self.under_way: dict[Request, Lease] = {}
         """Those that the engine has."""
+        self._leaving: dict[str, Lease] = {}
+        """By host: the request that may leave, until it is known when it has."""
         self._last: Request | None = None
         """The last one handed out: the engine may not know it yet."""
 
     def __iter__(self) -> Iterator[Lease]:
-        return chain(self.under_way.values(), self._ready, *self._parked.values())
+        waiting = self._parked.values()
+        return chain(self.under_way.values(), self._leaving.values(), self._ready, *waiting)
+
+    @property
+    def ids(self) -> set[bytes]:
+        """Of all that the server counts as this worker's."""
+        return {lease.id for lease in self if lease.id}
 
     @property
     def ready(self) -> int:
@@ -189,22 +203,7 @@ class Leases:
         """The engine has dealt with what it got before."""
         self._last = None
 
-    def with_turn(self, request: Request, host: str) -> Lease | None:
-        """The lease of *request*, if it holds *host*."""
-        lease = self.under_way.get(request)
-        if lease is None or not lease.has_turn or lease.host != host:
-            return None
-        if self._session.is_unsure or not self._session.is_alive:
-            self._session.renew()
-        return lease if lease.has_turn else None
-
-    def unasked(self, host: str) -> Lease | None:
-        """One that has the turn of *host*, and whose request has not come so far that it asks."""
-        leases = self.under_way.values()
-        free = (each for each in leases if each.has_turn and each.host == host and not each.asked)
-        return next(free, None)
-
-    def left(self, lease: Lease, ago: float, delay: float = 0.0) -> None:
+    def _has_left(self, lease: Lease, ago: float, delay: float = 0.0) -> None:
         """The request of *lease* left *ago* seconds ago; *delay*: that of robots.txt."""
         if lease.holds:
             lease.holds, lease.sent_by = False, None
@@ -226,21 +225,21 @@ class Leases:
         if lease is not None and lease.holds:
             lease.handed_over_at = self._session.now()
             if not lease.asked:
-                self.left(lease, 0.0)
+                self._has_left(lease, 0.0)
 
     def left_downloader(self, request: Request) -> None:
         """The downloader is done with *request*."""
         lease = self.under_way.get(request)
         if lease is not None and lease.holds:
             now = self._session.now()
-            self.left(lease, now - (lease.handed_over_at or now))
+            self._has_left(lease, now - (lease.handed_over_at or now))
 
     def look(self) -> None:
         """Tells what nothing else tells."""
         now = self._session.now()
-        for lease in self.under_way.values():
+        for lease in chain(self.under_way.values(), self._leaving.values()):
             if lease.holds and lease.sent_by is not None and now >= lease.sent_by:
-                self.left(lease, now - lease.sent_by)
+                self._has_left(lease, now - lease.sent_by)
         self._give_back_stale(now - self.STALE_SECONDS)
         self.collect_ended()
 
@@ -254,3 +253,79 @@ class Leases:
                 if lease.id:
                     what = "freed" if lease.holds else "ended"
                     self._session.tell(Report(what, lease.id, lease.host), soon=lease.holds)
+
+    # The pace of hosts, see SharedPace
+
+    def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
+        lease, wait = self._with_turn(asked.request, asked.host), 0.0
+        if lease is not None and self._session.is_unsure:
+            if self._session.is_alive:  # the server may come back without knowing of this turn
+                answer(self._session.LATER)
+                return
+            lease = None
+        if lease is None:
+            wait, lease = self._ask_server(asked)
+        if lease is not None:
+            lease.asked, lease.sent_by = True, self._session.now() + asked.patience
+            self._leaving[asked.host] = lease
+        answer(wait)
+
+    def left(self, host: str, ago: float, delay: float) -> None:
+        if host not in self._leaving:
+            self._session.tell(Report("left", host=host, ago=ago, seconds=delay))
+        elif ago >= 0:  # else it may still be under way
+            lease = self._leaving.pop(host)
+            self._has_left(lease, ago, delay)
+            if not self._is_of_queue(lease):
+                self._session.tell(Report("ended", lease.id))
+
+    def unused(self, host: str, ago: float, delay: float) -> None:  # noqa: ARG002
+        lease = self._leaving.pop(host, None)
+        if lease is not None and self._is_of_queue(lease):
+            lease.sent_by = None
+        elif lease is not None:
+            self._session.tell(Report("freed", lease.id, host))
+
+    def leave_alone(self, host: str, seconds: float) -> None:
+        self._session.tell(Report("pause", host=host, seconds=seconds))
+
+    def close(self) -> None:
+        """The worker leaves by itself."""
+
+    def _is_of_queue(self, lease: Lease) -> bool:
+        """Whether it ends with its request, which the queue has handed out; else with its turn."""
+        return self.under_way.get(lease.request) is lease
+
+    def _with_turn(self, request: Request, host: str) -> Lease | None:
+        """The lease of *request*, if it holds *host*."""
+        lease = self.under_way.get(request)
+        if lease is None or not lease.has_turn or lease.host != host:
+            return None
+        if self._session.is_unsure or not self._session.is_alive:
+            self._session.renew()
+        return lease if lease.has_turn else None
+
+    def _ask_server(self, asked: Ask) -> tuple[float, Lease | None]:
+        """How long to wait, and the turn, if there is one.
+
+        A request that has the turn may wait behind this one in the same slot, each for the other:
+        so it hands its turn over, and asks for another when it comes to that.
+        """
+        host, id_ = asked.host, b"turn:" + encoded(asked.host)
+        leases = self.under_way.values()
+        free = (each for each in leases if each.has_turn and each.host == host and not each.asked)
+        holder = next(free, None)
+        instead_of = b"" if holder is None else holder.id
+        wait = self._session.attempt(
+            partial(self._session.queue.ask, id_, host, asked.delay, instead_of)
+        )
+        if wait is None:
+            return asked.wait_alone(self._crawl.settings.workers), None
+        if wait < 0:
+            self._session.renew()
+            return self._session.SOON, None
+        if wait:
+            return wait, None
+        if holder is not None:
+            holder.holds = False
+        return 0.0, Lease(asked.request, id_, host, holds=True, since=self._session.now())

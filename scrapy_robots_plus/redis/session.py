@@ -17,8 +17,7 @@ from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
 
-from .host_queue import Exchange, HostQueue, Report, State, Stored
-from .link import Link
+from .host_queue import Exchange, HostQueue, Link, Report, State, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

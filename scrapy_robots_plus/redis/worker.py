@@ -26,7 +26,6 @@ from .host_states import HostStates
 from .idle import Feeding, Standstill
 from .leases import Lease, Leases
 from .pushing import Pushing, Serialization
-from .queue_pace import QueuePace
 from .session import Session, terms
 
 if TYPE_CHECKING:
@@ -74,7 +73,6 @@ class Worker:
         )
         session.on_flush = self._exchange
         self._leases = Leases(crawler, session, hosts)
-        self._pace = QueuePace(session, self._leases, settings.workers)
         self._serialization = Serialization(compat.spider_of(crawler), serializer)
         self.pushing = Pushing(crawler, session, hosts, self._serialization, crawl.clock)
         self.pushing.on_given = self._was_given
@@ -112,7 +110,7 @@ class Worker:
         if self._crawl.holds_requests:
             self._crawl.get(Policies).subscribe(self._fetch_ended)
             if self._crawl.settings.shared_pace == "process":  # not chosen otherwise
-                self._crawl.get(Door).share(self._pace)
+                self._crawl.get(Door).share(self._leases)
             self._crawl.readiness = self
         connect = self.crawler.signals.connect
         connect(self._begin, signals.spider_opened)
@@ -245,26 +243,24 @@ class Worker:
 
     def _exchange(self, most: int = 0, unknown: int = 0) -> None:
         """See :meth:`.Session.exchange`. Before, the server gets what pages have yielded."""
-        self._leases.collect_ended()
+        leases = self._leases
+        leases.collect_ended()
         self.pushing.give_at_once()
         told = self._session.exchange(most, unknown)
         if told is None:
             self._ask_at = self._now() + self.LONGEST_WAIT
         else:
             if told.forgotten:
-                self._leases.void()
+                leases.void()
             if told.lost:
-                self._leases.tell_departures_again()
+                leases.tell_departures_again()
                 self.pushing.push_again()
             for each in told.taken:
                 self._receive(each)
             self._note_wait(told, asked=most > 0)
-            if void := self._session.compare(self._ids):
-                self._leases.void(void)
+            if void := self._session.compare(lambda: leases.ids):
+                leases.void(void)
         self._alarm.set(self._ask_at)
-
-    def _ids(self) -> set[bytes]:
-        return {lease.id for lease in self._leases if lease.id} | self._pace.ids
 
     def _note_wait(self, told: Exchange, *, asked: bool) -> None:
         now = self._now()

@@ -132,7 +132,7 @@ PARTS = (
     Part(
         "redis",
         sources=(
-            *(f"redis/{each}.py" for each in ("host_queue", "link")),
+            "redis/host_queue.py",
             "hosts/book_on_server.py",
         ),
         # Without test_redis_server.py: it tests the server that the others use.
@@ -157,6 +157,7 @@ PARTS = (
             "hosts/test_retry_after.py",
             "hosts/test_refusals.py",
             "hosts/test_throttle.py",
+            "hosts/test_walls.py",
         ),
     ),
     of_crawl(

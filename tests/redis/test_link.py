@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import redis
 
-from scrapy_robots_plus.redis.host_queue import Stored
-from scrapy_robots_plus.redis.link import Link
+from scrapy_robots_plus.redis.host_queue import Link, Stored
 from scrapy_robots_plus.storage.redis_server import ServerError
 from tests.redis_server import RedisServer, wait_until
 

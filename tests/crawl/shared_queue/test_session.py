@@ -14,7 +14,6 @@ from scrapy_robots_plus.redis.host_queue import Report, Stored
 from scrapy_robots_plus.redis.host_states import HostStates
 from scrapy_robots_plus.redis.leases import Lease, Leases
 from scrapy_robots_plus.redis.pushing import Pushing
-from scrapy_robots_plus.redis.queue_pace import QueuePace
 from scrapy_robots_plus.redis.session import Session
 from tests.crawling import make_crawler, stat
 
@@ -131,8 +130,7 @@ def test_the_turn_of_a_host_is_handed_over_by_the_request_that_has_it(
     leases.under_way[before] = Lease(before, b"", host, holds=True, since=0.0)
     leases.under_way[again] = Lease(again, taken.id, host, holds=True, since=0.0)
     waits: list[float] = []
-    pace = QueuePace(session, leases, workers=1)
-    pace.ask(Ask(host, delay, 60.0, 1.0, before), waits.append)
+    leases.ask(Ask(host, delay, 60.0, 1.0, before), waits.append)
     assert waits == [0.0]
-    assert pace.ids == {b"turn:a.example"}
+    assert leases.ids == {b"turn:a.example", taken.id}
     assert not leases.under_way[again].holds
