@@ -18,7 +18,7 @@ from scrapy_robots_plus.audit.entries import ENTRIES, fields_of
 from scrapy_robots_plus.crawl import requests, stats
 from scrapy_robots_plus.protocol.access import PRESETS, Access
 from scrapy_robots_plus.protocol.lint import Code
-from scrapy_robots_plus.settings.declared import DECLARED, Declared
+from scrapy_robots_plus.settings.declared import DECLARED, NEEDS, Declared
 from scrapy_robots_plus.settings.robots_settings import PRESETS as POLITENESS
 
 from . import rooms
@@ -169,7 +169,7 @@ def _needs(declared: Setting) -> str:
     """What another setting must be, which a crawl warns of."""
     if declared.need is None:
         return ""
-    return f" It has no effect without `{declared.need.name}`; a crawl warns of that."
+    return f" It has no effect without `{NEEDS[declared.need]}`; a crawl warns of that."
 
 
 def shown(value: object) -> str:

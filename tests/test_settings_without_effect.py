@@ -8,7 +8,7 @@ import pytest
 import pytest_twisted
 from scrapy.settings import Settings
 
-from scrapy_robots_plus.settings.declared import DECLARED
+from scrapy_robots_plus.settings.declared import DECLARED, NEEDS
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings, settings_without_effect
 
 from .crawling import crawl
@@ -55,7 +55,7 @@ def test_both_are_named(name: str, value: Any, others: dict[str, Any], because: 
 
 
 def test_each_need_has_a_case() -> None:
-    needs = {(each.name, each.need.name) for each in DECLARED.values() if each.need}
+    needs = {(each.name, NEEDS[each.need]) for each in DECLARED.values() if each.need}
     assert {(name, because.partition(" is ")[0]) for name, _, _, because in CASES} == needs
 
 

@@ -23,7 +23,6 @@ from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.origins.decide import Source
 from scrapy_robots_plus.origins.fetch_results import CACHED
 from scrapy_robots_plus.origins.parsers import guarded
-from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import Word, printable
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.origins.retrieval import Retrieved
 
 
 logger = crawl_log(__name__)
@@ -76,7 +76,6 @@ class Sitemaps:
         self._once = Once()
         self._waiting: deque[Policy] = deque()
         self._working: Deferred[None] | None = None
-        crawl.get(Retrieval).subscribe(self._retrieved)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -93,8 +92,10 @@ class Sitemaps:
             "RobotsSitemapSpider has one."
         )
 
-    def _retrieved(self, retrieved: Retrieved) -> None:
-        """Not now: a signal handler or the scheduler would be called in the middle of a fetch."""
+    def retrieved(self, retrieved: Retrieved) -> None:
+        """A file is there, which is dealt with later: a signal handler or the scheduler would be
+        called in the middle of a fetch.
+        """
         policy = retrieved.policy
         is_wanted = self._callback or compat.is_listened_to(sitemaps_found, self._crawler)
         if policy.file is None or not is_wanted:

@@ -22,6 +22,7 @@ from scrapy_robots_plus.crawl.events import (
     RobotsIgnored,
     RobotsOverrideError,
     denial_of,
+    sitemaps_found,
 )
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import SCHEDULED_META_KEY, asks_for_sitemaps, origin_to_ask
@@ -31,8 +32,8 @@ from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
+from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.pages.sitemaps import Sitemaps
 from scrapy_robots_plus.pages.stamp import PagePreferences, remove_stamp
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import (
@@ -40,14 +41,16 @@ from scrapy_robots_plus.settings.robots_settings import (
     report_unknown_settings,
 )
 
-from .audit_mode import AuditMode
 from .judge import Asked, Judge, given_up_refusal
 from .outcomes import Outcomes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_robots_plus.pages.sitemaps import Sitemaps
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
@@ -79,15 +82,19 @@ class RobotsMiddleware:
         self.settings = crawl.settings
         self.policies = crawl.get(Policies)
         self.tally = crawl.get(Tally)
-        self._sitemaps = crawl.get(Sitemaps)  # made now, so that it hears of every file
         self._crawler = crawler
         self._agents = crawl.get(Agents)
         self._judge = crawl.get(Judge)
         self._outcomes = Outcomes(crawl)
         self._pages = crawl.get(PagePreferences)
         enforces = self.settings.enforces
-        self._check = self._judged if enforces else AuditMode(crawl, self._judged).check
+        self._check: Callable[[Asked], Coroutine[Any, Any, Request | Response | None]]
         """Judges a request, now or, in observe mode, when its robots.txt is known."""
+        self._check = self._judged
+        if not enforces:
+            from .audit_mode import AuditMode
+
+            self._check = AuditMode(crawl, self._judged).check
         self._would_be_denied: WeakSet[Request] = WeakSet()
         """Those that were sent all the same, in observe mode."""
         self._equal_urls: EqualUrls | None = None
@@ -98,6 +105,9 @@ class RobotsMiddleware:
         self._pacing = crawl.get(Door) if enforces else None
         self._refusals = crawl.get(Refusals) if enforces else None
         self._given_up = crawl.get(GivenUp)
+        crawl.get(Retrieval).subscribe(self._file_is_known)
+        if self.settings.sitemaps or hasattr(crawler.spider, "sitemap_scope"):
+            self._load_sitemaps()  # what is wrong there is told now
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         if self._agents.fixed is None or not enforces:
             crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
@@ -105,6 +115,15 @@ class RobotsMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
+
+    def _load_sitemaps(self) -> Sitemaps:
+        from scrapy_robots_plus.pages.sitemaps import Sitemaps  # few crawls need it
+
+        return self.crawl.get(Sitemaps)
+
+    def _file_is_known(self, retrieved: Retrieved) -> None:
+        if self.settings.sitemaps or compat.is_listened_to(sitemaps_found, self._crawler):
+            self._load_sitemaps().retrieved(retrieved)
 
     # In the order in which they see a request
 
@@ -176,7 +195,7 @@ class RobotsMiddleware:
                 if again and request in self._would_be_denied:
                     return None
                 if asks_for_sitemaps(request) and self.settings.enforces and not again:
-                    answer = await self._sitemaps.response(request, policy)
+                    answer = await self._load_sitemaps().response(request, policy)
                     if answer is not None:
                         self._outcomes.exempt(request)
                         return answer

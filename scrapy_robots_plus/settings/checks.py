@@ -23,7 +23,7 @@ from scrapy_robots_plus.protocol.printable import cut, printable
 from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
 from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
-from scrapy_robots_plus.storage.redis_url import check_redis_url
+from scrapy_robots_plus.storage.redis_url import check_redis_url, without_password
 
 _T = TypeVar("_T")
 
@@ -88,6 +88,29 @@ class WrongPartsError(ValueError):
         self.parts = tuple(parts)
         """Each of them, without the name of the setting."""
         super().__init__("; ".join(map(str, self.parts)))
+
+
+class Problems(list[SettingProblem]):
+    """All that is wrong with several values, so that it is told together."""
+
+    def read(
+        self, reader: Callable[[Any], _T], value: object, name: str = "", part: str = ""
+    ) -> _T | None:
+        """What *reader* makes of *value*; None if it raises ValueError, which is remembered."""
+        try:
+            return reader(value)
+        except WrongPartsError as error:
+            self += (each._replace(name=name, part=f"{part}{each.part}") for each in error.parts)
+        except ValueError as error:
+            self.append(SettingProblem(name, without_secrets(value), str(error), part))
+        return None
+
+
+def without_secrets(value: object) -> object:
+    """*value*, which may be the URL of a server, without its password."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    shown = without_password(text) if isinstance(text, str) else text
+    return value if shown == text else shown
 
 
 DAY = EXPIRY

@@ -78,23 +78,17 @@ class Rulebook:
     statuses: StatusTable
 
 
-@dataclass(frozen=True)
-class Need:
-    """What another setting must be, for a setting to have an effect."""
-
-    name: str
-    """Of the other setting."""
-    is_met: Callable[[Any], object]
-    """Of the :class:`RobotsSettings` of a crawl, or of an override."""
-
-
-OBEYS = Need("ROBOTSTXT_OBEY", lambda its: its.obey)
-READS_FILES = Need("ROBOTSTXT_OBEY", lambda its: its.needs_file)
-IS_ON = Need("ROBOTSTXT_OBEY", lambda its: its.is_on)
-KEEPS_DELAYS = Need("ROBOTS_CRAWL_DELAY_OBEY", lambda its: its.keeps_delays)
-BACKS_OFF = Need("ROBOTS_BACKOFF_MAX", lambda its: its.backoff_max)
-HAS_USES = Need("ROBOTS_AI_USES", lambda its: its.uses)
-HAS_AUDIT_LOG = Need("ROBOTS_AUDIT_LOG", lambda its: its.audit_log)
+NEEDS = {
+    "obey": "ROBOTSTXT_OBEY",
+    "needs_file": "ROBOTSTXT_OBEY",
+    "is_on": "ROBOTSTXT_OBEY",
+    "keeps_delays": "ROBOTS_CRAWL_DELAY_OBEY",
+    "backoff_max": "ROBOTS_BACKOFF_MAX",
+    "uses": "ROBOTS_AI_USES",
+    "audit_log": "ROBOTS_AUDIT_LOG",
+}
+"""What must be so of a ``RobotsSettings`` for another setting to have an effect, and which setting
+says so."""
 SECONDS = checks.number("seconds", 0, FOREVER)
 
 
@@ -108,8 +102,8 @@ class Setting:
     """As a user would write it; it is checked like any other value."""
     example: Any
     """Another value, as a user would write it."""
-    need: Need | None
-    """Without this, another value than the default has no effect."""
+    need: str | None
+    """Of :data:`NEEDS`: without it, another value than the default has no effect."""
     overridable: bool
     """Whether it may differ for some hosts or requests, under the name of its field."""
 
@@ -120,7 +114,7 @@ def setting(
     default: object,
     example: object,
     secret: bool = False,
-    need: Need | None = None,
+    need: str | None = None,
     overridable: bool = False,
 ) -> _T:
     """A dataclass field that declares a setting of the type that *check* returns.
@@ -138,7 +132,7 @@ def setting(
     return made
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Declared:
     """The settings of a crawl, as they are read."""
 
@@ -186,7 +180,7 @@ class Declared:
     )
     """What a status or a failure means: `rfc9309`, `mk1996`, `fail-open`, `fail-closed`, or a dict
     that changes one of these. See [failures](failures.md)."""
-    defer: float = setting(SECONDS, default=0, example=3_600, need=OBEYS)
+    defer: float = setting(SECONDS, default=0, example=3_600, need="obey")
     """How long requests to a host whose robots.txt cannot be read are kept in the queue, counted
     from the first failure to read it. Then they fail with `RobotsUnreachable`; with 0 they do so at
     once. See [failures](failures.md#how-long-it-is-remembered)."""
@@ -225,11 +219,11 @@ class Declared:
     """Whether to honour Crawl-delay; defaults to the value of `ROBOTSTXT_OBEY`. `True` together
     with `ROBOTSTXT_OBEY = False` honours delays and drops nothing. See
     [Crawl-delay](crawl-delay.md)."""
-    crawl_delay_max: float = setting(SECONDS, default=60, example=10, need=KEEPS_DELAYS)
+    crawl_delay_max: float = setting(SECONDS, default=60, example=10, need="keeps_delays")
     """The longest Crawl-delay, in seconds, that is honoured as it is; 0 for no maximum.
     `ROBOTS_CRAWL_DELAY_TOO_LONG` says what happens to a longer one."""
     crawl_delay_too_long: TooLong = setting(
-        checks.one_of(TooLong), default="clamp", example="skip", need=KEEPS_DELAYS
+        checks.one_of(TooLong), default="clamp", example="skip", need="keeps_delays"
     )
     """If a Crawl-delay is longer than `ROBOTS_CRAWL_DELAY_MAX`, `clamp` shortens it to the maximum,
     and `skip` drops the requests to the host."""
@@ -241,18 +235,18 @@ class Declared:
     nothing is left of its limit (RateLimit) is left alone, too. With 0 no host is left alone or
     slowed down. See [backing off](backing-off.md)."""
     give_up_after: int = setting(
-        checks.whole_number("refusals", 0, 1_000_000), default=10, example=5, need=BACKS_OFF
+        checks.whole_number("refusals", 0, 1_000_000), default=10, example=5, need="backoff_max"
     )
     """After so many pauses in a row, each asked for by a 429 with Retry-After, a host is given up:
     its requests are denied with the reason `given_up`. An answer of another kind starts the count
     again. With 0 no host is given up. See [backing off](backing-off.md#giving-up)."""
-    walls: OnWall = setting(checks.one_of(OnWall), default="report", example="stop", need=OBEYS)
+    walls: OnWall = setting(checks.one_of(OnWall), default="report", example="stop", need="obey")
     """What happens when a site refuses pages that its robots.txt allows, or puts a challenge in
     their place. `report` shows it. `stop` lets its requests fail with `RobotsWalled`, but for one
     that tries it again after a minute, two minutes, and so on up to an hour. See
     [walls](walls.md#stopping)."""
     visit_time: OnVisitTime = setting(
-        checks.one_of(OnVisitTime), default="ignore", example="obey", need=READS_FILES
+        checks.one_of(OnVisitTime), default="ignore", example="obey", need="needs_file"
     )
     """Whether a Visit-time in robots.txt is obeyed. `obey` sends requests to the host only in these
     hours, which are in UTC. `ignore` sends them at any time."""
@@ -297,7 +291,7 @@ class Declared:
     links, `full` reproduces. A site whose Content-Signal says `use=` something less objects, as to
     a use in `ROBOTS_AI_USES`. See [preferences](preferences.md#skipping)."""
     ai_policy: AiPolicy = setting(
-        checks.one_of(AiPolicy), default="observe", example="skip", need=HAS_USES, overridable=True
+        checks.one_of(AiPolicy), default="observe", example="skip", need="uses", overridable=True
     )
     """What happens to pages whose site objects to a use in `ROBOTS_AI_USES` or to
     `ROBOTS_CONTENT_USE`. `observe` counts them. `skip` drops the request if robots.txt or
@@ -307,7 +301,7 @@ class Declared:
         checks.ai_tokens,
         default=[],
         example=["Google-Extended", "Applebot-Extended"],
-        need=READS_FILES,
+        need="needs_file",
         overridable=True,
     )
     """Names of groups in a robots.txt that stand for training, not for a crawler: what such a
@@ -376,10 +370,10 @@ class Declared:
 
     # Sitemaps and Clean-param
 
-    sitemaps: bool = setting(checks.boolean, default=False, example=True, need=READS_FILES)
+    sitemaps: bool = setting(checks.boolean, default=False, example=True, need="needs_file")
     """Request the sitemaps that robots.txt files name, with the spider's `parse_sitemap` as
     callback. See [sitemaps](sitemaps.md)."""
-    clean_param: bool = setting(checks.boolean, default=False, example=True, need=READS_FILES)
+    clean_param: bool = setting(checks.boolean, default=False, example=True, need="needs_file")
     """Of URLs that a site's Clean-param lines call equal, request the first and drop the others.
     See [Clean-param and Host](clean-param.md)."""
 
@@ -389,33 +383,31 @@ class Declared:
         checks.or_unset(checks.file_name),
         default=None,
         example="summaries/%(name)s.json",
-        need=IS_ON,
+        need="is_on",
     )
     """A file to which a summary of the crawl is written as JSON when it ends. `%(name)s` stands for
     the name of the spider, `%(time)s` for the moment at which the crawl began, as in Scrapy's
     `FEEDS`. A relative path is relative to the folder in which the crawl is started. See [the end
     of a crawl](end-of-crawl.md)."""
     audit_log: str | None = setting(
-        checks.or_unset(checks.file_name), default=None, example="audit.jsonl", need=IS_ON
+        checks.or_unset(checks.file_name), default=None, example="audit.jsonl", need="is_on"
     )
     """A file to which each denial is appended as a line of JSON, with the rule that decided and its
     line. `%(name)s` and `%(time)s` stand for the spider's name and the start of the crawl, as in
     Scrapy's `FEEDS`. Several crawls may write to the same file. See [the audit log](audit-log.md).
     """
-    audit_log_allowed: float = setting(
-        checks.share, default=False, example=0.01, need=HAS_AUDIT_LOG
-    )
+    audit_log_allowed: float = setting(checks.share, default=False, example=0.01, need="audit_log")
     """Whether allowed requests are in the audit log too, when they are sent: `True`, `False`, or
     the share of them that is, from 0 to 1. The share is taken by a hash of the URL, so that a URL
     is logged in each crawl or in none."""
     audit_bodies: bool | str = setting(
-        checks.boolean_or_path, default=True, example="robots-files", need=HAS_AUDIT_LOG
+        checks.boolean_or_path, default=True, example="robots-files", need="audit_log"
     )
     """Whether the text of each robots.txt is stored beside the audit log, once and by its hash, so
     that verdicts can be recomputed: in the folder `audit.bodies` for `audit.jsonl`, or in the
     folder that you name."""
     audit_warc: str | None = setting(
-        checks.or_unset(checks.warc_file), default=None, example="robots.warc.gz", need=IS_ON
+        checks.or_unset(checks.warc_file), default=None, example="robots.warc.gz", need="is_on"
     )
     """A new file for all robots.txt requests and their answers as WARC records, compressed if its
     name ends in `.gz`; if there is one of that name, `robots-2.warc.gz` and so on. Needs `pip

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.dialect import DIALECTS, Dialect
 
 from . import checks
-from .checks import SettingProblem, WrongPartsError
+from .checks import Problems, SettingProblem, WrongPartsError
 from .host_patterns import HostPatterns, plain_pattern
 
 if TYPE_CHECKING:
@@ -145,25 +146,21 @@ def override_from(value: object, keys: Keys) -> Override:
 
     Raises :class:`WrongPartsError`, naming every key that is wrong.
     """
+    problems = Problems()
     if not isinstance(value, Mapping):
-        raise WrongPartsError([SettingProblem("", value, f"expected a dict of {_listed(keys)}")])
-    read: dict[str, Any] = {}
-    problems: list[SettingProblem] = []
-    for key, part in value.items():
-        try:
-            read[key] = _reader_of(key, keys)(part)
-        except ValueError as error:  # noqa: PERF203 - all are told together
-            problems.append(_problem(key, part, str(error)))
+        problems.append(SettingProblem("", value, f"expected a dict of {_listed(keys)}"))
+        raise WrongPartsError(problems)
+    read = {
+        key: problems.read(keys.get(key, partial(_no_key, key, keys)), part, part=f"[{key!r}]")
+        for key, part in value.items()
+    }
     problems += _lacking(value, keys)
     if problems:
         raise WrongPartsError(problems)
     return Override(read, dict(value))
 
 
-def _reader_of(key: object, keys: Keys) -> Callable[[object], Any]:
-    """Raises ValueError if there is no such key."""
-    if key in keys:
-        return keys[str(key)]
+def _no_key(key: object, keys: Keys, _: object) -> None:
     from difflib import get_close_matches
 
     near = get_close_matches(str(key), keys, 1)
@@ -172,14 +169,15 @@ def _reader_of(key: object, keys: Keys) -> Callable[[object], Any]:
 
 
 def _lacking(value: Mapping[Any, Any], keys: Keys) -> Iterator[SettingProblem]:
+    key = "obey" if "obey" in value else next(iter(value), None)
     if not value:
         yield SettingProblem("", value, f"expected at least one of {_listed(keys)}")
     elif "obey" in value and "reason" not in value:
         expected = "expected a reason beside it, which the stats, the table and the log show"
-        yield _problem("obey", value["obey"], expected)
+        yield SettingProblem("", value[key], expected, f"[{key!r}]")
     elif set(value) <= {*ABOUT}:
-        key = next(iter(value))
-        yield _problem(key, value[key], f"expected something to override beside the {key}")
+        expected = f"expected something to override beside the {key}"
+        yield SettingProblem("", value[key], expected, f"[{key!r}]")
 
 
 def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:
@@ -190,25 +188,20 @@ def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:
     value = checks.json_if_text(value)
     if not isinstance(value, Mapping):
         raise ValueError(_MADE_OF)
-    problems: list[SettingProblem] = []
+    problems = Problems()
     found: dict[str, Override] = {}
+
+    def read(host: object, given: object) -> None:
+        pattern = plain_pattern(host)
+        if pattern in found:
+            raise ValueError("there is another override for the same, written in another way")
+        found[pattern] = override_from(given, keys)
+
     for host, given in value.items():
-        try:
-            pattern = plain_pattern(host)
-            if pattern in found:
-                raise ValueError("there is another override for the same, written in another way")
-            found[pattern] = override_from(given, keys)
-        except WrongPartsError as error:  # noqa: PERF203 - all are told together
-            problems += (each._replace(part=f"[{host!r}]{each.part}") for each in error.parts)
-        except ValueError as error:
-            problems.append(_problem(host, given, str(error)))
+        problems.read(partial(read, host), given, part=f"[{host!r}]")
     if problems:
         raise WrongPartsError(problems)
     return HostPatterns(found.items())
-
-
-def _problem(key: object, value: object, expected: str) -> SettingProblem:
-    return SettingProblem("", value, expected, f"[{key!r}]")
 
 
 def _listed(names: Mapping[str, object]) -> str:

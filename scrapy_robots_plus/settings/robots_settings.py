@@ -9,16 +9,15 @@ import logging
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
 from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.storage.redis_url import without_password
 
-from .checks import SettingProblem, WrongPartsError
-from .declared import DECLARED, Declared, PageAction, Rulebook, Setting, names, uses_of
+from .checks import Problems, SettingProblem, without_secrets
+from .declared import DECLARED, NEEDS, Declared, PageAction, Rulebook, Setting, names, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -75,10 +74,7 @@ def preset_in(settings: BaseSettings) -> Mapping[str, object]:
 
     Empty if the name is wrong, which is told when it is read as a setting.
     """
-    try:
-        return PRESETS[_read(settings, DECLARED["politeness"], {})]
-    except RobotsSettingsError:
-        return {}
+    return PRESETS[_read(settings, DECLARED["politeness"], {}, Problems()) or "default"]
 
 
 def read_all(settings: BaseSettings) -> Mapping[str, Any]:
@@ -86,13 +82,8 @@ def read_all(settings: BaseSettings) -> Mapping[str, Any]:
 
     Raises :class:`RobotsSettingsError`, which names all wrong ones.
     """
-    preset, read = preset_in(settings), dict[str, Any]()
-    problems: list[SettingProblem] = []
-    for field, declared in DECLARED.items():
-        try:
-            read[field] = _read(settings, declared, preset)
-        except RobotsSettingsError as error:  # noqa: PERF203 - all are told together
-            problems += error.problems
+    preset, problems = preset_in(settings), Problems()
+    read = {field: _read(settings, each, preset, problems) for field, each in DECLARED.items()}
     if problems:
         raise RobotsSettingsError(problems)
     return read
@@ -103,29 +94,21 @@ def dialect_in(settings: BaseSettings) -> Dialect:
 
     Raises :class:`RobotsSettingsError` for what is not a dialect.
     """
-    return cast("Dialect", _read(settings, DECLARED["dialect"], {}))
+    problems = Problems()
+    dialect: Dialect = _read(settings, DECLARED["dialect"], {}, problems)
+    if problems:
+        raise RobotsSettingsError(problems)
+    return dialect
 
 
-def _read(settings: BaseSettings, declared: Setting, preset: Mapping[str, object]) -> Any:
-    """The value of one setting. Raises :class:`RobotsSettingsError`."""
+def _read(
+    settings: BaseSettings, declared: Setting, preset: Mapping[str, object], problems: Problems
+) -> Any:
+    """The value of one setting; None if it is wrong."""
     # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
     unset = False if declared.name == "ROBOTSTXT_OBEY" else declared.default
     value = settings.get(declared.name, preset.get(declared.name, unset))
-    try:
-        return declared.check.read(value)
-    except WrongPartsError as error:
-        parts = [part._replace(name=declared.name) for part in error.parts]
-        raise RobotsSettingsError(parts) from None
-    except ValueError as error:
-        problem = SettingProblem(declared.name, without_secrets(value), str(error))
-        raise RobotsSettingsError([problem]) from None
-
-
-def without_secrets(value: object) -> object:
-    """*value*, which may be the URL of a server, without its password."""
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    shown = without_password(text) if isinstance(text, str) else text
-    return value if shown == text else shown
+    return problems.read(declared.check.read, value, declared.name)
 
 
 _MOST_WARNINGS = 100
@@ -361,9 +344,9 @@ def settings_without_effect(settings: BaseSettings, read: RobotsSettings) -> Ite
         if getattr(read, field) == declared.check.read(declared.default):
             continue
         need = declared.need
-        if need is not None and not any(need.is_met(each) for each in read.of_all_origins):
-            value, other = _words(settings, declared.name), _words(settings, need.name)
-            yield f"{declared.name} = {value} has no effect, because {need.name} is {other}."
+        if need is not None and not any(getattr(each, need) for each in read.of_all_origins):
+            value, other = _words(settings, declared.name), _words(settings, NEEDS[need])
+            yield f"{declared.name} = {value} has no effect, because {NEEDS[need]} is {other}."
 
 
 def report_settings_without_effect(settings: BaseSettings, read: RobotsSettings) -> None:
