@@ -15,11 +15,8 @@ from scrapy_robots_plus.origins.decide import access_under
 from scrapy_robots_plus.origins.judging import Delay, delay_of, longer_delay
 from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure, status_table
-from scrapy_robots_plus.protocol.preferences import (
-    FilePreferences,
-    Source,
-    combine,
-)
+from scrapy_robots_plus.protocol.preferences import Source, combine
+from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.declared import TooLong, uses_of

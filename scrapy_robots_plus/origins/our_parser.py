@@ -16,7 +16,7 @@ from scrapy.robotstxt import RobotParser
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol import RFC9309, RobotsTxt, has_product_token
 from scrapy_robots_plus.protocol.dialect import Names, dialect_named
-from scrapy_robots_plus.protocol.preferences import FilePreferences, Statement
+from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.rules import Rules, allowed_by_compact_rules, deciding_line
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Verdict,
         VisitTime,
     )
+    from scrapy_robots_plus.protocol.preferences import Statement
 
 logger = crawl_log(__name__)
 

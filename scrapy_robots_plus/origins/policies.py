@@ -20,7 +20,7 @@ from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.preferences import CURRENT, Preference, Statement, combine
+from scrapy_robots_plus.protocol.preferences import LABELS, Preference, Statement, combine
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
@@ -74,7 +74,7 @@ def _encoded(text: str) -> bytes:
 NOT_READ = "not_read"
 """The preference where nobody has looked what the robots.txt says about it."""
 
-USES = (*CURRENT.labels, *(uses_of((), each)[0] for each in get_args(ContentUse)))
+USES = (*LABELS, *(uses_of((), each)[0] for each in get_args(ContentUse)))
 """The uses that can be asked for."""
 
 

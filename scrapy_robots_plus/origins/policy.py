@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, is_definite
 from scrapy_robots_plus.protocol.pace import Timetable
-from scrapy_robots_plus.protocol.preferences import Preferences, Statement, TdmFile, combine
+from scrapy_robots_plus.protocol.preferences import Preferences, Statement, combine
+from scrapy_robots_plus.protocol.preferences.tdm import TdmFile
 from scrapy_robots_plus.protocol.printable import printable
 
 from . import judging

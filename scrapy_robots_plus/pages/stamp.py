@@ -18,7 +18,8 @@ from scrapy_robots_plus.origins.our_parser import MOST_LICENSES
 from scrapy_robots_plus.origins.policies import NOT_READ, Policies
 from scrapy_robots_plus.origins.policy import Policy, Refused
 from scrapy_robots_plus.protocol.preferences import (
-    CURRENT,
+    LABELS,
+    VOCABULARY,
     Preference,
     Preferences,
     Statement,
@@ -41,8 +42,8 @@ logger = crawl_log(__name__)
 MOST_OF_A_TEXT = 500
 """Characters of a line of a robots.txt."""
 
-_NOT_READ = dict.fromkeys(CURRENT.labels, NOT_READ)
-_UNKNOWN = dict.fromkeys(CURRENT.labels, Preference.UNKNOWN.value)
+_NOT_READ = dict.fromkeys(LABELS, NOT_READ)
+_UNKNOWN = dict.fromkeys(LABELS, Preference.UNKNOWN.value)
 
 
 def put_stamp(
@@ -120,7 +121,7 @@ def stamp_of(verdict: Verdict) -> dict[str, Any]:
         "source": None,
         "sha256": None,
         "fetched_at": None,
-        "vocabulary": CURRENT.name,
+        "vocabulary": VOCABULARY,
         "preferences": _NOT_READ.copy(),
         "statements": [],
         "tdm_policy": None,

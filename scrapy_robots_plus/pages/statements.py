@@ -17,14 +17,13 @@ from scrapy_robots_plus.protocol.directives import (
     meta_statements,
 )
 from scrapy_robots_plus.protocol.directives.html_head import LICENSE, is_license, robots_metas
-from scrapy_robots_plus.protocol.preferences import (
-    Source,
+from scrapy_robots_plus.protocol.preferences import Source
+from scrapy_robots_plus.protocol.preferences.tdm import POLICY, RESERVATION, tdm_statements
+from scrapy_robots_plus.protocol.preferences.values import (
     directive_statements,
     signal_header,
-    tdm_statements,
     usage_header,
 )
-from scrapy_robots_plus.protocol.preferences.tdm import POLICY, RESERVATION
 from scrapy_robots_plus.protocol.product_token import AgentNames, names_of
 
 if TYPE_CHECKING:

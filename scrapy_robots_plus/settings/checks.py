@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 from scrapy_robots_plus.protocol.access import StatusTable, status_table
 from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
-from scrapy_robots_plus.protocol.preferences import CURRENT
+from scrapy_robots_plus.protocol.preferences import LABELS
 from scrapy_robots_plus.protocol.printable import cut, printable
 from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
@@ -299,10 +299,10 @@ def _names(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in names))
 
 
-@check(f"a list of {', '.join(CURRENT.labels)}")
+@check(f"a list of {', '.join(LABELS)}")
 def ai_uses(value: object) -> tuple[str, ...]:
     uses = tuple(name.lower() for name in _names(value))
-    unknown = [repr(use) for use in uses if use not in CURRENT.labels]
+    unknown = [repr(use) for use in uses if use not in LABELS]
     if unknown:
         raise ValueError(f"{ai_uses.expected}, not {', '.join(unknown)}")
     return uses

@@ -10,7 +10,8 @@ import pytest
 from scrapy_robots_plus.origins.judging import Delay, unreachable, verdict
 from scrapy_robots_plus.protocol import Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access
-from scrapy_robots_plus.protocol.preferences import FilePreferences, combine
+from scrapy_robots_plus.protocol.preferences import combine
+from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.origins.judging import Rules

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines import ABOUT_USES, Kind, Line
-from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
+from scrapy_robots_plus.protocol.preferences import LABELS, LEVELS, SIGNALS, Preference
 from scrapy_robots_plus.protocol.preferences.in_file import in_form
 from scrapy_robots_plus.protocol.preferences.structured_fields import (
     StructuredFieldError,
@@ -87,8 +87,8 @@ def _why_not(value: bytes) -> tuple[str, bytes]:
 
 
 _OPPOSITE = {Preference.ALLOW: Preference.DISALLOW, Preference.DISALLOW: Preference.ALLOW}
-_SIGNAL_OF = {category: key for key, category in CURRENT.signals.items()}
-_SIGNALS = {*CURRENT.signals, *CURRENT.levels}
+_SIGNAL_OF = {category: key for key, category in SIGNALS.items()}
+_SIGNALS = {*SIGNALS, *LEVELS}
 
 
 def usage_faults(number: int, value: bytes, findings: Findings) -> None:
@@ -102,10 +102,9 @@ def usage_faults(number: int, value: bytes, findings: Findings) -> None:
     except StructuredFieldError as error:
         findings.add(number, Code.BROKEN_PREFERENCE, error)
         return
-    labels = CURRENT.labels
-    unknown = (key for key in found if key not in labels)
-    unclear = (key for key, token in found.items() if key in labels and token not in USAGE_TOKENS)
-    _add_unknown(number, unknown, CURRENT.signals, findings)
+    unknown = (key for key in found if key not in LABELS)
+    unclear = (key for key, token in found.items() if key in LABELS and token not in USAGE_TOKENS)
+    _add_unknown(number, unknown, SIGNALS, findings)
     _add_unclear(number, ((key, "neither y nor n") for key in unclear), findings)
 
 
@@ -119,8 +118,8 @@ def signal_faults(number: int, value: bytes, findings: Findings) -> None:
 def _unclear_signals(parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Keys, each with what its value is not."""
     for key, said in parts:
-        levels = CURRENT.levels.get(key)
-        if key in CURRENT.signals and said not in SIGNAL_WORDS:
+        levels = LEVELS.get(key)
+        if key in SIGNALS and said not in SIGNAL_WORDS:
             yield key, "neither yes nor no"
         elif levels and said not in levels:
             yield key, f"none of {', '.join(levels)}"

@@ -17,7 +17,7 @@ from scrapy_robots_plus.protocol.matcher import (
 )
 from scrapy_robots_plus.protocol.rules import path_in_form
 
-from .statements import CURRENT, Preference, Source, Statement, first_of_each, of_line
+from . import TRAINING, Preference, Source, Statement, first_of_each, of_line
 from .values import signals, usage, usage_rule
 
 if TYPE_CHECKING:
@@ -134,10 +134,9 @@ class FilePreferences:
         for token in self._tokens:
             verdict = self._file.verdict(url, token)
             if not verdict:
-                category = CURRENT.use_token
                 served = f"User-agent: {token}, {verdict.rule}"
                 yield Statement(
-                    category, Preference.DISALLOW, Source.USE_TOKEN, served, verdict.line
+                    TRAINING, Preference.DISALLOW, Source.USE_TOKEN, served, verdict.line
                 )
 
 

@@ -14,8 +14,8 @@ from scrapy_robots_plus.protocol.dialect import RFC9309
 from scrapy_robots_plus.protocol.matcher import NO_RANK, Matcher, line_of, rank_of
 from scrapy_robots_plus.protocol.rules import path_in_form
 
+from . import TRAINING, Preference, Source, Statement
 from .in_file import in_form
-from .statements import CURRENT, Preference, Source, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,7 +50,7 @@ class TdmFile:
         """What the file says about the use of a URL, absolute or a path and query."""
         path = path_in_form(url, RFC9309).replace(b"*", b"%2A").replace(b"$", b"%24")
         rank = self._best(path)
-        return () if rank == NO_RANK else self._said[line_of(rank)]
+        return () if rank == NO_RANK else (self._said[line_of(rank)],)
 
 
 def tdm_statements(
@@ -69,16 +69,10 @@ def tdm_statements(
     said = Preference.DISALLOW
     if said not in known:
         said = known.pop() if len(known) == 1 else Preference.UNKNOWN
-    return _said(source, said, text, policy)
+    return (Statement(TRAINING, said, source, text, policy=policy),)
 
 
-def _said(source: Source, said: Preference, text: str, policy: str | None) -> tuple[Statement, ...]:
-    return tuple(
-        Statement(category, said, source, text, policy=policy) for category in CURRENT.mining
-    )
-
-
-def _rules_in(body: bytes) -> list[tuple[bytes, tuple[Statement, ...]]]:
+def _rules_in(body: bytes) -> list[tuple[bytes, Statement]]:
     """Paths, each with what is said of it."""
     try:
         # One character that is none takes no objection away.
@@ -95,7 +89,7 @@ def _rules_in(body: bytes) -> list[tuple[bytes, tuple[Statement, ...]]]:
         return []
 
 
-def _rule(location: str, served: dict[str, Any]) -> tuple[bytes, tuple[Statement, ...]]:
+def _rule(location: str, served: dict[str, Any]) -> tuple[bytes, Statement]:
     # Of * and $, a location means those of a URL by their escapes, or by a $ not at its end.
     path = in_form(location.encode("utf-8", "surrogatepass"), RFC9309)
     reservation: Any = served.get(RESERVATION)
@@ -107,7 +101,7 @@ def _rule(location: str, served: dict[str, Any]) -> tuple[bytes, tuple[Statement
     kept = {key: served[key] for key in ("location", RESERVATION, POLICY) if key in served}
     text = _writable(json.dumps(kept, ensure_ascii=False))
     escaped = path[:-1].replace(b"$", b"%24") + path[-1:]
-    return escaped, _said(Source.TDM_FILE, said, text, policy)
+    return escaped, Statement(TRAINING, said, Source.TDM_FILE, text, policy=policy)
 
 
 def _writable(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.octets import text
 
-from .statements import CURRENT, Preference, Source, Statement, first_of_each
+from . import LABELS, LEVELS, SIGNALS, TRAINING, Preference, Source, Statement, first_of_each
 from .structured_fields import StructuredFieldError, tokens_in
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def usage(value: bytes) -> Iterator[tuple[str, Preference]]:
     try:
         found = tokens_in(value)
     except StructuredFieldError:
-        found = dict.fromkeys(CURRENT.labels)
-    for label in CURRENT.labels:
+        found = dict.fromkeys(LABELS)
+    for label in LABELS:
         if label in found:
             yield label, USAGE_TOKENS.get(found[label] or "", Preference.UNKNOWN)
 
@@ -63,10 +63,10 @@ def signals(value: bytes) -> Iterator[tuple[str, Preference]]:
     with another value is unknown, and keys that nobody has defined are ignored. ``use=reference``
     allows ``use=immediate`` and ``use=reference``, and disallows ``use=full``."""
     for key, said in signal_parts(value):
-        if key in CURRENT.signals:
-            yield CURRENT.signals[key], SIGNAL_WORDS.get(said, Preference.UNKNOWN)
-        elif key in CURRENT.levels:
-            levels = CURRENT.levels[key]
+        if key in SIGNALS:
+            yield SIGNALS[key], SIGNAL_WORDS.get(said, Preference.UNKNOWN)
+        elif key in LEVELS:
+            levels = LEVELS[key]
             most = levels.index(said) if said in levels else -1
             if most < 0:
                 yield key, Preference.UNKNOWN
@@ -111,10 +111,9 @@ def directive_statements(
     robots. They are DeviantArt's; no RFC or Internet-Draft defines them.
     """
     about_image = Preference.DISALLOW if is_image else Preference.UNKNOWN
-    kinds = (CURRENT.directives, Preference.DISALLOW), (CURRENT.image_directives, about_image)
+    about = {"noai": Preference.DISALLOW, "noimageai": about_image}
     return first_of_each(
-        Statement(about[name], preference, source, served)
+        Statement(TRAINING, about[name], source, served)
         for served in directives
-        for about, preference in kinds
         if (name := served.strip().lower()) in about
     )

@@ -7,14 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import RobotsTxt
-from scrapy_robots_plus.protocol.preferences import (
-    FilePreferences,
-    Preference,
-    Source,
-    Statement,
-    signal_header,
-)
-from scrapy_robots_plus.protocol.preferences.values import signals
+from scrapy_robots_plus.protocol.preferences import Preference, Source, Statement
+from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
+from scrapy_robots_plus.protocol.preferences.values import signal_header, signals
 from tests.protocol.worst_cases import seconds
 
 ALLOW, DISALLOW, UNKNOWN = Preference.ALLOW, Preference.DISALLOW, Preference.UNKNOWN

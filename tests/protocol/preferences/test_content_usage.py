@@ -7,15 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import RobotsTxt
-from scrapy_robots_plus.protocol.preferences import (
-    FilePreferences,
-    Preference,
-    Source,
-    Statement,
-    combine,
+from scrapy_robots_plus.protocol.preferences import Preference, Source, Statement, combine
+from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
+from scrapy_robots_plus.protocol.preferences.values import (
+    UsageRule,
+    usage,
     usage_header,
+    usage_rule,
 )
-from scrapy_robots_plus.protocol.preferences.values import UsageRule, usage, usage_rule
 from tests.protocol.worst_cases import seconds
 
 ALLOW, DISALLOW, UNKNOWN = Preference.ALLOW, Preference.DISALLOW, Preference.UNKNOWN

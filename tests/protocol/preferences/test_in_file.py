@@ -10,14 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, FIRST_MATCH, GYM2008, MK1996, RobotsTxt
-from scrapy_robots_plus.protocol.preferences import (
-    FilePreferences,
-    Preference,
-    Source,
-    Statement,
-    combine,
-    statements_in,
-)
+from scrapy_robots_plus.protocol.preferences import Preference, Source, Statement, combine
+from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences, statements_in
 from scrapy_robots_plus.protocol.printable import printable
 from tests.protocol.worst_cases import seconds
 

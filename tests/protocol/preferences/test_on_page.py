@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.protocol.preferences import (
-    CURRENT,
-    Preference,
-    Source,
-    Statement,
-    directive_statements,
-)
+from scrapy_robots_plus.protocol.preferences import Preference, Source, Statement
+from scrapy_robots_plus.protocol.preferences.values import directive_statements
 
 DISALLOW, UNKNOWN = Preference.DISALLOW, Preference.UNKNOWN
 
@@ -42,8 +37,3 @@ def test_all_of_a_page_are_read_and_each_is_said_once() -> None:
         (DISALLOW, "noai"),
     ]
     assert directive_statements([]) == ()
-
-
-def test_the_words_are_data() -> None:
-    assert directive_statements(list(CURRENT.directives)) != ()
-    assert directive_statements(list(CURRENT.image_directives)) != ()

@@ -14,11 +14,10 @@ from scrapy_robots_plus.protocol.preferences import (
     Preferences,
     Source,
     Statement,
-    TdmFile,
     combine,
-    tdm_statements,
-    usage_header,
 )
+from scrapy_robots_plus.protocol.preferences.tdm import TdmFile, tdm_statements
+from scrapy_robots_plus.protocol.preferences.values import usage_header
 from tests.protocol.worst_cases import seconds
 
 ALLOW, DISALLOW, UNKNOWN = Preference.ALLOW, Preference.DISALLOW, Preference.UNKNOWN
