@@ -15,14 +15,13 @@ from scrapy_robots_plus.protocol.sent_forms import target_of
 from scrapy_robots_plus.storage import open_reader, shown
 
 from .output import Line, Style, UnreadableError, WrongUsageError, fact, named, picked
-from .project import Source, obtain
+from .project import Source
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, dialect
 from .urls import site_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
 
 
@@ -61,29 +60,19 @@ class Diff(Subcommand):
         names, own = (self.given.before, self.given.after), self.project.robots.dialect
         if names == ("-", "-"):
             raise WrongUsageError("only one of A and B can be standard input")
-        sources = self._sources(names)
+        # What a site has now, whatever a store has of it; and the store stays as it is.
+        places = list(map(self._place, names))
+        self.project.settings.set("ROBOTS_STORE", "memory", "cmdline")
+        sources: list[Source] = []
+        self.project.read(places, sources.append)
         before, after = map(_read, sources, (own, self.given.dialect_b or own))
         self._show(names, sources, difference(before, after, self.project.agent))
 
-    def _sources(self, names: tuple[str, ...]) -> list[Source]:
-        """Both copies. Sites are asked last, and both in one crawl."""
-        sites = {name: site for name in names if (site := _site_in(name)) is not None}
-        sources = {
-            name: self._stored(name) if name.startswith(STORED) else self.file(name)
-            for name in names
-            if name not in sites
-        }
-
-        async def ask(crawl: Crawl) -> None:
-            for name, site in sites.items():
-                _, record, _ = await obtain(site, crawl)
-                sources[name] = Source(self.project.policy_of(record), record)
-
-        if sites:
-            # What the site has now, whatever a store has of it; and the store stays as it is.
-            self.project.settings.set("ROBOTS_STORE", "memory", "cmdline")
-            self.project.ask(ask)
-        return [sources[name] for name in names]
+    def _place(self, name: str) -> Origin | Source:
+        """The site or the copy that *name* names."""
+        if name.startswith(STORED):
+            return self._stored(name)
+        return _site_in(name) or self.file(name)
 
     def _stored(self, name: str) -> Source:
         """What the store of the project has of the site in *name*; the store stays as it is.

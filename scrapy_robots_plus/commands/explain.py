@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import DIALECTS, Dialect, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.clean_param import CleanParams
@@ -12,14 +11,12 @@ from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
 
 from .output import fact, named, picked
-from .project import obtain
 from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, argument
 from .urls import EXITS, STYLES, fields_of, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage.base import RobotsRecord
@@ -46,24 +43,16 @@ class Explain(Subcommand):
     )
 
     def run(self) -> None:
-        url, origin = site_of(self.given.url)
+        self._url, origin = site_of(self.given.url)
+        name = self.given.file
+        self.project.read([origin if name is None else self.file(name)], self._explain)
 
-        def explain(source: Source, agent: AgentNames) -> None:
-            found = explanation(url, agent, source)
-            word = found["result"]
-            answer = (f"{word:11} ", STYLES[word]), found["url"]
-            self.show(found, [answer, *(fact(*each, 11) for each in _in_words(found))])
-            self.note(EXITS[word])
-
-        async def ask(crawl: Crawl) -> None:
-            source = await obtain(origin, crawl)
-            own = crawl.get(Agents).default_under(source.policy.settings)
-            explain(source, self.project.named_agent or own)
-
-        if self.given.file is None:
-            self.project.ask(ask)
-        else:
-            explain(self.file(self.given.file), self.project.agent)
+    def _explain(self, source: Source) -> None:
+        found = explanation(self._url, self.project.agent_for(source.policy), source)
+        word = found["result"]
+        answer = (f"{word:11} ", STYLES[word]), found["url"]
+        self.show(found, [answer, *(fact(*each, 11) for each in _in_words(found))])
+        self.note(EXITS[word])
 
 
 def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, str]]:

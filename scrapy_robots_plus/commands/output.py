@@ -4,7 +4,6 @@ ends one of them with status 2 and a message.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import sys
@@ -77,13 +76,6 @@ def named(agent: AgentNames) -> str:
     return agent if isinstance(agent, str) else ", ".join(agent)
 
 
-class _Discarding(io.StringIO):
-    """In place of a stream that the user has closed (``>&-``); print() discards then, too."""
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-
 class Output:
     """Standard output, and a line of progress on standard error.
 
@@ -93,8 +85,8 @@ class Output:
     """
 
     def __init__(self, stream: TextIO | None = None, errors: TextIO | None = None) -> None:
-        self._stream = stream or sys.stdout or _Discarding()
-        self._errors = errors or sys.stderr or _Discarding()
+        self._stream = stream or sys.stdout
+        self._errors = errors or sys.stderr
         self.is_terminal = self._stream.isatty()
         self.is_coloured = (
             self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -37,7 +37,7 @@ from .output import UnreadableError
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from scrapy.settings import BaseSettings, Settings
 
@@ -88,7 +88,15 @@ class Project:
     @cached_property
     def agent(self) -> AgentNames:
         """``--agent``, else the agent of the project's crawls."""
-        return self.named_agent or Agents(self._idle_crawler, self.robots).default
+        return self.named_agent or self._agents.default
+
+    @cached_property
+    def _agents(self) -> Agents:
+        return Agents(self._idle_crawler, self.robots)
+
+    def agent_for(self, policy: Policy) -> AgentNames:
+        """``--agent``, else that of the project's crawls for what *policy* is about."""
+        return self.named_agent or self._agents.default_under(policy.settings)
 
     @cached_property
     def _idle_crawler(self) -> Crawler:
@@ -116,6 +124,26 @@ class Project:
             raise spider.failure
         if not spider.has_ended:
             raise KeyboardInterrupt
+
+    def read(self, places: Sequence[Origin | Source], use: Callable[[Source], None]) -> None:
+        """Calls *use* with each robots.txt, in order: those of origins are obtained, side by side.
+
+        Raises what :meth:`ask` does.
+        """
+        origins = {place for place in places if isinstance(place, Origin)}
+
+        async def obtain_all(crawl: Crawl) -> None:
+            for origin in origins:
+                compat.run_in_background(crawl.get(Policies).obtain(origin))
+            for place in places:
+                use(await obtain(place, crawl) if isinstance(place, Origin) else place)
+
+        if origins:
+            self.ask(obtain_all)
+            return
+        for place in places:
+            if isinstance(place, Source):
+                use(place)
 
     def source_of(self, body: bytes, name: str) -> Source:
         """The robots.txt with this *body*, in the file *name*, for any site."""

@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from scrapy.commands import ScrapyCommand
 
@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
-from .output import Output, UnreadableError, WrongUsageError
+from .output import Output, WrongUsageError
 from .subcommand import Exit, Members, Subcommand
 
 if TYPE_CHECKING:
@@ -53,8 +53,11 @@ class RobotsCommand(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Adds the subcommands; each has the options of all Scrapy commands besides its own."""
-        # Where the user has closed it, argparse fails in Python 3.10.
-        sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+        # Where the user has closed them: argparse fails in Python 3.10 then, and print() is silent.
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                setattr(sys, name, open(nowhere, "w", closefd=False))  # noqa: SIM115
         self._add(subcommands(), parser, "scrapy robots")
 
     def _add(self, members: Members, parser: argparse.ArgumentParser, program: str) -> None:
@@ -96,39 +99,28 @@ class RobotsCommand(ScrapyCommand):
             output.flush()
             self.exitcode = subcommand.status
         except BrokenPipeError:
-            _close_pipes()
+            self.exitcode = Exit.CLOSED_PIPE
         except KeyboardInterrupt:
             self.exitcode = Exit.INTERRUPTED
         except WrongUsageError as error:
             output.end_progress()
             opts.parser.error(printable(error))
-        except (UnreadableError, RobotsSettingsError, StoreError, OSError) as error:
+        except (RobotsSettingsError, StoreError, OSError) as error:
             output.error(f"{opts.program}: {error}")
             self.exitcode = Exit.UNDECIDED
-            _drop_what_cannot_be_written()
         except Exception:  # noqa: BLE001 - Python's own status is 1, which means "denied" here
             for line in traceback.format_exc().splitlines():
                 output.error(line)
             self.exitcode = Exit.UNDECIDED
         finally:
+            _drop_what_cannot_be_written()
             output.end_progress()
-
-
-def _close_pipes() -> NoReturn:
-    """Ends silently. Python would complain at exit, when it flushes what nobody reads."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        _point_to_nowhere(stream)
-    sys.exit(Exit.CLOSED_PIPE)
 
 
 def _drop_what_cannot_be_written() -> None:
     """Python would try again at exit, complain, and change the status to 120."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
-        _point_to_nowhere(sys.stdout)
-
-
-def _point_to_nowhere(stream: TextIO) -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # noqa: PERF203 - each by itself
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -6,24 +6,22 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus.origins.parsers import charset_of
-from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code, Finding, LintedFile, Meaning, lint
 from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .output import Line, Style, UnreadableError, WrongUsageError, fact, named, picked
-from .project import Source, obtain
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, read_file
+from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
 from .urls import site_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
+
+    from .project import Source
 
 
 class Show(Subcommand):
@@ -48,73 +46,49 @@ class Show(Subcommand):
     )
 
     def run(self) -> None:
-        sources = [*map(_source, self.given.sources), *self.given.file]
-        if not sources:
+        given = self.given
+        places: list[Origin | Source | None] = [
+            site_of(name)[1] if "://" in name else self._file(name) for name in given.sources
+        ]
+        places += map(self._file, given.file)
+        if not places:
             raise WrongUsageError("expected sites or files")
-        origins = [source for source in sources if not isinstance(source, str)]
+        self.project.read(list(filter(None, places)), self._add)
 
-        async def ask(crawl: Crawl) -> None:
-            for origin in dict.fromkeys(origins):
-                compat.run_in_background(crawl.get(Policies).obtain(origin))
-            for source in sources:
-                if isinstance(source, str):
-                    self._add_file(source)
-                else:
-                    self._add_site(source, await obtain(source, crawl))
-
-        if origins:
-            self.project.ask(ask)
-            return
-        for name in (*self.given.sources, *self.given.file):
-            self._add_file(name)
-
-    def _add_file(self, name: str) -> None:
-        """Prints a file on this disk; one that cannot be read is told on standard error."""
+    def _file(self, name: str) -> Source | None:
+        """A file on this disk; one that cannot be read is told on standard error."""
         try:
-            body = read_file(name)
+            return self.file(name)
         except UnreadableError as error:
             hint = "" if Path(name).exists() else "; a site begins with https:// or http://"
             self.output.error(f"scrapy robots show: {error}{hint}")
             self.note(Exit.UNDECIDED)
-        else:
-            self._add({"robots_url": name, "size": len(body)}, self._linted(body))
+            return None
 
-    def _add_site(self, origin: Origin, source: Source) -> None:
-        """Prints what a site has."""
-        policy, record, _ = source
-        heading = {
-            "robots_url": record.url,
-            "asked_url": origin.robots_url,
-            **picked(policy, "status", "in_words"),
-            **({"detail": policy.detail} if policy.detail else {}),
-            "size": len(record.body),
-            "headers": dict(record.headers),
-        }
-        if policy.access is not Access.RULES:
-            self.note(Exit.UNDECIDED if policy.access is Access.UNREACHABLE else Exit.OK)
-            self._add(heading, None)
-            return
-        linted = self._linted(record.body, charset_of(record.headers))
-        if record.is_cut:
-            text = "The copy ends at ROBOTS_FETCH_MAX_BYTES. What comes after it was not read."
-            linted = linted.with_finding(Finding(None, Code.FILE_TOO_LONG, text))
-        self._add(heading, linted)
-
-    def _linted(self, body: bytes, charset: str | None = None) -> LintedFile:
-        robots = self.project.robots
-        return lint(body, robots.dialect, charset, robots.fetch_max_bytes)
-
-    def _add(self, heading: dict[str, Any], linted: LintedFile | None) -> None:
-        """Prints a file. *heading*: where it comes from, its status, size and headers."""
+    def _add(self, source: Source) -> None:
+        """Prints what a file has, or a site."""
+        policy, record, is_file = source
+        heading: dict[str, Any] = {"robots_url": record.url, "size": len(record.body)}
+        if not is_file:
+            heading |= {
+                "asked_url": record.origin.robots_url,
+                **picked(policy, "status", "in_words"),
+                **({"detail": policy.detail} if policy.detail else {}),
+                "headers": dict(record.headers),
+            }
+        linted = None
+        if policy.access is Access.RULES:
+            robots, charset = self.project.robots, charset_of(record.headers)
+            linted = lint(record.body, robots.dialect, charset, robots.fetch_max_bytes)
+            if record.is_cut:
+                text = "The copy ends at ROBOTS_FETCH_MAX_BYTES. What comes after it was not read."
+                linted = linted.with_finding(Finding(None, Code.FILE_TOO_LONG, text))
+        elif policy.access is Access.UNREACHABLE:
+            self.note(Exit.UNDECIDED)
         fields = fields_of(heading, linted, self.project.agent)
         self.show(fields, listing(fields, linted))
         if fields["findings"]:
             self.note(Exit.FOUND)
-
-
-def _source(argument: str) -> Origin | str:
-    """The origin of a URL, or the name of a file."""
-    return site_of(argument)[1] if "://" in argument else argument
 
 
 _WIDEST = 44

@@ -151,20 +151,21 @@ JSON = argument("--json", action="store_true", help="print one JSON object per l
 
 def read_file(name: str) -> bytes:
     """The octets of the file *name*; of standard input for ``-``. Raises UnreadableError."""
-    with accessing(name), opened(name) as stream:
+    with opened(name) as stream:
         return stream.read()
 
 
 @contextmanager
 def opened(name: str) -> Iterator[BinaryIO]:
-    """The file *name*; standard input for ``-``. Raises UnreadableError if it cannot be opened."""
-    if name == "-":
-        yield standard_input()
-        return
+    """The file *name*; standard input for ``-``. Raises UnreadableError if it cannot be opened, or
+    read while it is used.
+    """
     with accessing(name):
-        stream = open(name, "rb")  # noqa: SIM115 - closed below
-    with stream:
-        yield stream
+        if name == "-" and sys.stdin is None:  # by ``<&-``
+            raise UnreadableError("standard input is closed")
+        # A reader of its own: Python aborts if it ends while a thread reads from ``sys.stdin``.
+        with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as stream:
+            yield stream
 
 
 def numbered_lines(stream: BinaryIO, longest: int) -> Iterator[tuple[int, bytes]]:
@@ -175,13 +176,3 @@ def numbered_lines(stream: BinaryIO, longest: int) -> Iterator[tuple[int, bytes]
         yield number, line
         while line and not line.endswith(b"\n"):  # the rest of it
             line = stream.readline(longest)
-
-
-def standard_input() -> BinaryIO:
-    """Standard input, as octets. Raises UnreadableError if the user has closed it (``<&-``).
-
-    A reader of its own: Python aborts if it ends while a thread reads from ``sys.stdin``.
-    """
-    if sys.stdin is None:
-        raise UnreadableError("standard input is closed")
-    return open(sys.stdin.fileno(), "rb", closefd=False)

@@ -11,7 +11,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.origin import Origin
 
-from .output import Style, WrongUsageError, accessing, picked
+from .output import Style, WrongUsageError, picked
 from .subcommand import Exit, argument, numbered_lines, opened
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def urls_in(arguments: Namespace) -> Iterable[str]:
 
 
 def _urls_of(name: str) -> Iterator[str]:
-    with accessing(name), opened(name) as stream:
+    with opened(name) as stream:
         for number, line in numbered_lines(stream, _LONGEST):
             decoded = line.decode("utf-8", "backslashreplace")
             text = decoded.removeprefix("\ufeff").strip()
