@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from datetime import datetime, timezone
+from contextlib import nullcontext
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_robots_plus.origins.crawl_store import uri_in_job
 from scrapy_robots_plus.origins.decide import fresh_for, held_to
@@ -74,7 +74,9 @@ _store.add_argument(
     metavar="URI",
     help="the store, such as sqlite:robots.db (default: ROBOTS_STORE, else that of JOBDIR)",
 )
-_store.add_argument("--jobdir", metavar="FOLDER", help="the store of the job in FOLDER")
+_store.add_argument(
+    "--jobdir", dest="store", type=uri_in_job, metavar="FOLDER", help="the store of the job there"
+)
 
 
 class _OfStore(Subcommand):
@@ -83,8 +85,6 @@ class _OfStore(Subcommand):
     @property
     def _uri(self) -> str:
         """The store to use. Raises WrongUsageError if there is none to choose."""
-        if self.given.jobdir is not None:
-            return uri_in_job(self.given.jobdir)
         uri: str | None = self.given.store or self.project.robots.store
         if uri is None:
             raise WrongUsageError(
@@ -146,12 +146,9 @@ def patiently(work: Callable[..., _T], *given: object) -> _T:
             time.sleep(_PAUSE)
 
 
-def moment(time: float) -> str:
-    """A time, in seconds since the epoch, in UTC: ``2026-11-20 18:59:01``."""
-    try:
-        return f"{datetime.fromtimestamp(time, timezone.utc):%Y-%m-%d %H:%M:%S}"
-    except (OverflowError, ValueError, OSError):  # written by a clock that is very wrong
-        return f"{time:g}"
+def moment(written: str | None) -> str:
+    """A time of a record's line, in UTC: ``2026-11-20 18:59:01``."""
+    return (written or "-")[:19].replace("T", " ")
 
 
 def freshness_of(record: RobotsRecord, now: float, limits: Limits) -> float:
@@ -187,23 +184,26 @@ class List(_OfStore):
             if not self.as_json:
                 self.output.line((_COLUMNS.format(*_HEADINGS) + "ORIGIN", Style.BOLD))
             for record in self.trusted(store):
-                self._add(record, now, limits)
+                fields = {
+                    **fields_of(record),
+                    "age": now - record.fetched_at,
+                    "fresh_for": freshness_of(record, now, limits),
+                    "size": len(record.body),
+                }
+                self.show(fields, [_columns(record, fields)])
 
-    def _add(self, record: RobotsRecord, now: float, limits: Limits) -> None:
-        age, size = now - record.fetched_at, len(record.body)
-        fresh_for = freshness_of(record, now, limits)
-        access, was_read = record.access.value, record.readable
-        columns = _COLUMNS.format(
-            answer_in(record),
-            access,
-            moment(record.fetched_at) if was_read else "never",
-            span(age) if was_read else "-",
-            span(fresh_for),
-            f"{size:,}",
-            f"{record.failures:,}",
-        )
-        fields = {**fields_of(record), "age": age, "fresh_for": fresh_for, "size": size}
-        self.show(fields, [((columns, _STYLES[access]), str(record.origin))])
+
+def _columns(record: RobotsRecord, fields: dict[str, Any]) -> Line:
+    columns = _COLUMNS.format(
+        answer_in(record),
+        fields["access"],
+        moment(fields["fetched_at"]) if record.readable else "never",
+        span(fields["age"]) if record.readable else "-",
+        span(fields["fresh_for"]),
+        f"{fields['size']:,}",
+        f"{fields['failures']:,}",
+    )
+    return (columns, _STYLES[fields["access"]]), fields["origin"]
 
 
 class Show(_OfStore):
@@ -232,36 +232,34 @@ class Show(_OfStore):
             self.output.error(f"the store has no record of {origins}")
             self.note(Exit.UNDECIDED)
         for number, record in enumerate(records):
-            lines = _in_words(record, time.time(), self.project.robots.limits)
+            lines = _in_words(record, line_of(record), self.project.robots.limits)
             self.show(line_of(record), [()] * bool(number) + list(lines))
 
 
-def _in_words(record: RobotsRecord, now: float, limits: Limits) -> Iterator[Line]:
+def _in_words(record: RobotsRecord, fields: dict[str, Any], limits: Limits) -> Iterator[Line]:
+    now = time.time()
     yield ((record.origin, Style.BOLD),)
-    for name, value in _facts(record, now, limits):
-        yield fact(name, value, 10)
+    yield fact("status", f"{answer_in(record)} ({record.access.value})", 10)
+    yield fact("from", record.url, 10)
+    if record.readable:
+        ago = span(now - record.fetched_at)
+        yield fact("fetched", f"{moment(fields['fetched_at'])} UTC, {ago} ago", 10)
+    fresh_for = freshness_of(record, now, limits)
+    due = "no longer: the next request asks again"
+    yield fact("fresh for", span(fresh_for) if fresh_for else due, 10)
+    if record.failures:
+        last = moment(fields["failed_at"])
+        yield fact("failures", f"{record.failures:,} in a row, the last at {last} UTC", 10)
+    yield fact("size", f"{len(record.body):,} bytes", 10)
+    if record.sha256:
+        yield fact("sha256", record.sha256, 10)
+    for name, header in record.headers.items():
+        yield fact("header", f"{name}: {header}", 10)
     if record.body:
         yield ()
         text = record.body.decode("utf-8", "backslashreplace").rstrip("\r\n")
         # Only these end a line of a robots.txt (RFC 9309 2.2); splitlines() knows more.
         yield from ((line,) for line in re.split("\r\n|\r|\n", text))
-
-
-def _facts(record: RobotsRecord, now: float, limits: Limits) -> Iterator[tuple[str, str]]:
-    yield "status", f"{answer_in(record)} ({record.access.value})"
-    yield "from", record.url
-    if record.readable:
-        yield "fetched", f"{moment(record.fetched_at)} UTC, {span(now - record.fetched_at)} ago"
-    fresh_for = freshness_of(record, now, limits)
-    yield "fresh for", span(fresh_for) if fresh_for else "no longer: the next request asks again"
-    if record.failures:
-        failed = f"{record.failures:,} in a row, the last at {moment(record.failed_at)} UTC"
-        yield "failures", failed
-    yield "size", f"{len(record.body):,} bytes"
-    if record.sha256:
-        yield "sha256", record.sha256
-    for name, header in record.headers.items():
-        yield "header", f"{name}: {header}"
 
 
 class Verify(_OfStore):
@@ -364,7 +362,8 @@ class Purge(_OfStore):
         with self.opened_to_change() as store:
             held = len(store)
             for origin in origins:
-                deleted += patiently(_delete, store, origin)
+                deleted += store.get(origin) is not None
+                patiently(store.delete, origin)
             while not origins and (found := patiently(store.purge, before, after, _BATCH)):
                 deleted += found
                 self.output.progress(f"{deleted:,} records deleted")
@@ -380,13 +379,6 @@ class Purge(_OfStore):
         if self.given.before > now:
             raise WrongUsageError("--before: the time is in the future; see --all")
         return self.given.before, inf
-
-
-def _delete(store: Store, origin: Origin) -> bool:
-    """Whether there was a record to delete."""
-    known = store.get(origin) is not None
-    store.delete(origin)
-    return known
 
 
 class Export(_OfStore):
@@ -406,19 +398,15 @@ class Export(_OfStore):
     )
 
     def run(self) -> None:
-        with self.opened_to_read() as store:
-            if self.given.file is None:
-                self._export(store, self.output)
-                return
-            with (
-                accessing(self.given.file, "written"),
-                whole_file(Path(self.given.file), "ascii") as stream,
-            ):
-                self._export(store, Output(stream))
-
-    def _export(self, store: StoreReader, target: Output) -> None:
-        for record in self.trusted(store, " is left out"):
-            target.json(line_of(record))
+        name = self.given.file
+        with (
+            self.opened_to_read() as store,
+            accessing(name or "standard output", "written"),
+            nullcontext() if name is None else whole_file(Path(name), "ascii") as stream,
+        ):
+            target = self.output if stream is None else Output(stream)
+            for record in self.trusted(store, " is left out"):
+                target.json(line_of(record))
 
 
 _NAMED = 20
@@ -441,42 +429,40 @@ class Import(_OfStore):
     )
 
     def run(self) -> None:
-        self._counts: Counter[str] = Counter()
-        longest, counts = self.project.robots.fetch_max_bytes, self._counts
+        counts: Counter[str] = Counter()
+        robots = self.project.robots
         with opened(self.given.file) as stream, self.opened_to_change() as store:
-            for number, line in numbered_lines(stream, most_characters(longest)):
+            for number, line in numbered_lines(stream, most_characters(robots.fetch_max_bytes)):
                 try:
-                    self._import(line, store, longest)
+                    record = _record_in(line, robots.fetch_max_bytes)
+                    counts["stored" if patiently(store.put, record) else "older"] += 1
                 except LineError as error:
-                    self._leave_out(f"line {number:,}: {error}")
+                    counts["wrong"] += 1
+                    if counts["wrong"] <= _NAMED:
+                        self.output.error(f"line {number:,}: {error}")
                 self.output.count(number, "lines")
             held = len(store)
+        if counts["wrong"]:
+            self.note(Exit.FOUND)
+        if counts["wrong"] > _NAMED:
+            self.output.error("more lines are wrong; they are counted")
         self.output.line(
             f"{counted(counts['stored'], 'record')} imported, {counts['older']:,} newer in the "
             f"store, {counted(counts['wrong'], 'line')} left out"
         )
-        most = self.project.robots.store_max
-        if held > most and not store.remote:
+        if held > robots.store_max and not store.remote:
             self.output.error(
-                f"The store has {held:,} records; a crawl with ROBOTS_STORE_MAX = {most:,} drops "
-                "those above, the least recently fetched first."
+                f"The store has {held:,} records; a crawl with ROBOTS_STORE_MAX = "
+                f"{robots.store_max:,} drops those above, the least recently fetched first."
             )
 
-    def _import(self, line: bytes, store: Store, longest: int) -> None:
-        """Raises LineError if *line* is not a record to take."""
-        record = record_in(line, longest)
-        if Standing.of(record).touched_at > time.time() + CLOCK_SKEW:
-            raise LineError("its time is in the future: no correct record could replace it")
-        stored = patiently(store.put, record)
-        self._counts["stored" if stored else "older"] += 1
 
-    def _leave_out(self, why: str) -> None:
-        self._counts["wrong"] += 1
-        self.note(Exit.FOUND)
-        if self._counts["wrong"] <= _NAMED:
-            self.output.error(why)
-        elif self._counts["wrong"] == _NAMED + 1:
-            self.output.error("more lines are wrong; they are counted")
+def _record_in(line: bytes, longest: int) -> RobotsRecord:
+    """Raises LineError if *line* is not a record to take."""
+    record = record_in(line, longest)
+    if Standing.of(record).touched_at > time.time() + CLOCK_SKEW:
+        raise LineError("its time is in the future: no correct record could replace it")
+    return record
 
 
 MEMBERS = (List, Show, Export, Import, Purge, Verify)

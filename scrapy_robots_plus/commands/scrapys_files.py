@@ -54,17 +54,10 @@ class Part(NamedTuple):
 def parts_in(folder: Path) -> Iterator[Part]:
     """All in the folder of a job."""
     queues = folder / QUEUE_FOLDER
-    if not queues.is_dir():
-        return
-    for path in sorted(queues.iterdir()):
-        found = _PART.fullmatch(path.name)
-        if found:
-            yield Part("", rank_of(int(found[1]), bool(found[2])), path)
-        elif path.is_dir():
-            for inner in sorted(path.iterdir()):
-                if found := _PART.fullmatch(inner.name):
-                    rank = rank_of(int(found[1]), bool(found[2]))
-                    yield Part(path.name, rank, inner)
+    for path in sorted([*queues.glob("*"), *queues.glob("*/*")]):
+        if found := _PART.fullmatch(path.name):
+            lane = "" if path.parent == queues else path.parent.name
+            yield Part(lane, rank_of(int(found[1]), bool(found[2])), path)
 
 
 def fingerprints_in(folder: Path) -> Iterator[bytes]:
@@ -101,7 +94,10 @@ def _lifo(data: mmap, lost: Callable[[int], None]) -> Iterator[bytes]:
 
 def _fifo(folder: Path, lost: Callable[[int], None]) -> Iterator[bytes]:
     """Each with its length before it, in files of many."""
-    begin, told = _begin_and_size(folder)
+    begin = told = 0  # if it was never closed
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        info = json.loads((folder / "info.json").read_text())
+        begin, told = int(info["tail"][2]), int(info["size"])
     found, is_damaged = 0, False
     for chunk in sorted(folder.glob("q*")):
         data = chunk.read_bytes()
@@ -116,15 +112,6 @@ def _fifo(folder: Path, lost: Callable[[int], None]) -> Iterator[bytes]:
         is_damaged |= at < len(data)
     if told > found or is_damaged:
         lost(max(1, told - found))
-
-
-def _begin_and_size(folder: Path) -> tuple[int, int]:
-    """Where the first request is, and how many there are; zeros if it was never closed."""
-    try:
-        info = json.loads((folder / "info.json").read_text())
-        return int(info["tail"][2]), int(info["size"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return 0, 0
 
 
 def _sqlite(path: Path) -> Iterator[bytes]:

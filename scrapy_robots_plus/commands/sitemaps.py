@@ -59,41 +59,37 @@ class Sitemaps:
                     elif url not in known:
                         known.add(url)
                         waiting.append((url, level + 1))
-            except UnreadableError as error:
+            except Exception as error:  # any download handler may be in use, and lxml
+                why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+                words = f"{name} cannot be read: {why:.200}"
                 if name == self._first:
-                    raise
-                self._leave_out(error)
+                    raise UnreadableError(words) from error
+                self._leave_out(words)
 
-    def _leave_out(self, why: object) -> None:
+    def _leave_out(self, why: str) -> None:
         self.unread += 1
         self._output.error(f"left out: {why}")
 
     async def _entries(self, name: str) -> Iterable[tuple[str, bool]]:
         """The URLs in a sitemap or robots.txt, and whether each is that of a sitemap."""
         origin = _origin_of(name)
-        if origin is None and name != self._first:  # a site names no files of this machine
-            raise UnreadableError(f"{name} is not an http or https URL")
-        if origin is None or urlsplit(name).path != "/robots.txt":
-            return _entries_in(await self._body(name, is_file=origin is None), name)
+        if origin is None:
+            if name != self._first:  # a site names no files of this machine
+                raise ValueError("it is not an http or https URL")
+            return _entries_in(Path(name).read_bytes())
+        if urlsplit(name).path != "/robots.txt":
+            return _entries_in(await self._fetched(name))
         policy = await self._crawl.get(Policies).obtain(origin)
         if policy is None or policy.access is Access.UNREACHABLE:
-            raise UnreadableError(f"{name} cannot be read")
+            raise UnreadableError(policy.in_words if policy else "stopped")
         return [(_joined(name, url), True) for url in policy.sitemaps]
-
-    async def _body(self, name: str, *, is_file: bool) -> bytes:
-        try:
-            body = Path(name).read_bytes() if is_file else await self._fetched(name)
-            return gunzip(body, max_size=MOST_OCTETS) if body[:3] == b"\x1f\x8b\x08" else body
-        except Exception as error:  # any download handler may be in use
-            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise UnreadableError(f"{name} cannot be read: {why}") from error
 
     async def _fetched(self, url: str) -> bytes:
         meta = {"download_maxsize": MOST_OCTETS, "download_warnsize": 0}
         engine = compat.engine_of(self._crawl.crawler)
         response = await engine.download_async(Request(url, meta=meta, dont_filter=True))
         if response.status != 200:
-            raise UnreadableError(f"status {response.status}")
+            raise ValueError(f"status {response.status}")
         return response.body
 
 
@@ -113,15 +109,11 @@ def _joined(base: str, url: str) -> str:
         return url
 
 
-def _entries_in(body: bytes, name: str) -> Iterator[tuple[str, bool]]:
-    try:
-        sitemap = Sitemap(body)
-        if sitemap.type in ("urlset", "sitemapindex"):
-            for entry in sitemap:
-                if entry.get("loc"):
-                    yield entry["loc"], sitemap.type == "sitemapindex"
-            return
-    except Exception as error:  # of lxml, of Python, and others in each version of Scrapy
-        why = f": {error!s:.200}" if str(error) else ""
-        raise UnreadableError(f"{name} is not a sitemap{why}") from error
-    raise UnreadableError(f"{name} is not a sitemap")
+def _entries_in(body: bytes) -> Iterator[tuple[str, bool]]:
+    is_zipped = body[:3] == b"\x1f\x8b\x08"
+    sitemap = Sitemap(gunzip(body, max_size=MOST_OCTETS) if is_zipped else body)
+    if sitemap.type not in ("urlset", "sitemapindex"):
+        raise ValueError("it is not a sitemap")
+    for entry in sitemap:
+        if entry.get("loc"):
+            yield entry["loc"], sitemap.type == "sitemapindex"
