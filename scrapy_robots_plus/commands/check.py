@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.retrieval import Retrieval
@@ -15,8 +15,6 @@ from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.storage.base import RobotsRecord
-
-    from .project import Source
 
 
 class Check(Subcommand):
@@ -32,45 +30,39 @@ class Check(Subcommand):
 
     def run(self) -> None:
         self._counts: Counter[str] = Counter()
-        self._asked = urls.urls_in(self.given)
+        self._urls = urls.urls_in(self.given)
         if self.given.file is None:
             self.project.ask(self._ask)
             return
         source = self.file(self.given.file)
         self._note(source.record)
-        for url in self._asked:
-            self._add(url, self._by(source, url))
+        for url in self._urls:
+            asked = urls.Asked.about(url)
+            verdict = Verdict(allowed=True, reason=Reason.NOT_HTTP)
+            if asked.origin is not None:  # whatever the site
+                verdict = source.policy.verdict(asked.requested, self.project.agent)
+            self._add(asked, verdict)
 
     async def _ask(self, crawl: Crawl) -> None:
         policies = crawl.get(Policies)
         crawl.get(Retrieval).subscribe(lambda found: self._note(found.record))
-        async for url in urls.asked_ahead(urls.arriving(self._asked), policies):
-            try:
-                self._add(url, await policies.verdict(url, self.project.named_agent))
-            except ValueError as error:
-                self._add(url, error)
+        async for asked in urls.asked_ahead(urls.arriving(self._urls), policies):
+            verdict = None
+            if not asked.problem:
+                verdict = await policies.verdict(asked.url, self.project.named_agent)
+            self._add(asked, verdict)
 
-    def _by(self, source: Source, url: str) -> Verdict | ValueError:
-        """The verdict of one file, whatever the site."""
-        try:
-            requested, origin = urls.origin_of(url)
-        except ValueError as error:
-            return error
-        if origin is None:
-            return Verdict(allowed=True, reason=Reason.NOT_HTTP)
-        return source.policy.verdict(requested, self.project.agent)
-
-    def _add(self, url: str, answer: Verdict | ValueError) -> None:
-        """Prints a verdict, or why *url* is not a URL."""
-        if isinstance(answer, Verdict):
-            word, why, fields = urls.word_for(answer), answer.describe(), urls.fields_of(answer)
+    def _add(self, asked: urls.Asked, verdict: Verdict | None) -> None:
+        """Prints a verdict, or why there is none: the problem of what is not a URL."""
+        if asked.problem or verdict is None:
+            word, why = "undecided", asked.problem
+            fields: dict[str, Any] = {"result": word, "problem": why}
         else:
-            word, why = "undecided", str(answer)
-            fields = {"result": word, "problem": why}
+            word, why, fields = urls.word_for(verdict), verdict.describe(), urls.fields_of(verdict)
         self._counts[word] += 1
         self.note(urls.EXITS[word])
-        line = (f"{word:9} ", urls.STYLES[word]), url, f"  ({why})"
-        self.show({"url": url, **fields}, [line])
+        line = (f"{word:9} ", urls.STYLES[word]), asked.url, f"  ({why})"
+        self.show({"url": asked.url, **fields}, [line])
         if self._counts.total() % urls.TURN == 0:
             self.output.progress(", ".join(f"{n:,} {word}" for word, n in self._counts.items()))
 

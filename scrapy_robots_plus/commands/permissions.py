@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .subcommand import JSON, Exit, Subcommand, argument
-from .urls import URLS, arriving, asked_ahead, urls_in
+from .urls import URLS, Asked, arriving, asked_ahead, urls_in
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -58,8 +58,8 @@ class Permissions(Subcommand):
         self._head("URL", use, "said by", "words")
         at_once = crawl.crawler.settings.getint("CONCURRENT_REQUESTS")
         running: deque[Any] = deque()
-        async for url in asked_ahead(arriving(self._asked), crawl.get(Policies)):
-            running.append(compat.run_in_background(_row(url, use, crawl, pages=pages)))
+        async for asked in asked_ahead(arriving(self._asked), crawl.get(Policies)):
+            running.append(compat.run_in_background(_row(asked, use, crawl, pages=pages)))
             if len(running) >= at_once:
                 self._add(*await compat.wait_for(running.popleft()))
         while running:
@@ -91,14 +91,15 @@ class Permissions(Subcommand):
             self.output.line(f"| {' | '.join(shown)} |")
 
 
-async def _row(url: str, use: str, crawl: Crawl, *, pages: bool) -> tuple[dict[str, Any], str, str]:
+async def _row(
+    asked: Asked, use: str, crawl: Crawl, *, pages: bool
+) -> tuple[dict[str, Any], str, str]:
     """What ``--json`` prints, and what the table says of it: by whom, and in which words."""
     policies = crawl.get(Policies)
-    fields: dict[str, Any] = {"url": url, "use": use, "preference": "undecided"}
-    try:
-        found = await policies.may(url, use)
-    except ValueError as error:
-        return {**fields, "problem": str(error)}, "nobody could be asked", str(error)
+    fields: dict[str, Any] = {"url": asked.url, "use": use, "preference": "undecided"}
+    if asked.problem:
+        return {**fields, "problem": asked.problem}, "nobody could be asked", asked.problem
+    found = await policies.may(asked.url, use)
     stamp: dict[str, Any] = {}
     if pages and found and found.verdict.reason is not Reason.NOT_HTTP:
         where = found.url

@@ -18,9 +18,8 @@ from scrapy_robots_plus.settings import checks
 from scrapy_robots_plus.settings.scrapys_own import has_our_priority_queue
 
 from .output import Style, WrongUsageError
-from .sitemaps import Sitemaps
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, read_by
-from .urls import STYLES, TURN, URLS, arriving, asked_ahead, origin_of, urls_in, word_for
+from .urls import STYLES, TURN, URLS, Sitemaps, arriving, asked_ahead, urls_in, word_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -162,22 +161,18 @@ class Plan(Subcommand):
         """Counts *urls*, judged by the policies of their origins."""
         policies, agent, count = crawl.get(Policies), self.project.agent, 0
         of_origin: dict[Origin, Host] = {}
-        async for url in asked_ahead(urls, policies):
+        async for asked in asked_ahead(urls, policies):
             count += 1
             if count % TURN == 0:
                 self.output.progress(f"{count:,} URLs, {len(self._hosts):,} hosts")
-            try:
-                requested, origin = origin_of(url)
-            except ValueError:
-                self._left_out["invalid"] += 1
-                continue
+            origin = asked.origin
             if origin is None:
-                self._left_out["not_http"] += 1
+                self._left_out["invalid" if asked.problem else "not_http"] += 1
                 continue
             policy = await policies.obtain(origin)
             if policy is None:  # the user stopped it
                 raise CancelledError
-            refusal = policy.refusal(requested, agent)
+            refusal = policy.refusal(asked.requested, agent)
             word = "allowed" if refusal is None else word_for(refusal)
             host = of_origin.get(origin) or self._host_of(policy, crawl)
             host.counts[f"{word}_urls"] += 1
@@ -201,9 +196,9 @@ class Plan(Subcommand):
         """All *hosts* together, side by side; *concurrency*: 0 for any number."""
         counts = _sum(hosts)
         seconds, because = (hosts[0]["seconds"], hosts[0]["host"]) if hosts else (0.0, None)
-        if concurrency:
-            responses = counts["allowed_urls"] * self.given.response_time / concurrency
-            seconds, because = max((seconds, because), (responses, RESPONSES), key=_first)
+        of_responses = counts["allowed_urls"] * self.given.response_time
+        if concurrency and of_responses / concurrency > seconds:
+            seconds, because = of_responses / concurrency, RESPONSES
         return {
             "type": "total",
             "hosts": len(hosts),
@@ -221,14 +216,10 @@ class Plan(Subcommand):
             self.output.line((_COLUMNS.format(*headings) + "HOST", Style.BOLD))
         for host in shown:
             style = Style.PLAIN if host["allowed_urls"] else Style.FAINT
-            self.output.line(
-                (
-                    _columns(host["seconds"], host, f"{host['delay']:g} s"),
-                    Style.UNSURE if host["undecided_urls"] else style,
-                ),
-                host["host"],
-                f"  ({notes})" if (notes := "; ".join(_notes(host))) else "",
-            )
+            style = Style.UNSURE if host["undecided_urls"] else style
+            columns = _columns(host["seconds"], host, f"{host['delay']:g} s")
+            notes = "; ".join(_notes(host))
+            self.output.line((columns, style), host["host"], f"  ({notes})" if notes else "")
         if rest := hosts[len(shown) :]:
             self.output.line(_columns(rest[0]["seconds"], _sum(rest), ""), f"{len(rest):,} more")
         self.output.line()
@@ -270,10 +261,6 @@ class Plan(Subcommand):
 def _order(host: Fields) -> tuple[float, int, int, str]:
     """The longest first; of those that take as long, the one with more URLs."""
     return -host["seconds"], -host["allowed_urls"], -host["denied_urls"], host["host"]
-
-
-def _first(total: tuple[float, object]) -> float:
-    return total[0]
 
 
 def _sum(hosts: Sequence[Fields]) -> dict[str, int]:

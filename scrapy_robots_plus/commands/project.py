@@ -117,20 +117,16 @@ class Project:
         crawler = process.create_crawler(AskingSpider)
         process.crawl(crawler, work=work)
         process.start()
-        spider = crawler.spider
-        if not isinstance(spider, AskingSpider) or not spider.has_started:
-            raise UnreadableError("the crawl could not start; its log says why")
-        if spider.failure is not None:
-            raise spider.failure
-        if not spider.has_ended:
-            raise KeyboardInterrupt
+        failure: BaseException | None = getattr(crawler.spider, "failure", AskingSpider.failure)
+        if failure is not None:
+            raise failure
 
     def read(self, places: Sequence[Origin | Source], use: Callable[[Source], None]) -> None:
         """Calls *use* with each robots.txt, in order: those of origins are obtained, side by side.
 
         Raises what :meth:`ask` does.
         """
-        origins = {place for place in places if isinstance(place, Origin)}
+        origins = [place for place in places if isinstance(place, Origin)]
 
         async def obtain_all(crawl: Crawl) -> None:
             for origin in origins:
@@ -179,15 +175,14 @@ class AskingSpider(Spider):
 
     name = "robots"
     work: Work
-    has_started = has_ended = False
-    failure: Exception | None = None
-    """What the work raised."""
+    failure: BaseException | None = UnreadableError("the crawl could not start; its log says why")
+    """What the work raised, or why it is not done; None if it is."""
 
     async def start(self) -> AsyncIterator[Any]:
-        self.has_started = True
+        self.failure = KeyboardInterrupt()
         try:
             await self.work(Crawl.of(self.crawler))
-            self.has_ended = True
+            self.failure = None
         except Exception as error:  # noqa: BLE001 - raised again by Project.ask
             if not isinstance(error, compat.CANCELLED):  # the user stopped it
                 self.failure = error

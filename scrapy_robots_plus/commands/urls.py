@@ -1,24 +1,32 @@
-"""The URLs that a command is asked about: read, asked for ahead, and what is said about each."""
+"""The URLs that a command is asked about: where they come from, and what is said about each."""
 
 from __future__ import annotations
 
 from collections import deque
+from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+from scrapy import Request
+from scrapy.utils.gz import gunzip
+from scrapy.utils.sitemap import Sitemap
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import as_requested
+from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 
-from .output import Style, WrongUsageError, picked
+from .output import Output, Style, UnreadableError, WrongUsageError, picked
 from .subcommand import Exit, argument, numbered_lines, opened
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator, Iterable, Iterator
 
-    from scrapy_robots_plus.origins.policies import Policies
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.verdict import Verdict
 
 _AHEAD = 1_000
@@ -98,13 +106,37 @@ TURN = 100
 """URLs that are answered before everything else gets a turn."""
 
 
-async def asked_ahead(urls: AsyncIterator[str], policies: Policies) -> AsyncIterator[str]:
+class Asked(NamedTuple):
+    """A URL that a command is asked about."""
+
+    url: str
+    """As it was given."""
+    requested: str = ""
+    """As a request would have it."""
+    origin: Origin | None = None
+    """None if it is not http or https."""
+    problem: str = ""
+    """Why no request can be sent to it, and what is expected; empty if one can."""
+
+    @classmethod
+    def about(cls, url: str) -> Asked:
+        """What *url* asks for."""
+        try:
+            return cls(url, *origin_of(url))
+        except ValueError as error:
+            return cls(url, problem=str(error))
+
+
+async def asked_ahead(urls: AsyncIterator[str], policies: Policies) -> AsyncIterator[Asked]:
     """*urls*, each returned when the robots.txt of those that follow are being fetched."""
-    window: deque[str] = deque()
+    window: deque[Asked] = deque()
     answered = 0
     async for url in urls:
-        _ask(url, policies)
-        window.append(url)
+        asked = Asked.about(url)
+        origin = asked.origin
+        if origin and policies.usable(origin) is None and not policies.is_fetching(origin):
+            compat.run_in_background(policies.obtain(origin))
+        window.append(asked)
         if len(window) > WINDOW:
             answered += 1
             yield window.popleft()
@@ -114,14 +146,92 @@ async def asked_ahead(urls: AsyncIterator[str], policies: Policies) -> AsyncIter
         yield window.popleft()
 
 
-def _ask(url: str, policies: Policies) -> None:
-    """Starts the fetch that the answer needs, if no other URL has started it."""
+MOST_FILES = 10_000
+"""Sitemaps that are read for one command."""
+
+MOST_LEVELS = 5
+"""Sitemaps that name each other, from the first one down. The protocol allows two."""
+
+MOST_OCTETS = 100_000_000
+"""Of one sitemap, uncompressed; the protocol allows 50 MiB (https://www.sitemaps.org/protocol.html)."""
+
+
+class Sitemaps:
+    """All URLs that a sitemap leads to; each sitemap is read once, one after the other.
+
+    One that cannot be read is named on standard error and counted in ``unread``, unless it is the
+    first: that raises UnreadableError.
+    """
+
+    def __init__(self, name: str, crawl: Crawl, output: Output) -> None:
+        self._first = name
+        self._crawl = crawl
+        self._output = output
+        self.unread = 0
+
+    async def urls(self) -> AsyncIterator[str]:
+        waiting, known = [(self._first, 1)], {self._first}
+        while waiting:
+            name, level = waiting.pop()
+            try:
+                for url, is_sitemap in await self._entries(name):
+                    if not is_sitemap:
+                        yield url
+                    elif url not in known and (level == MOST_LEVELS or len(known) == MOST_FILES):
+                        self._leave_out(f"{url}: too many sitemaps")
+                    elif url not in known:
+                        known.add(url)
+                        waiting.append((url, level + 1))
+            except Exception as error:  # any download handler may be in use, and lxml
+                why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+                words = f"{name} cannot be read: {why:.200}"
+                if name == self._first:
+                    raise UnreadableError(words) from error
+                self._leave_out(words)
+
+    def _leave_out(self, why: str) -> None:
+        self.unread += 1
+        self._output.error(f"left out: {why}")
+
+    async def _entries(self, name: str) -> Iterable[tuple[str, bool]]:
+        """The URLs in a sitemap or robots.txt, and whether each is that of a sitemap."""
+        origin = Asked.about(name).origin
+        if origin is None:
+            if name != self._first:  # a site names no files of this machine
+                raise ValueError("it is not an http or https URL")
+            return _entries_in(Path(name).read_bytes())
+        if urlsplit(name).path != "/robots.txt":
+            return _entries_in(await self._fetched(name))
+        policy = await self._crawl.get(Policies).obtain(origin)
+        if policy is None or policy.access is Access.UNREACHABLE:
+            raise UnreadableError(policy.in_words if policy else "stopped")
+        return [(_joined(name, url), True) for url in policy.sitemaps]
+
+    async def _fetched(self, url: str) -> bytes:
+        meta = {"download_maxsize": MOST_OCTETS, "download_warnsize": 0}
+        engine = compat.engine_of(self._crawl.crawler)
+        response = await engine.download_async(Request(url, meta=meta, dont_filter=True))
+        if response.status != 200:
+            raise ValueError(f"status {response.status}")
+        return response.body
+
+
+def _joined(base: str, url: str) -> str:
+    """*url* as a page at *base* means it; unchanged if it is not a URL."""
     try:
-        _, origin = origin_of(url)
+        return urljoin(base, url)
     except ValueError:
-        return
-    if origin is not None and policies.usable(origin) is None and not policies.is_fetching(origin):
-        compat.run_in_background(policies.obtain(origin))
+        return url
+
+
+def _entries_in(body: bytes) -> Iterator[tuple[str, bool]]:
+    is_zipped = body[:3] == b"\x1f\x8b\x08"
+    sitemap = Sitemap(gunzip(body, max_size=MOST_OCTETS) if is_zipped else body)
+    if sitemap.type not in ("urlset", "sitemapindex"):
+        raise ValueError("it is not a sitemap")
+    for entry in sitemap:
+        if entry.get("loc"):
+            yield entry["loc"], sitemap.type == "sitemapindex"
 
 
 STYLES = {"allowed": Style.GOOD, "denied": Style.BAD, "undecided": Style.UNSURE}
@@ -143,13 +253,11 @@ def origin_of(url: str) -> tuple[str, Origin | None]:
 
 def site_of(url: str) -> tuple[str, Origin]:
     """The same. Raises WrongUsageError for what is not an http or https URL."""
-    try:
-        requested, origin = origin_of(url)
-    except ValueError as error:
-        raise WrongUsageError(str(error)) from error
-    if origin is None:
-        raise WrongUsageError(f"{url} is not an http or https URL; robots.txt does not apply to it")
-    return requested, origin
+    asked = Asked.about(url)
+    if asked.origin is None:
+        why = f"{url} is not an http or https URL; robots.txt does not apply to it"
+        raise WrongUsageError(asked.problem or why)
+    return asked.requested, asked.origin
 
 
 def word_for(verdict: Verdict) -> str:
