@@ -45,19 +45,19 @@ class State(IntEnum):
 class Damage(NamedTuple):
     """Something that a whole log would not have."""
 
+    log: str | None
+    """The file, if several are read."""
     line: int
     """Where, counted from 1; the last line of the file if something is missing after it."""
     what: str
-    state: State = State.DAMAGED
+    state: State
     """The state of a log in which nothing worse is found."""
-    log: str = ""
-    """The file, if several are read."""
 
     def __str__(self) -> str:
-        return f"{place(self.line, self.log)}: {self.what}"
+        return f"{place(self.log, self.line)}: {self.what}"
 
 
-def place(line: int, log: str) -> str:
+def place(log: str | None, line: int) -> str:
     """``line 3``, or ``audit.jsonl.1, line 3``."""
     return f"{log}, line {line}" if log else f"line {line}"
 
@@ -83,7 +83,8 @@ START = Link(-1, "0" * 64)
 
 
 _DECODER = json.JSONDecoder()
-_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=dict)
+"""Any mapping is an object."""
 
 
 def seal(fields: Mapping[str, Any], after: Link) -> tuple[bytes, Link]:
@@ -113,15 +114,13 @@ class Line:
         return self.digest == self.link.hash
 
     @property
-    def continues(self) -> Link | None:
-        """If a crawl goes on here, in another file or after a cut: its last line before."""
-        told = self.fields.get("continues")
-        if not isinstance(told, dict):
-            return None
-        number, digest = told.get("n"), told.get("hash")
-        if not (isinstance(number, int) and isinstance(digest, str)):
-            return None
-        return Link(number, digest)
+    def continues(self) -> tuple[Link, int] | None:
+        """If a crawl goes on here, in another file or after a cut: its last line before, and how
+        many lines it had up to there."""
+        match self.fields.get("continues"):
+            case {"n": int(number), "hash": str(digest), "lines": int(lines)}:
+                return Link(number, digest), lines
+        return None
 
 
 def parse(raw: bytes) -> Line:
@@ -185,27 +184,19 @@ class Checker:
             self._go_on(Link(self._last.number + 1 + self._unread, line.link.hash), line.digest)
             return
         before = Link(line.link.number - 1, line.previous)
-        if is_first and self._may_follow(before, line.continues, ends):
+        if is_first and self._may_follow(before, ends, goes_on=line.continues is not None):
             self.logs += before == START or not self.logs
             self._go_on(before, before.hash)
         yield from self._check_place(line)
 
-    def _may_follow(self, before: Link, continues: Link | None, ends: Collection[Link]) -> bool:
+    def _may_follow(self, before: Link, ends: Collection[Link], *, goes_on: bool) -> bool:
         """Whether the first line of a file may follow *before* instead of the line before it."""
-        if continues is None:
-            return before == START
-        return not self.logs or before == START or before in ends
+        return before == START or (goes_on and (not self.logs or before in ends))
 
     def _check_place(self, line: Line) -> Iterator[tuple[State, str]]:
         expected, number = self._last.number + 1, line.link.number
         if number < expected:
-            twice = line.link == self._last
-            yield (
-                State.DAMAGED,
-                "stands twice"
-                if twice
-                else f"out of order: its number is {number}, not {expected}",
-            )
+            yield State.DAMAGED, f"out of order: its number is {number}, not {expected}"
             return
         missing = number - expected - self._unread
         if missing > 0:

@@ -32,8 +32,6 @@ class Kind:
     """What it is in parsed JSON. A bool is an int, but not here."""
     convert: Callable[[Any], Any] | None = None
     """From JSON; None if the value is read as it is. Raises ValueError."""
-    write: Callable[[Any], Any] | None = None
-    """To JSON; None if the value is written as it is."""
 
     def read(self, value: Any) -> Any:
         """From JSON. Raises ValueError for a value of another kind."""
@@ -49,7 +47,8 @@ def _finite(value: float) -> float:
 
 
 _TEXT = Kind("string", (str,))
-_OBJECT = Kind("JSON object", (dict,), write=dict)
+_OBJECT = Kind("JSON object", (dict,))
+_MOMENT = Kind("time, RFC 3339 in UTC", (str,), moment_of)
 
 
 def _texts(values: list[Any]) -> tuple[str, ...]:
@@ -65,15 +64,15 @@ def _objects(values: list[Any]) -> list[Any]:
 
 
 Text = Annotated[str, _TEXT]
-Texts = Annotated[tuple[str, ...], Kind("list of strings", (list,), _texts, list)]
+Texts = Annotated[tuple[str, ...], Kind("list of strings", (list,), _texts)]
 Names = Annotated[AgentNames, Kind("string, or list of strings", (str, list), _names)]
 Flag = Annotated[bool, Kind("boolean", (bool,))]
 Count = Annotated[int, Kind("whole number", (int,))]
 Number = Annotated[float, Kind("number", (float, int), _finite)]
 Seconds = Annotated[float, Kind("number of seconds", (float, int), _finite)]
-Moment = Annotated[float, Kind("time, RFC 3339 in UTC", (str,), moment_of, rfc3339)]
+Moment = Annotated[float, _MOMENT]
 Object = Annotated[Mapping[str, Any], _OBJECT]
-Objects = Annotated[list[Any], Kind("list of JSON objects", (list,), _objects, list)]
+Objects = Annotated[list[Any], Kind("list of JSON objects", (list,), _objects)]
 
 
 class Field(NamedTuple):
@@ -360,11 +359,11 @@ ENTRIES: tuple[type[Entry], ...] = (
 """In the order of the docs."""
 
 _BY_TYPE = {entry.type: entry for entry in ENTRIES}
-_FIELDS = {entry: tuple(fields_of(entry)) for entry in ENTRIES}
+_FIELDS = {entry: tuple(fields_of(entry)) for entry in (*ENTRIES, Entry)}
 _NAMES = {entry: ("type", *(each.name for each in _FIELDS[entry])) for entry in ENTRIES}
 _VALUES = {entry: attrgetter(*names) for entry, names in _NAMES.items()}
-_WRITERS = {
-    entry: [(each.name, each.kind.write) for each in declared if each.kind.write]
+_MOMENTS = {
+    entry: [each.name for each in declared if each.kind is _MOMENT]
     for entry, declared in _FIELDS.items()
 }
 
@@ -373,14 +372,15 @@ def to_fields(entry: Entry) -> dict[str, Any]:
     """The fields of the line, in the order in which they are written."""
     kind = type(entry)
     written = dict(zip(_NAMES[kind], _VALUES[kind](entry), strict=True))
-    for name, write in _WRITERS[kind]:
+    for name in _MOMENTS[kind]:
         if written[name] is not None:
-            written[name] = write(written[name])
+            written[name] = rfc3339(written[name])
     return written
 
 
-def from_fields(line: Mapping[str, Any]) -> Entry | None:
-    """The entry in a parsed line; None if its type is unknown, as one of later may be.
+def from_fields(line: Mapping[str, Any]) -> Entry:
+    """The entry in a parsed line; one with what all have if its type is unknown, as one of later
+    may be.
 
     Raises ValueError saying what is wrong: another version, a field missing or of another kind.
     """
@@ -390,9 +390,7 @@ def from_fields(line: Mapping[str, Any]) -> Entry | None:
     of_line = line.get("type")
     if not isinstance(of_line, str):
         raise ValueError(f"'type': expected a string, not {of_line!r:.100}")
-    entry = _BY_TYPE.get(of_line)
-    if entry is None:
-        return None
+    entry = _BY_TYPE.get(of_line, Entry)
     found = {}
     for name, kind, nullable in _FIELDS[entry]:
         value = line.get(name)

@@ -7,7 +7,8 @@ if the chain was sealed anew.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.printable import counted
 
@@ -15,7 +16,7 @@ from .chain import LONGEST_LINE, START, Checker, Damage, Line, Link, State, pars
 from .entries import CrawlEntry, EndEntry, Entry, VerdictEntry, from_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from pathlib import Path
 
     Wrong = tuple[State, str]
@@ -57,26 +58,25 @@ class Crawls:
         """The last line of each."""
         return [each.last for each in self._open.values()]
 
-    def follow(self, line: Line, number: int, log: str) -> Iterator[Wrong]:
-        """What is wrong with *line*, which is number *number* of the file *log*, for its crawl."""
-        kind, name = line.fields.get("type"), line.fields.get("crawl")
-        if not isinstance(name, str):
-            return
-        crawl = self._open.get(name)
-        if kind == CrawlEntry.type:
-            yield from self._begin(name, crawl, line, place(number, log))
+    def follow(self, entry: Entry, line: Line, where: Callable[[], str]) -> Iterator[Wrong]:
+        """What is wrong with *entry* for its crawl. *where* says in words where its *line* is."""
+        crawl = self._open.get(entry.crawl)
+        if isinstance(entry, CrawlEntry):
+            crawl = yield from _begun(entry, crawl, line, where())
         elif crawl is None:
-            yield from self._unknown(name, line, place(number, log))
-        crawl = self._open[name]
-        if kind == EndEntry.type:
-            del self._open[name]
-            yield from _counted_wrongly(name, crawl, line)
+            if not self._has_forgotten:
+                yield State.CUT, f"the beginning of crawl {entry.crawl:.100} is missing"
+            crawl = _Open(where(), line.link, None, None)
+        if isinstance(entry, EndEntry):
+            self._open.pop(entry.crawl, None)
+            yield from _counted_wrongly(entry, crawl)
             return
+        self._open[entry.crawl] = crawl
         crawl.last = line.link
         if crawl.lines is not None:
             crawl.lines += 1
-        if crawl.denials is not None and kind == VerdictEntry.type:
-            crawl.denials += line.fields.get("allowed") is False
+        if crawl.denials is not None and isinstance(entry, VerdictEntry):
+            crawl.denials += not entry.allowed
         if len(self._open) > MOST_OPEN_CRAWLS:
             self._has_forgotten = True
             yield self._unfinished(next(iter(self._open)))
@@ -86,33 +86,6 @@ class Crawls:
         for name in list(self._open):
             yield self._unfinished(name)
 
-    def _begin(self, name: str, crawl: _Open | None, line: Line, where: str) -> Iterator[Wrong]:
-        continues = line.continues
-        if continues is None:
-            if crawl is not None:
-                yield State.DAMAGED, f"crawl {name:.100} begins a second time"
-            counts = 0 if line.fields.get("mode") == "obey" else None
-            self._open[name] = _Open(where, line.link, 0, counts)
-            return
-        before = _whole_number(line.fields["continues"].get("lines"))
-        if crawl is None:
-            last = f"number {continues.number}, with the hash {continues.hash:.64}"
-            yield State.PART, f"crawl {name:.100} goes on after {last}, which is not here"
-        elif (crawl.last, crawl.lines) != (continues, before):
-            missing = (before or 0) - (crawl.lines or 0)
-            if missing > 0:
-                is_, lines = "is" if missing == 1 else "are", counted(missing, "line")
-                yield State.CUT, f"{lines} of crawl {name:.100} {is_} missing before it"
-            else:
-                yield State.DAMAGED, f"crawl {name:.100} goes on after another line than its last"
-        begin, denials = (where, None) if crawl is None else (crawl.begin, crawl.denials)
-        self._open[name] = _Open(begin, continues, before, denials)
-
-    def _unknown(self, name: str, line: Line, where: str) -> Iterator[Wrong]:
-        if not self._has_forgotten:
-            yield State.CUT, f"the beginning of crawl {name:.100} is missing"
-        self._open[name] = _Open(where, line.link, None, None)
-
     def _unfinished(self, name: str) -> Wrong:
         what = (
             f"the end of crawl {name:.100}, which begins in {self._open.pop(name).begin}, is "
@@ -121,30 +94,36 @@ class Crawls:
         return State.UNFINISHED, what
 
 
-def _counted_wrongly(name: str, crawl: _Open, end: Line) -> Iterator[Wrong]:
+def _begun(
+    begin: CrawlEntry, crawl: _Open | None, line: Line, where: str
+) -> Generator[Wrong, None, _Open]:
+    """The crawl that begins here, or goes on; and what is wrong with that."""
+    if line.continues is None:
+        if crawl is not None:
+            yield State.DAMAGED, f"crawl {begin.crawl:.100} begins a second time"
+        return _Open(where, line.link, 0, 0 if begin.mode == "obey" else None)
+    last, lines = line.continues
+    if crawl is None:
+        after = f"number {last.number}, with the hash {last.hash:.64}"
+        yield State.PART, f"crawl {begin.crawl:.100} goes on after {after}, which is not here"
+        return _Open(where, last, lines, None)
+    missing = lines - (crawl.lines or 0)
+    if missing > 0:
+        is_, some = "is" if missing == 1 else "are", counted(missing, "line")
+        yield State.CUT, f"{some} of crawl {begin.crawl:.100} {is_} missing before it"
+    elif (crawl.last, crawl.lines) != (last, lines):
+        yield State.DAMAGED, f"crawl {begin.crawl:.100} goes on after another line than its last"
+    return _Open(crawl.begin, last, lines, crawl.denials)
+
+
+def _counted_wrongly(end: EndEntry, crawl: _Open) -> Iterator[Wrong]:
     """Whether the lines of a crawl are those that its *end* counts."""
-    lines, denied = (_whole_number(end.fields.get(key)) for key in ("lines", "denied"))
-    lost = _whole_number(end.fields.get("lost")) or 0
-    if None not in (lines, crawl.lines) and lines != crawl.lines:
-        what = f"the end of crawl {name:.100} counts {lines} lines before it, not {crawl.lines}"
-        yield (State.CUT if lines > crawl.lines else State.DAMAGED), what  # type: ignore[operator]
-    elif denied is not None and crawl.denials is not None and denied > crawl.denials + lost:
-        what = f"the end of crawl {name:.100} counts {denied} denials, not {crawl.denials}"
-        yield State.CUT, what
-
-
-def _whole_number(value: object) -> int | None:
-    return value if type(value) is int else None
-
-
-class Read(NamedTuple):
-    """An entry, and the line that it stands in."""
-
-    line: int
-    """Counted from 1."""
-    entry: Entry
-    log: str
-    """The name of the file, if several are read."""
+    said = f"the end of crawl {end.crawl:.100} counts"
+    if end.lines is not None and crawl.lines is not None and end.lines != crawl.lines:
+        state = State.CUT if end.lines > crawl.lines else State.DAMAGED
+        yield state, f"{said} {end.lines} lines before it, not {crawl.lines}"
+    elif crawl.denials is not None and end.denied > crawl.denials + end.lost:
+        yield State.CUT, f"{said} {end.denied} denials, not {crawl.denials}"
 
 
 class LogReader:
@@ -192,18 +171,24 @@ class LogReader:
         """How many logs were begun: a file may be one of its own, or continue the one before."""
         return self._checker.logs
 
-    def __iter__(self) -> Iterator[Read]:
-        """The entries in the order of the files. Entries of an unknown type are left out."""
+    @property
+    def place(self) -> dict[str, Any]:
+        """Of the last entry: ``log``, None if only one is read, and ``line``, counted from 1."""
+        return {"log": self._log or None, "line": max(self._position, 1)}
+
+    def __iter__(self) -> Iterator[Entry]:
+        """The entries in the order of the files. One of an unknown type has what all have."""
         for log in _in_order(self._logs):
             self._log, self._position = log.name if len(self._logs) > 1 else "", 0
             self._checker.next_file()
             with log.open("rb") as file:
-                for raw in _lines(file):
+                # A line that is too long is read as several, and none of them can be right.
+                for raw in iter(partial(file.readline, LONGEST_LINE), b""):
                     self._position += 1
                     self.lines += 1
                     entry = self._read(raw)
                     if entry is not None:
-                        yield Read(self._position, entry, self._log)
+                        yield entry
             if not self._position:  # of several, the last may have been rotated just now
                 state = State.UNFINISHED if self._log else State.CUT
                 self.report(state, "the log is empty")
@@ -218,17 +203,17 @@ class LogReader:
             self.report(*self._unreadable(raw, error))
             return None
         self.last = line.link
-        is_right = True
-        for wrong in self._wrong_with(line):
-            is_right = False
-            self.report(*wrong)
+        wrong = list(self._checker.check(line, self.crawls.ends if line.continues else ()))
+        entry = None
         try:
             entry = from_fields(line.fields)
         except ValueError as error:
-            if is_right:
-                self.report(State.DAMAGED, f"cannot be read: {error}")
-            return None
-        self.is_readable = True
+            wrong = wrong or [(State.DAMAGED, f"cannot be read: {error}")]
+        else:
+            self.is_readable = True
+            wrong += self.crawls.follow(entry, line, lambda: place(**self.place))
+        for each in wrong:
+            self.report(*each)
         return entry
 
     def _unreadable(self, raw: bytes, error: ValueError) -> tuple[State, str]:
@@ -237,16 +222,12 @@ class LogReader:
         what = "its end is missing: the crawl was killed or is writing it, or it was cut off"
         return State.UNFINISHED, what
 
-    def _wrong_with(self, line: Line) -> Iterator[tuple[State, str]]:
-        yield from self._checker.check(line, self.crawls.ends if line.continues else ())
-        yield from self.crawls.follow(line, self._position, self._log)
-
     def report(self, state: State, what: str) -> None:
         """Counts something that is wrong with the last line that was read."""
         self.state = max(self.state, state)
         if state is self._unshown:
             return
-        damage = Damage(max(self._position, 1), what, state, self._log)
+        damage = Damage(**self.place, what=what, state=state)
         self.damaged += 1
         self.damages += [damage] if self.damaged <= SHOWN else []
         self._tell(damage)
@@ -265,12 +246,3 @@ def _began(log: Path) -> str:
             return str(parse(file.readline(LONGEST_LINE)).fields.get("time"))
         except ValueError:
             return ""
-
-
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines, each with its newline; of one that is too long only its beginning."""
-    while raw := file.readline(LONGEST_LINE):
-        rest = raw
-        while not rest.endswith(b"\n") and len(rest) == LONGEST_LINE:
-            rest = file.readline(LONGEST_LINE)
-        yield raw

@@ -4,19 +4,50 @@ from __future__ import annotations
 
 import logging
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec
+from hashlib import blake2b
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from uuid import uuid4
+from weakref import WeakKeyDictionary
 
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
+from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.requests import STAMP_META_KEY, TAP_META_KEY, valid_origin_of
+from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.origins.changes import suspicion
 from scrapy_robots_plus.origins.fetcher import Fetcher
+from scrapy_robots_plus.origins.parsers import charset_of
+from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
+from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
+from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.pages.stamp import PagePreferences, Sent
+from scrapy_robots_plus.protocol.preferences import Preference, Statement, combine
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.product_token import AgentNames, product_tokens
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.checks import filled_in
+from scrapy_robots_plus.settings.override import dialect_to_json
+from scrapy_robots_plus.settings.scrapys_own import class_in
 
-from .crawl_entries import Recorder
+from .bodies import Bodies, folder_beside
+from .entries import (
+    DONT_OBEY,
+    CrawlEntry,
+    EndEntry,
+    Entry,
+    FileEntry,
+    PageEntry,
+    SaidEntry,
+    StandingEntry,
+    VerdictEntry,
+)
+from .log import BATCH, AuditLog
 from .warc import Warc
 
 if TYPE_CHECKING:
@@ -25,11 +56,13 @@ if TYPE_CHECKING:
     from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-
-    from .log import AuditLog
+    from scrapy_robots_plus.pages.middleware import Page
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.standing import Site
 
 logger = crawl_log(__name__)
 
+_E = TypeVar("_E", bound=Entry)
 _P = ParamSpec("_P")
 
 SECONDS_BETWEEN_WRITES = 0.5
@@ -124,3 +157,293 @@ class Audit:
                 logger(self._crawl.crawler).log(level, text, exc_info=True)
 
         return guarded
+
+
+_AS_DECIDED = ("allowed", "reason", "rule", "line", "group", "form", "use", "source")
+"""What an entry says as the verdict does."""
+_decided_by = attrgetter(*_AS_DECIDED)
+
+
+_AS_SET = (
+    *("mode", "obey", "status_policy", "keeps_delays", "crawl_delay_max", "crawl_delay_too_long"),
+    *("stale_max", "ai_uses", "content_use", "ai_policy"),
+)
+"""What the begin of a crawl says as its settings do."""
+
+
+class Recorder:
+    """The audit log of one crawl: what is written to it, and when."""
+
+    def __init__(
+        self,
+        crawl: Crawl,
+        path: Path,
+        warn: Callable[[str], None],
+        survives: Callable[[Callable[..., None]], Callable[..., None]],
+    ) -> None:
+        """*warn* gets the problems; *survives* makes of a listener one that raises nothing."""
+        self._crawl = crawl
+        self._name = uuid4().hex[:12]
+        self._mode = crawl.settings.mode
+        self._enforces = crawl.settings.enforces
+        self._share = crawl.settings.audit_log_allowed
+        self._under_way: WeakKeyDictionary[Request, VerdictEntry] = WeakKeyDictionary()
+        """Requests with a verdict that no download handler has got yet."""
+        self._sent: WeakKeyDictionary[Request, float] = WeakKeyDictionary()
+        """When requests were sent, in seconds since the epoch: a verdict may come later."""
+        self._bodies = bodies = _bodies_of(crawl.settings.audit_bodies, path)
+        begin = self._begin(None if bodies is None else bodies.as_seen_from(path))
+        self.log = AuditLog(path, begin, warn, crawl.clock.wall)
+        self._knows_departures = crawl.watch_handovers(survives(self._handed_over))
+        crawl.decision_listeners.append(survives(self._decided))
+        crawl.exemption_listeners.append(survives(self._exempted))
+        crawl.page_listeners.append(survives(self._page_taken))
+        crawl.standing_listeners.append(survives(self._stands_otherwise))
+        crawl.get(PagePreferences).listeners.append(survives(self._said))
+        crawl.get(Retrieval).subscribe(survives(self._retrieved))
+        self._in_hand = None if self._enforces else crawl.in_hand
+        if self._in_hand is not None:
+            crawl.end_listeners.append(survives(self._left))
+
+    def _entry(self, kind: type[_E], **fields: Any) -> _E:
+        """An entry of the crawl, of now."""
+        return kind(time=self._crawl.clock.wall(), crawl=self._name, **fields)
+
+    def _add(self, entry: Entry) -> None:
+        self.log.add(entry)
+        if self.log.waiting % BATCH == 0:
+            self.log.flush()
+
+    # The crawl begins and ends
+
+    def _begin(self, bodies: str | None) -> CrawlEntry:
+        crawler, settings = self._crawl.crawler, self._crawl.settings
+        return self._entry(
+            CrawlEntry,
+            spider=crawler.spider.name if crawler.spider else "",
+            version=__version__,
+            agent=self._crawl.get(Agents).default,
+            parser=global_object_name(class_in(crawler.settings, "ROBOTSTXT_PARSER")),
+            dialect=dialect_to_json(settings.dialect),
+            **{name: getattr(settings, name) for name in _AS_SET},
+            use_tokens=settings.ai_tokens,
+            overrides={each: value.as_json() for each, value in settings.overrides.items()} or None,
+            allowed_share=settings.audit_log_allowed,
+            bodies=bodies,
+        )
+
+    def end(self, reason: str) -> None:
+        """The last line, to be written by the next flush, which counts the lines."""
+        tally, counts = self._crawl.get(Tally), self._crawl.stats.get_stats()
+        entry = self._entry(
+            EndEntry,
+            reason=reason,
+            allowed=tally.allowed + tally.skipped_pages,
+            denied=tally.denied,
+            dont_obey=tally.not_asked,
+            preferences=stats.by_part(counts, stats.PREFERENCES) or None,
+            lost=0,
+        )
+        self.log.add(entry)
+
+    # A robots.txt
+
+    def _retrieved(self, retrieved: Retrieved) -> None:
+        before, policy, record = retrieved.previous, retrieved.policy, retrieved.record
+        changed = before is not None and _differs(before, policy)
+        delay = policy.pace_of(self._crawl.get(Agents).default).delay
+        lifetime = record.lifetime if record.failure is None else record.retry_in
+        entry = self._entry(
+            FileEntry,
+            origin=str(policy.origin),
+            source=policy.source,
+            detail=policy.detail or None,
+            size=policy.parsed.size if policy.parsed else None,
+            lifetime=lifetime if policy.settings.needs_file else None,
+            changed=changed,
+            previous=(before.record.sha256 or None) if before else None,
+            suspicion=suspicion(before, policy, record) if before and changed else None,
+            delay_asked=None if delay is None else delay.asked,
+            delay=None if delay is None or delay.skip else delay.kept,
+            **_about(policy),
+        )
+        self._add(entry)
+        if record.body:
+            self._store(record.sha256, record.body)
+
+    def _store(self, digest: str, body: bytes) -> None:
+        if self._bodies is None:
+            return
+        try:
+            self._bodies.put(digest, body)
+        except OSError as error:
+            where, why = self._bodies.folder, error.strerror
+            self.log.went_wrong(f"a robots.txt cannot be stored in {where} ({why})")
+
+    # A request
+
+    def _decided(
+        self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
+    ) -> None:
+        self._under_way.pop(request, None)
+        is_denied = isinstance(decision, Refused)
+        if not (is_denied or is_in_share(request.url, self._share)):
+            return
+        policy, verdict = decision.policy, decision.verdict
+        about: dict[str, Any] = {"robots_url": verdict.robots_url}
+        if policy is not None:
+            about = _about_decision(policy, verdict)
+            self._store_own_text(policy)
+        entry = self._verdict(request, origin, agent, verdict, about)
+        # In observe mode it may have been sent already, and somebody else may have answered it.
+        entry.sent = self._sent.get(request)
+        is_left = self._in_hand is not None and request not in self._in_hand
+        is_never_sent = is_denied and (self._enforces or is_left)
+        if entry.sent is None and not is_never_sent:
+            self._add_when_sent(request, entry)
+        else:
+            self._add(entry)
+
+    def _exempted(self, request: Request) -> None:
+        """It passes because of ``dont_obey_robotstxt``."""
+        origin = valid_origin_of(request)
+        if origin is None or not is_in_share(request.url, self._share):
+            return
+        settings = self._crawl.request_settings.of_origin(origin)
+        agent = self._crawl.get(Agents).of(request, settings)
+        verdict = Verdict(allowed=True, reason=Reason.NOT_OBEYED)
+        entry = self._verdict(request, origin, agent, verdict, {"override": {DONT_OBEY: True}})
+        self._add_when_sent(request, entry)
+
+    def _verdict(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        verdict: Verdict,
+        about: dict[str, Any],
+    ) -> VerdictEntry:
+        """Its ``sent`` is not known yet."""
+        stamp = request.meta.get(STAMP_META_KEY) or {}
+        preferences = stamp.get("preferences") or {}
+        known = {use: each for use, each in preferences.items() if each != Preference.UNKNOWN}
+        return self._entry(
+            VerdictEntry,
+            url=request.url,
+            origin=str(origin),
+            agent=agent,
+            tokens=product_tokens(agent, self._crawl.settings.dialect.tokens_only),
+            **dict(zip(_AS_DECIDED, _decided_by(verdict), strict=True)),
+            preferences=known or None,
+            statements=stamp.get("statements") or None,
+            mode=self._mode,
+            **about,
+        )
+
+    def _store_own_text(self, policy: Policy) -> None:
+        """Stores the text of an override, which is in no file of a site."""
+        text = policy.settings.robots_txt
+        if text is not None:
+            self._store(policy.record.sha256, text.encode("utf-8", "replace"))
+
+    def _add_when_sent(self, request: Request, entry: VerdictEntry) -> None:
+        if self._knows_departures:
+            self._under_way[request] = entry
+        else:
+            self._add(entry)
+
+    def _handed_over(self, request: Request) -> None:
+        now = self._crawl.clock.wall()
+        entry = self._under_way.pop(request, None)
+        if entry is not None:
+            entry.sent = now
+            self._add(entry)
+        if TAP_META_KEY not in request.meta:
+            self._sent[request] = now
+
+    def _left(self, request: Request) -> None:
+        """A denial has its line even if nothing sends the request."""
+        entry = self._under_way.pop(request, None)
+        if entry is not None and not entry.allowed:
+            self._add(entry)
+
+    # A page, a site
+
+    def _said(self, request: Request, sent: Sent, statements: tuple[Statement, ...]) -> None:
+        objects = combine(statements).objection(sent.policy.settings.uses) is not None
+        if not (objects or (statements and is_in_share(request.url, self._share))):
+            return
+        entry = self._entry(
+            SaidEntry,
+            url=request.url,
+            origin=str(sent.policy.origin),
+            agent=sent.agent,
+            statements=[each.as_dict() for each in statements],
+            mode=self._mode,
+        )
+        self._add(entry)
+
+    def _page_taken(self, page: Page) -> None:
+        entry = self._entry(
+            PageEntry,
+            url=page.url,
+            origin=str(page.origin),
+            agent=page.agent,
+            tokens=product_tokens(page.agent),
+            directives=page.directives.as_json(),
+            nofollow=page.settings.on_nofollow,
+            requests=page.requests,
+            noindex=page.settings.on_noindex,
+            items=page.items,
+            mode=self._mode,
+        )
+        self._add(entry)
+
+    def _stands_otherwise(self, origin: Origin, site: Site, url: str) -> None:
+        about = {"origin": str(origin), "standing": site.standing, "why": site.why, "url": url}
+        self._add(self._entry(StandingEntry, **about))
+
+
+def _bodies_of(setting: bool | str, log: Path) -> Bodies | None:
+    """Where ``ROBOTS_AUDIT_BODIES`` puts the texts; None for nowhere."""
+    if isinstance(setting, str):
+        return Bodies(Path(setting).absolute())
+    return Bodies(folder_beside(log)) if setting else None
+
+
+def is_in_share(url: str, share: float) -> bool:
+    """Whether *url* is in a *share*, from 0 to 1, of all URLs: the same ones each time."""
+    if share in (0, 1):
+        return bool(share)
+    digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") < share * 2**64
+
+
+def _about(policy: Policy) -> dict[str, Any]:
+    """What entries say of the robots.txt of *policy*."""
+    record, needs_file = policy.record, policy.settings.needs_file
+    return {
+        "robots_url": record.url,
+        "status": str(record.outcome) if needs_file else None,
+        "failure": None if record.failure is None else str(record.failure),
+        "access": policy.access,
+        "sha256": record.sha256 or None,
+        "charset": charset_of(record.headers) if record.headers else None,
+        "fetched_at": record.fetched_at if needs_file else None,
+    }
+
+
+def _about_decision(policy: Policy, verdict: Verdict) -> dict[str, Any]:
+    """What an entry of a request says of it beside that."""
+    settings = policy.settings
+    has_file = settings.needs_file or settings.robots_txt is not None
+    return {
+        "override": None if settings.override is None else settings.override.as_json(),
+        "delay": policy.delay if verdict.delay is None else verdict.delay,
+        "age": round(policy.age, 3) if settings.needs_file else None,
+        **(_about(policy) if has_file else {}),
+    }
+
+
+def _differs(before: Policy, after: Policy) -> bool:
+    return before.record.sha256 != after.record.sha256 or before.access is not after.access

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.chain import Damage, State
-from scrapy_robots_plus.audit.reading import LogReader, Read
+from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.protocol.printable import counted
 
-from .output import Line, Style, UnreadableError, accessing
+from .output import Line, Style, UnreadableError, accessing, picked
 from .subcommand import Exit, Subcommand, argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from scrapy_robots_plus.audit.entries import Entry
 
 
 EXITS = {state: Exit[state.name] for state in State}
@@ -39,7 +41,7 @@ class LogCommand(Subcommand):
     unshown: State | None = None
     """What is so is not among the damages."""
 
-    def read(self) -> Iterator[Read]:
+    def read(self) -> Iterator[Entry]:
         """What the log says. Raises UnreadableError; also if a file is named twice."""
         logs, names = list(map(Path, self.given.logs)), ", ".join(self.given.logs)
         if len({log.resolve() for log in logs}) < len(logs):
@@ -47,9 +49,9 @@ class LogCommand(Subcommand):
         self.reader = reader = LogReader(logs, self._tell, self.unshown)
         gc.freeze()  # what was imported is not looked at again and again while lines are read
         with accessing(names):
-            for read in reader:
+            for entry in reader:
                 self.output.count(reader.lines, "lines")
-                yield read
+                yield entry
         self.output.end_progress()
         if reader.lines and not reader.is_readable:
             first = f": {reader.damages[0]}" if reader.damages else ""
@@ -86,5 +88,5 @@ class LogCommand(Subcommand):
 
     def _tell(self, damage: Damage) -> None:
         if self.as_json:
-            where = {"log": damage.log or None, "line": damage.line}
-            self.output.json({**where, "damage": damage.what, "log_state": damage.state.word})
+            where, found = picked(damage, "log", "line"), {"log_state": damage.state.word}
+            self.output.json({**where, "damage": damage.what, **found})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 from scrapy_robots_plus.audit.chain import State, place
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
-from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, SHOWN, Read
+from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, SHOWN
 from scrapy_robots_plus.audit.replay import (
     KINDS,
     UNREPLAYED,
@@ -86,12 +86,12 @@ class Replay(LogCommand):
     def _verify(self) -> None:
         texts: Recent[str, Bodies | None] = Recent(MOST_OPEN_CRAWLS)
         checked: Recent[tuple[Path, str], bool] = Recent(_TEXTS)
-        for read in self.read():
-            match read.entry:
+        for entry in self.read():
+            match entry:
                 case CrawlEntry() as crawl:
                     texts.put(crawl.crawl, self._texts_of(crawl))
                 case FileEntry(sha256=digest) | VerdictEntry(sha256=digest) if digest is not None:
-                    folder = texts.get(read.entry.crawl)
+                    folder = texts.get(entry.crawl)
                     if folder is None or (folder.folder, digest) in checked:
                         continue
                     checked.put((folder.folder, digest), True)
@@ -114,12 +114,12 @@ class Replay(LogCommand):
         self._differences = Differences()
         self._undecided: Counter[str] = Counter()
         self._files = ParsedFiles()
-        for read in self.read():
-            match read.entry:
+        for entry in self.read():
+            match entry:
                 case CrawlEntry() as crawl:
-                    self._begin(read, crawl)
+                    self._begin(crawl)
                 case VerdictEntry() as verdict:
-                    self._decide(read, verdict)
+                    self._decide(verdict)
                 case EndEntry(crawl=name):
                     self._crawls.pop(name, None)
         found = self._differences
@@ -133,15 +133,15 @@ class Replay(LogCommand):
             differs = Exit.FOUND if any(found.kinds.values()) else self.status
             self.status = Exit.UNDECIDED if self._undecided else differs
 
-    def _begin(self, read: Read, entry: CrawlEntry) -> None:
+    def _begin(self, entry: CrawlEntry) -> None:
         try:
             replay = CrawlReplay(entry, self._texts_of(entry), self._files, self._changes)
         except ValueError as error:
-            self._undecide(f"{place(read.line, read.log)}: {error}")
+            self._undecide(f"{place(**self.reader.place)}: {error}")
             return
         self._crawls.put(entry.crawl, replay)
 
-    def _decide(self, read: Read, entry: VerdictEntry) -> None:
+    def _decide(self, entry: VerdictEntry) -> None:
         replay = self._crawls.get(entry.crawl)
         try:
             if replay is None:
@@ -154,7 +154,7 @@ class Replay(LogCommand):
         before = Decided.of(entry)
         if not replay.names_rules:
             before, after = Decided(before.allowed, ""), Decided(after.allowed, "")
-        where = {"log": read.log or None, "line": read.line, "url": entry.url}
+        where = {**self.reader.place, "url": entry.url}
         self._differences.add(where, entry.origin or "", before, after)
 
     def _undecide(self, why: str) -> None:
@@ -176,7 +176,7 @@ class Replay(LogCommand):
             before = f"{group.count:,} x {group.origin}: {group.before} -> "
             yield before, (str(group.after), style)
             for each in group.places:
-                where = place(each["line"], each["log"] or "")
+                where = place(each["log"], each["line"])
                 yield ((f"    {where}: {each['url']}", Style.FAINT),)
         total = found.kinds.total()
         left_out = total - sum(group.count for group in groups)

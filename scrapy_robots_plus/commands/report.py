@@ -111,7 +111,7 @@ class Report(LogCommand):
         if is_page and given.output != _STANDARD_OUTPUT:
             _check_target(target)
         summary = Summary(is_part=bool(part.words))
-        for entry in part.of(read.entry for read in self.read()):
+        for entry in part.of(self.read()):
             summary.add(entry)
         for damage in self.reader.damages:
             self.output.error(damage if damage.log else f"{given.logs[0]}: {damage}")

@@ -79,7 +79,7 @@ def write_sealed(path: Path, entries: Iterable[Entry]) -> None:
 
 
 def entries_in(path: Path) -> list[Entry]:
-    return [read.entry for read in LogReader([path], lambda damage: None)]
+    return list(LogReader([path], lambda damage: None))
 
 
 def urls_in(path: Path) -> list[str]:

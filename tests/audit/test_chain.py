@@ -120,7 +120,9 @@ def test_two_exchanged_lines_are_found(data: st.DataObject) -> None:
 def test_a_line_that_stands_twice_is_found(number: int) -> None:
     lines = some_lines(5)
     lines.insert(number, lines[number])
-    assert found_in(lines) == [f"line {number + 2}: stands twice"]
+    assert found_in(lines) == [
+        f"line {number + 2}: out of order: its number is {number}, not {number + 1}"
+    ]
 
 
 @given(st.integers(0, 4), st.binary(max_size=30))

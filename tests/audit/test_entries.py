@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from scrapy_robots_plus.audit.chain import START, parse, seal
 from scrapy_robots_plus.audit.entries import (
     ENTRIES,
     VERSION,
@@ -27,7 +28,7 @@ END = EndEntry(time=0.0, crawl="a", reason="finished", allowed=1, denied=2, dont
 LINE: dict[str, Any] = {"v": VERSION, **to_fields(END)}
 
 
-def through_json(entry: Entry) -> Entry | None:
+def through_json(entry: Entry) -> Entry:
     return from_fields(json.loads(json.dumps({"v": VERSION, **to_fields(entry)})))
 
 
@@ -45,7 +46,8 @@ def test_a_line_has_every_field_in_the_order_of_the_schema(entry: Entry) -> None
 def test_any_mapping_is_written_as_an_object() -> None:
     entry = begin()
     entry.status_policy = MappingProxyType({"404": "allow"})
-    read = through_json(entry)
+    line, _ = seal(to_fields(entry), START)
+    read = from_fields(parse(line).fields)
     assert isinstance(read, CrawlEntry)
     assert read.status_policy == {"404": "allow"}
 
@@ -57,7 +59,7 @@ def test_each_type_has_one_name() -> None:
 
 def test_a_field_or_a_type_of_a_later_reader_does_not_matter() -> None:
     assert from_fields({**LINE, "new": 1}) == END
-    assert from_fields({**LINE, "type": "new"}) is None
+    assert from_fields({**LINE, "type": "new"}) == Entry(time=END.time, crawl=END.crawl)
 
 
 @pytest.mark.parametrize(

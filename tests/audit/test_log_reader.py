@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.chain import START, Damage, State, seal
-from scrapy_robots_plus.audit.entries import EndEntry, VerdictEntry
+from scrapy_robots_plus.audit.entries import EndEntry, Entry, VerdictEntry, to_fields
 from scrapy_robots_plus.audit.reading import LogReader
-from tests.audit.logs import begin, damages_in, open_log, urls_in, verdict, write
+from scrapy_robots_plus.protocol.printable import moment_of
+from tests.audit.logs import begin, damages_in, end, open_log, urls_in, verdict, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,10 +23,10 @@ def test_entries_come_in_order_with_their_lines(tmp_path: Path) -> None:
     damages: list[Damage] = []
     reader = LogReader([path], damages.append)
     assert (reader.lines, reader.last) == (0, START)
-    found = list(reader)
-    assert [read.line for read in found] == [1, 2, 3, 4]
-    assert [read.entry.url for read in found if isinstance(read.entry, VerdictEntry)] == [A, B]
-    assert isinstance(found[-1].entry, EndEntry)
+    found = [(reader.place, entry) for entry in reader]
+    assert [place for place, _ in found] == [{"log": None, "line": each} for each in (1, 2, 3, 4)]
+    assert [entry.url for _, entry in found if isinstance(entry, VerdictEntry)] == [A, B]
+    assert isinstance(found[-1][1], EndEntry)
     assert (reader.lines, reader.last.number) == (4, 3)
     assert reader.last.hash == json.loads(path.read_bytes().splitlines()[-1])["hash"]
     assert damages == []
@@ -63,17 +64,23 @@ def test_a_line_that_is_not_one_is_told_once_and_the_rest_is_read(tmp_path: Path
     assert damages_in(path) == ["line 4: not a line of a log: it does not end in a hash"]
     damages: list[Damage] = []
     assert len(list(LogReader([path], damages.append))) == 3
-    assert damages == [Damage(4, "not a line of a log: it does not end in a hash")]
+    assert damages == [
+        Damage(None, 4, "not a line of a log: it does not end in a hash", State.DAMAGED)
+    ]
 
 
-def test_an_entry_of_another_kind_is_left_out_and_a_wrong_one_is_told(tmp_path: Path) -> None:
+def test_an_entry_of_a_later_kind_has_what_all_have_and_a_wrong_one_is_told(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    first, link = seal({"type": "of a newer version", "time": "2026-01-01T00:00:00Z"}, START)
-    second, _ = seal({"type": begin().type, "time": 5}, link)
-    path.write_bytes(first + second)
+    later = {"type": "of a newer version", "time": "2026-01-01T00:00:00Z", "crawl": "a", "new": 1}
+    wrong = {"type": begin().type, "time": 5}
+    link, lines = START, []
+    for fields in (to_fields(begin()), later, to_fields(end(lines=2)), wrong):
+        line, link = seal(fields, link)
+        lines.append(line)
+    path.write_bytes(b"".join(lines))
     damages: list[Damage] = []
     reader = LogReader([path], damages.append)
-    assert list(reader) == []
-    assert [damage.line for damage in damages] == [2]
-    assert damages[0].what.startswith("cannot be read: '")
-    assert (reader.lines, reader.last.number) == (2, 1)
+    at = moment_of("2026-01-01T00:00:00Z")
+    assert list(reader) == [begin(), Entry(time=at, crawl="a"), end(lines=2)]
+    assert [damage.line for damage in damages] == [4]
+    assert "cannot be read: 'time'" in damages[0].what

@@ -264,7 +264,7 @@ def _inserted(lines: list[bytes]) -> None:
         (
             _twice,
             6,
-            ["line 5: stands twice", "line 8: the end of crawl a counts 6 lines before it, not 7"],
+            ["line 5: out of order", "line 8: the end of crawl a counts 6 lines before it, not 7"],
         ),
         (_inserted, 6, ["line 4: not a line of a log"]),
     ],

@@ -16,9 +16,9 @@ from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.chain import State
-from scrapy_robots_plus.audit.crawl_entries import is_in_share
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, Entry, FileEntry, VerdictEntry
 from scrapy_robots_plus.audit.log import BATCH
+from scrapy_robots_plus.audit.recorder import is_in_share
 from tests.audit.logs import damages_in, entries_in, state_of
 from tests.crawling import (
     ProbeSpider,
@@ -401,7 +401,7 @@ async def test_a_mistake_in_the_log_is_no_mistake_in_the_crawl(
     def broken(*arguments: Any) -> None:
         raise RuntimeError("a bug")
 
-    name = "scrapy_robots_plus.audit.crawl_entries.Recorder._verdict"
+    name = "scrapy_robots_plus.audit.recorder.Recorder._verdict"
     monkeypatch.setattr(name, broken)
     host = sites.host(RULES)
     urls = [host.url("/a"), host.url("/closed"), host.url("/closed/2")]

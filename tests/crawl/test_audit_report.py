@@ -46,8 +46,8 @@ def report_of(log: Path) -> tuple[Summary, str]:
     summary = Summary()
     damages: list[str] = []
     reader = LogReader([log], lambda damage: damages.append(str(damage)))
-    for read in reader:
-        summary.add(read.entry)
+    for entry in reader:
+        summary.add(entry)
     assert damages == []
     return summary, page(summary, reader)
 

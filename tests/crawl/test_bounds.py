@@ -11,7 +11,7 @@ import pytest
 import pytest_twisted
 import scrapy
 
-from scrapy_robots_plus.audit import crawl_entries
+from scrapy_robots_plus.audit import recorder
 from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.hosts import book
@@ -144,7 +144,7 @@ async def test_of_twice_the_hosts_no_more_is_kept(
     monkeypatch.setattr(OutageStarts, "LEAST", KEPT)
     monkeypatch.setattr(host_patterns, "_REMEMBERED", KEPT)
     monkeypatch.setattr(our_parser, "_hot", HotFiles(1, KEPT))
-    monkeypatch.setattr(crawl_entries, "BATCH", KEPT)
+    monkeypatch.setattr(recorder, "BATCH", KEPT)
     monkeypatch.setattr(Door, "TRIM_SECONDS", 0.0)
     monkeypatch.setattr(book, "REMEMBERED", 0.0)
     monkeypatch.setattr(book.BookInMemory, "LEAST", KEPT)

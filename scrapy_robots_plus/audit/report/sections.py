@@ -24,9 +24,9 @@ SITES = 500
 RULES = 50
 """How many are shown."""
 _FEW = 100
-"""How many changes, crawls, overrides, uses, and sites of a cause are shown."""
+"""How many changes, crawls, overrides and uses are shown."""
 _NAMED = 5
-"""Sites of a cause that are named at once."""
+"""Sites of a cause that are named."""
 _HASH = 12
 """Characters of a hash that are shown."""
 
@@ -143,18 +143,14 @@ def files(summary: Summary) -> Iterator[Html]:
 
 
 def _cause(summary: Summary, cause: Any) -> list[object]:
-    failed = summary.rows("failed", _FEW, failure=cause.failure)
-    named = [code(each.origin) for each in failed]
-    if cause.origins > len(named):
-        named.append(Html("..."))
+    named = [code(each.origin) for each in summary.rows("failed", _NAMED, failure=cause.failure)]
+    left = cause.origins - len(named)
+    sites = [*named, *([counted(left, "more site")] if left else [])]
     head = [
         _capitalized(cause_in_words(cause.failure)),
         small(html.span(cause.first, cause.last)),
-        small(join(named[:_NAMED], ", ")),
+        small(join(sites, ", ")),
     ]
-    if cause.origins > _NAMED:
-        more = counted(cause.origins - _NAMED, "more site")
-        head.append(html.fold(more, small(join(named[_NAMED:], ", "))))
     return [join(head), cause.origins, cause.times]
 
 
