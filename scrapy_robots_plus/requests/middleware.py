@@ -41,8 +41,7 @@ from scrapy_robots_plus.settings.robots_settings import (
     report_unknown_settings,
 )
 
-from .judge import Asked, Judge, given_up_refusal
-from .outcomes import Outcomes
+from .judge import Asked, Judge, Outcomes, given_up_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -67,7 +67,7 @@ OF_THE_QUEUE = [
 ]
 BEHIND_IT = [
     "requests.judge:Judge.judge",
-    "requests.outcomes:Outcomes.passed",
+    "requests.judge:Outcomes.passed",
     "origins.retrieval:Retrieval.retrieve",
     "origins.policies:Policies.usable",
     "origins.policies:Policies.usable_or_refresh",
