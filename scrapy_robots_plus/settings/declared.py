@@ -6,7 +6,7 @@ What is checked, documented, overridden, suggested and warned of follows from he
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
@@ -70,8 +70,7 @@ def uses_of(ai_uses: Iterable[str], content_use: str | None) -> tuple[str, ...]:
     return (*ai_uses, *(() if content_use is None else (f"use={content_use}",)))
 
 
-@dataclass(frozen=True, slots=True)
-class Rulebook:
+class Rulebook(NamedTuple):
     """The settings for records: how long they last, and what a status means."""
 
     limits: Limits
@@ -92,8 +91,7 @@ says so."""
 SECONDS = checks.number("seconds", 0, FOREVER)
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """The declaration of one setting."""
 
     name: str
