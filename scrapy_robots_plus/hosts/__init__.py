@@ -11,7 +11,7 @@
 | what do answers say of their host? | ``refusals.py``: Retry-After, refusals, limits, walls |
 | what if a host refuses requests? | ``throttle.py`` finds its pace |
 | what if it says what is left of its limit? | ``quota.py`` |
-| which hosts are not asked any more? | ``given_up.py`` |
+| which hosts are not asked any more? | ``pace.py``: ``GivenUp`` |
 | when is a robots.txt fetched? | ``discovery.py`` |
 | what does the queue ask of the crawl, and tell it? | ``known.py`` |
 | where are the requests themselves? | ``lanes.py``, ``stored_lanes.py`` |

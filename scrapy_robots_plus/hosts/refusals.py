@@ -34,7 +34,7 @@ from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Stand
 from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
 from .door import Door
-from .given_up import GivenUp
+from .pace import GivenUp
 from .quota import QUOTA_HEADERS, Left, Quota, left_in
 from .throttle import Refusal, Throttle
 

@@ -27,7 +27,7 @@ from scrapy_robots_plus.crawl.events import (
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import SCHEDULED_META_KEY, asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.given_up import GivenUp
+from scrapy_robots_plus.hosts.pace import GivenUp
 from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import Policies
