@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.log import crawl_log
@@ -13,36 +13,37 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.crawl.clock import Clock, Now
+    from scrapy_robots_plus.crawl.clock import Clock
 
     from .host_queue import State
 
 logger = crawl_log(__name__)
 
 
-class Feeding:
-    """Lets a spider of scrapy-redis read its start URLs while requests wait for slow hosts.
-
-    By itself it reads them only when it is idle, which it is not while any host has requests.
+class Idle:
+    """Lets a spider of scrapy-redis read its start URLs while requests wait for slow hosts: by
+    itself it does so only when it is idle, which it is not while any host has requests. And says
+    after a minute why the worker has nothing to do, and again each time that took twice as long.
     """
 
-    SECONDS = 1.0
-    """Between two attempts."""
+    READS_EVERY = 1.0
+    TELLS_AFTER = 60.0
+    """Seconds, as the other."""
 
     def __init__(self, crawler: Crawler, clock: Clock) -> None:
         self._crawler = crawler
         self._clock = clock
-        self._at = 0.0
+        self._log = logger(crawler)
+        self._read_at = 0.0
+        self._since = clock.monotonic()
+        self._tell_after = self.TELLS_AFTER
 
-    def look(self, *, is_idle: bool) -> None:
-        """Called when nothing can be sent. *is_idle*: the spider reads them by itself."""
+    def read(self) -> None:
+        """Called when nothing can be sent, and the spider does not read by itself."""
         now = self._clock.monotonic()
-        if is_idle or now < self._at:
-            return
-        self._at = now + self.SECONDS
-        spider: Any = compat.spider_of(self._crawler)
-        read = getattr(spider, "schedule_next_requests", None)
-        if callable(read):
+        read = getattr(compat.spider_of(self._crawler), "schedule_next_requests", None)
+        if now >= self._read_at and callable(read):
+            self._read_at = now + self.READS_EVERY
             self._clock.call_later(0, lambda: self._read(read))
 
     def _read(self, read: Callable[[], object]) -> None:
@@ -53,40 +54,25 @@ class Feeding:
         try:
             read()
         except (RedisError, OSError) as error:  # the queue tells of a server that is away
-            logger(self._crawler).debug("No start URLs can be read now: %r", error)
+            self._log.debug("No start URLs can be read now: %r", error)
         except Exception as error:  # noqa: BLE001 - of the spider
-            logger(self._crawler).exception(
+            self._log.exception(
                 "Start URLs from Redis are lost, with those that were read at the same time: %s",
                 printable(repr(error)),
             )
 
-
-class Standstill:
-    """Says after a minute why a worker has nothing to do while requests wait, and again each time
-    that took twice as long.
-    """
-
-    SECONDS = 60.0
-
-    def __init__(self, crawler: Crawler, now: Now) -> None:
-        self._log = logger(crawler)
-        self._now = now
-        self._since = now()
-        self._say_after = self.SECONDS
-
-    def look(self, waiting: int, parked: int, state: Callable[[], State | None]) -> None:
+    def tell(self, waiting: int, parked: int, state: Callable[[], State | None]) -> None:
         """Called several times a second. *waiting*: how many requests wait, 0 for a worker that has
         something to do. *parked*: how many of them do so here, for a robots.txt.
         """
+        now = self._clock.monotonic()
         if not waiting:
-            self._since, self._say_after = self._now(), self.SECONDS
-            return
-        passed = self._now() - self._since
-        if passed >= self._say_after:
-            self._say_after *= 2
+            self._since, self._tell_after = now, self.TELLS_AFTER
+        elif now - self._since >= self._tell_after:
+            self._tell_after *= 2
             self._log.info(
                 "This worker has had nothing to do for %d s, while %s: %s",
-                passed,
+                now - self._since,
                 f"{counted(waiting, 'request')} wait" if waiting != 1 else "1 request waits",
                 _why(state(), parked),
             )

@@ -23,7 +23,7 @@ from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .host_queue import Exchange, Report, State, Taken
 from .host_states import HostStates
-from .idle import Feeding, Standstill
+from .idle import Idle
 from .leases import Lease, Leases
 from .pushing import Pushing, Serialization
 from .session import Session, terms
@@ -76,8 +76,7 @@ class Worker:
         self._serialization = Serialization(compat.spider_of(crawler), serializer)
         self.pushing = Pushing(crawler, session, hosts, self._serialization, crawl.clock)
         self.pushing.on_given = self._was_given
-        self._feeding = Feeding(crawler, crawl.clock)
-        self._standstill = Standstill(crawler, self._now)
+        self._idle_time = Idle(crawler, crawl.clock)
         wake = partial(compat.wake_engine, crawler)
         self._alarm = Alarm(wake, self._now, crawl.clock.call_later)
         self._ask_at = self._asked_at = 0.0
@@ -163,7 +162,8 @@ class Worker:
         self._alarm.set(self._ask_at)
         if self.pushing.unwritable:
             return self.pushing.unwritable.popleft()
-        self._feeding.look(is_idle=not self._there)
+        if self._there:
+            self._idle_time.read()
         return None
 
     def __len__(self) -> int:
@@ -322,7 +322,7 @@ class Worker:
         oldest = min((lease.since for lease in under_way), default=self._now())
         self.pushing.done_with_pages_until(oldest)
         waiting = 0 if under_way else self._waiting
-        self._standstill.look(waiting, leases.parked, self._session.state)
+        self._idle_time.tell(waiting, leases.parked, self._session.state)
 
     def _idle(self) -> None:
         """The engine has nothing to do; other workers may have, and leave it some."""

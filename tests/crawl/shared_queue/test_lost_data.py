@@ -14,7 +14,7 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.redis.idle import Standstill
+from scrapy_robots_plus.redis.idle import Idle
 from tests.crawling import make_crawler, parts_of_seconds
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer, scrapy_redis_may_warn
@@ -272,7 +272,7 @@ async def test_a_worker_that_has_nothing_to_do_says_why(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(Standstill, "SECONDS", 0.5)
+    monkeypatch.setattr(Idle, "TELLS_AFTER", 0.5)
     caplog.set_level("INFO")
     host = sites.host(robots(30))
     crawler = make_crawler(CrewSpider, **shared)
