@@ -15,7 +15,7 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.product_token import product_tokens
-from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
+from scrapy_robots_plus.storage.redis_server import ServerError
 
 from .host_queue import Exchange, HostQueue, Link, Report, State, Stored
 
@@ -76,8 +76,8 @@ class Session:
         self.exchange()
         if self.is_refused:
             return
-        policy = self.attempt(self._eviction_policy)
-        if policy is not None and policy.startswith("allkeys"):
+        policy = self._info("memory", "maxmemory_policy")
+        if policy.startswith("allkeys"):
             self._log.warning(
                 "The Redis server of the queue has maxmemory-policy %s: it deletes requests, and "
                 "what was seen, when its memory is full. Set volatile-ttl or noeviction",
@@ -93,13 +93,17 @@ class Session:
                 printable(there),
             )
 
-    def _eviction_policy(self) -> str:
+    def _info(self, section: str, name: str) -> str:
+        """What the server says of itself; "" if it is away, or the user may not ask."""
         from redis.exceptions import ResponseError
 
-        try:
-            return str(self._link.client.info("memory").get("maxmemory_policy"))
-        except ResponseError:  # the user may not ask
-            return ""
+        def ask() -> str:
+            try:
+                return str(self._link.client.info(section).get(name))
+            except ResponseError:  # the user may not ask
+                return ""
+
+        return self.attempt(ask) or ""
 
     def tell(self, report: Report, *, soon: bool = True) -> None:
         """*report* is of now, or of so many seconds ago as it says."""
@@ -205,14 +209,7 @@ class Session:
         """Whether the server is part of a Redis Cluster, where a script may touch only keys of one
         hash slot: those of the queue, but not those of others too.
         """
-        try:
-            found = self._link.run(lambda client: client.info("cluster"))
-        except ServerAwayError as error:
-            self._failed(error)
-            return False
-        except ServerError:  # the user may not ask
-            return False
-        return bool(found.get("cluster_enabled"))
+        return self._info("cluster", "cluster_enabled") == "1"
 
     def is_new(self, key: str, fingerprint: str) -> bool:
         """Adds *fingerprint* to a set. While the server is away, all are new."""
