@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,8 +19,11 @@ def crawl_log(name: str) -> Callable[[Crawler], Log]:
 
     ``logger = crawl_log(__name__)``, and then ``logger(crawler).warning("...")``.
     """
-    logger = logging.getLogger(name)
-    return lambda crawler: logging.LoggerAdapter(logger, {"spider": crawler.spider})
+    return partial(_log, name)
+
+
+def _log(name: str, crawler: Crawler) -> Log:
+    return logging.LoggerAdapter(logging.getLogger(name), {"spider": crawler.spider})
 
 
 class Once:

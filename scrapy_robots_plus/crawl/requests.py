@@ -134,6 +134,16 @@ def as_requested(url: str) -> str:
     return requested
 
 
+_LEAST_START = len("https://")
+"""Before this character no path begins."""
+
+
+@lru_cache(maxsize=16_384)
+def _plain(start: str) -> Origin | None:
+    """What stands before the path of a URL is the same in many."""
+    return Origin.plain(start)
+
+
 @lru_cache(maxsize=16_384)
 def _origin(scheme: str, netloc: str) -> Origin | None:
     return Origin.of(SplitResult(scheme, netloc, "", "", ""))
@@ -151,7 +161,9 @@ def origin_to_ask(request: Request) -> Origin | None:
 
 def origin_of(request: Request) -> Origin | None:
     """The origin of *request*; None if it is not http or https. Raises ValueError as above."""
-    plain = Origin.plain(request.url)
+    url = request.url
+    path = url.find("/", _LEAST_START)
+    plain = _plain(url if path < 0 else url[:path])
     if plain is not None:
         return plain
     parts = urlparse_cached(request)

@@ -113,7 +113,11 @@ class Door:
         line = self.lines.get(host)
         if line is not None:
             return line.pace.backoff
-        return self._keep(host, self._backoffs.get(host) or Backoff())
+        backoff = self._backoffs.get(host)
+        if backoff is None:
+            return self._keep(host, Backoff())
+        self._backoffs.move_to_end(host)
+        return backoff
 
     def _keep(self, host: str, backoff: Backoff) -> Backoff:
         """Keeps *backoff*, of a host without a line, and no more of others than there is room."""

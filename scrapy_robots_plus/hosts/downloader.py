@@ -87,13 +87,14 @@ class RobotsDownloader(Downloader):
         crawl.check_names(self)
         self._errors = crawl.errors
         self._most = self.total_concurrency or inf
-        self._has_throttler = compat.has_throttler(crawler)
-        if self._has_throttler:
+        has_throttler = compat.has_throttler(crawler)
+        if has_throttler:
             # The limit would hold for robots.txt and for what waits at the door, too.
             self.total_concurrency = 0
         crawl.in_hand = self.active = ActiveRequests(
             crawler, lambda: not crawl.has_middleware or crawl.get(Policies).awaited
         )
+        self._count_taken = self._count_with_waiting if has_throttler else self.active.__len__
         compat.retry_handovers(self, OwnShortage(crawl, self).download)
         if crawl.has_middleware:
             compat.make_room(self, crawl.get(FetchBudget).ceiling)
@@ -102,7 +103,7 @@ class RobotsDownloader(Downloader):
         """Whether the downloader can take no more requests now."""
         if self._errors.happened:
             return True
-        return self._taken >= self._most and self._is_full()
+        return self._count_taken() >= self._most and self._is_full()
 
     @guarded("RobotsDownloader", otherwise=True)
     def _is_full(self) -> bool:
@@ -115,9 +116,7 @@ class RobotsDownloader(Downloader):
         crawl = self._crawl
         if crawl.holds_requests:
             waiting = min(crawl.get(Policies).waiting + crawl.get(Door).waiting, self.MAX_WAITING)
-        return self._most - (self._taken - self.active.robots - waiting)
+        return self._most - (self._count_taken() - self.active.robots - waiting)
 
-    @property
-    def _taken(self) -> int:
-        before = compat.count_before_downloader(self.crawler) if self._has_throttler else 0
-        return len(self.active) + before
+    def _count_with_waiting(self) -> int:
+        return len(self.active) + compat.count_before_downloader(self.crawler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -72,6 +73,11 @@ class Outlook(NamedTuple):
     """Average seconds until the one after it: jitter makes some waits shorter."""
     door_at: float = -inf
     """When the one that stands at the door may leave, if the door will say."""
+
+
+@lru_cache(maxsize=128)
+def _at_once(most: float) -> Outlook:
+    return Outlook(-inf, 0.0, most)  # making one takes longer than finding it
 
 
 class Known:
@@ -193,7 +199,7 @@ class Known:
             return self._usual
         places: float = slot.concurrency if slot.concurrency > 0 else inf
         if not slot.delay:
-            return Outlook(-inf, 0.0, places)
+            return _at_once(places)
         gap = compat.least_delay(slot.delay, compat.slot_jitter(slot))
         due_in = slot.lastseen + gap - self._crawl.clock.slots()
         # A request that already waits in the slot is sent first, and the delay counts from it.

@@ -137,6 +137,8 @@ class Refusals:
             return
         status = response.status
         is_telling = status >= 400 or not _TELLING.isdisjoint(response.headers)
+        if not is_telling and self._is_as_ever(request):
+            return
         said = said_in(response, self._clock.wall()) if is_telling else _NOTHING
         wait, left = min(said.wait, self._longest), said.left
         if wait:
@@ -163,6 +165,18 @@ class Refusals:
             backoff.leave_alone(wait, self._clock.monotonic())
         if self._door.lines:
             self._door.heard(request, host, is_pause=bool(wait) or is_refused)
+
+    def _is_as_ever(self, request: Request) -> bool:
+        """Whether nothing delays any host, and the one of *request* has refused nothing so far: a
+        good answer is only counted."""
+        origin = origin_of(request)
+        if self._door.lines or origin is None or origin in self._sites:
+            return False
+        backoff = self._door.backoff(origin.host)
+        if backoff.throttle is not None or backoff.quota is not None:
+            return False
+        backoff.answered += 1
+        return True
 
     def _hear_left(self, left: Left | None, request: Request, status: int, host: str) -> bool:
         """So much is *left* of a limit, as an answer says. Returns whether nothing is."""

@@ -175,9 +175,12 @@ class Policy:
     _fresh_until: float = field(init=False)
     _ours: RobotsParser | None = field(init=False)
     """The parser, if it is ours."""
+    _may_be_unreachable: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self._ours = self.file.ours if self.file else None
+        is_good = self.record.failure is None and self.record.access is not _UNREACHABLE
+        self._may_be_unreachable = self.settings.obey and not is_good
         monotonic = self._clock.monotonic()
         self._epoch = self._clock.wall() - monotonic
         lasts = fresh_for(self.record, self.now) if self.settings.needs_file else inf
@@ -286,7 +289,7 @@ class Policy:
     @property
     def denies_as_unreachable(self) -> bool:
         """Whether all requests fail because the file cannot be read (RFC 9309 2.3.1.4)."""
-        return self.settings.obey and self.access is _UNREACHABLE
+        return self._may_be_unreachable and self.access is _UNREACHABLE
 
     @property
     def opens_in(self) -> float:
