@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -33,19 +34,17 @@ logger = crawl_log(__name__)
 _TEXT_VIEW = re.compile(
     rb"\s*(?:<!doctype[^<>]*>\s*)?<html[^<>]*>"
     rb"<head[^<>]*>(?:<(?:meta|link)\b[^<>]*>|<title></title>)*</head>"
-    rb"<body[^<>]*><pre[^<>]*>",
-    re.IGNORECASE,
+    rb"<body[^<>]*><pre[^<>]*>([^<]*)(.*)",
+    re.IGNORECASE | re.DOTALL,
 )
-"""How Chromium, Firefox and WebKit begin the page that they show a text file in."""
+"""The page that Chromium, Firefox and WebKit show a text file in: the text, and what follows."""
 _TEXT_VIEW_ENDS = (
     b"</pre></body></html>",
     b'</pre><div class="json-formatter-container"></div></body></html>',  # Chromium
 )
-_BARE_PAGE, _BARE_PAGE_END = b"<html><head></head><body>", b"</body></html>"
-"""Around a text that was served as text/html and contains no tags."""
+_BARE_PAGE = re.compile(rb"\s*<html><head></head><body>(.*)</body></html>\s*", re.DOTALL)
+"""The same of a text that was served as text/html and contains no tags."""
 _HTML = re.compile(rb"\s*(?:<!doctype html|<html)", re.IGNORECASE)
-_REFERENCES = (("&nbsp;", "\xa0"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
-"""All the references that serializing a page writes (HTML, "escaping a string")."""
 _WINDOWS_1252: dict[int, int] = {}
 """Maps characters to their bytes, if the numbers differ."""
 for _byte in range(0x80, 0xA0):
@@ -64,21 +63,13 @@ def text_in(page: bytes) -> bytes | None:
     Raises BodyError if the page is cut off, so that the rest of the file is missing.
     """
     view = _TEXT_VIEW.match(page)
-    if view is not None:
-        return _text_of_view(page, view.end())
-    stripped = page.rstrip()
-    if stripped.startswith(_BARE_PAGE) and stripped.endswith(_BARE_PAGE_END):
-        return _unescaped(stripped[len(_BARE_PAGE) : -len(_BARE_PAGE_END)])
-    return None
-
-
-def _text_of_view(page: bytes, begin: int) -> bytes | None:
-    """The text from *begin* on, if the page holds nothing else: it cannot contain tags."""
-    end = page.find(b"<", begin)
-    closing = page[end:].rstrip() if end >= 0 else b""
-    if closing in _TEXT_VIEW_ENDS:
-        return _unescaped(page[begin:end])
-    if any(known.startswith(closing) for known in _TEXT_VIEW_ENDS):
+    if view is None:
+        bare = _BARE_PAGE.fullmatch(page)
+        return bare and _unescaped(bare[1])
+    text, end = view[1], view[2].rstrip()
+    if end in _TEXT_VIEW_ENDS:
+        return _unescaped(text)
+    if any(known.startswith(end) for known in _TEXT_VIEW_ENDS):
         raise BodyError(Failure.CUT, "the page is cut off")
     return None
 
@@ -89,8 +80,7 @@ def _unescaped(raw: bytes) -> bytes:
         text = raw.decode(codec)
     except UnicodeDecodeError:
         text = raw.decode(codec := "latin-1")
-    for name, character in _REFERENCES:
-        text = text.replace(name, character)
+    text = unescape(text)
     return _as_utf_8(text) or text.encode(codec)
 
 
