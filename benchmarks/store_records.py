@@ -10,7 +10,7 @@ from hashlib import blake2b, sha256
 
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.storage.base import RobotsRecord
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 START = 1_750_000_000.0
 

@@ -18,7 +18,7 @@ from .store_records import START, host, record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 GETS = 20_000
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .protocol.verdict import Verdict as Verdict
     from .requests.middleware import RobotsMiddleware as RobotsMiddleware
     from .settings.robots_settings import RobotsSettingsError as RobotsSettingsError
-    from .storage.base import StoreError as StoreError
+    from .storage.record import StoreError as StoreError
 
 _HOMES = {
     "Access": "protocol.access",
@@ -73,7 +73,7 @@ _HOMES = {
     "RobotsUnreachable": "crawl.events",
     "RobotsUseDisallowed": "crawl.events",
     "RobotsWalled": "crawl.events",
-    "StoreError": "storage.base",
+    "StoreError": "storage.record",
     "Verdict": "protocol.verdict",
     "drop_nofollow": "pages.spiders",
     "request_disallowed": "crawl.events",

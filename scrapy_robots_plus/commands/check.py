@@ -14,7 +14,7 @@ from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 
 class Check(Subcommand):

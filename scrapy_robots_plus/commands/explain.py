@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
     from .project import Source
 

@@ -31,7 +31,7 @@ from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.settings.scrapys_own import job_folder
-from scrapy_robots_plus.storage.base import RobotsRecord
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 from .output import UnreadableError
 

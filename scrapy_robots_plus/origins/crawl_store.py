@@ -19,8 +19,7 @@ from scrapy_robots_plus.protocol.access import says_unavailable
 from scrapy_robots_plus.protocol.http_caching import span_of_use
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import Store, StoreError, open_store
-from scrapy_robots_plus.storage.base import RobotsRecord, Trust
-from scrapy_robots_plus.storage.memory import MemoryStore
+from scrapy_robots_plus.storage.base import MemoryStore, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+    from scrapy_robots_plus.storage.record import RobotsRecord
     from scrapy_robots_plus.storage.redis_server import Server
 
 logger = crawl_log(__name__)

@@ -6,7 +6,7 @@ Pure functions of a record and the time. docs/freshness.md has a diagram of the 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -28,13 +28,36 @@ from scrapy_robots_plus.protocol.http_caching import (
     validators,
 )
 from scrapy_robots_plus.protocol.printable import Word
-from scrapy_robots_plus.storage.base import KEPT_HEADERS, FetchResult, RobotsRecord
+from scrapy_robots_plus.storage.record import KEPT_HEADERS, RobotsRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.declared import Rulebook
+
+
+@dataclass(frozen=True, slots=True)
+class FetchResult:
+    """The result of a robots.txt request."""
+
+    outcome: Outcome
+    url: str
+    """The last URL asked, after redirects."""
+    body: bytes = b""
+    """Decoded, at most ``ROBOTS_FETCH_MAX_BYTES``, whole lines."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Names in lower case."""
+    not_modified: bool = False
+    """Whether it is a 304 to a conditional request, so that the known answer still holds."""
+    interrupted: bool = False
+    """Whether the crawl itself ended it, so that it says nothing about the site."""
+    replayed: bool = False
+    """Whether it comes from Scrapy's HTTP cache, so that it says nothing about the site today."""
+    is_cut: bool = False
+    """Whether the file is longer than what was read of it (``ROBOTS_FETCH_MAX_BYTES``)."""
+    detail: str = ""
+    """What happened, in words, if there is no status: the exception or the condition."""
 
 
 class Source(Word):

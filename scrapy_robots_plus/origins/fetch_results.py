@@ -18,9 +18,9 @@ from scrapy_robots_plus.protocol.access import Failure, Outcome
 from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import is_challenge
-from scrapy_robots_plus.storage.base import FetchResult
 
 from .body_tap import BodyError, Tap, content_encoding, is_gzip
+from .decide import FetchResult
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -29,14 +29,13 @@ from scrapy_robots_plus.crawl.requests import (
     TAP_META_KEY,
     TIMEOUT_META_KEY,
 )
-from scrapy_robots_plus.origins.decide import conditions
 from scrapy_robots_plus.protocol.access import Failure, says_unavailable
 from scrapy_robots_plus.protocol.http_caching import confirms
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
-from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
 from .body_tap import BodyTaps, Tap, TimeAllowed
+from .decide import FetchResult, conditions
 from .fetch_results import CACHED, Results
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
     _T = TypeVar("_T")
 

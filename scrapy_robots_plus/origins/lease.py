@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-    from scrapy_robots_plus.storage.memory import MemoryStore
+    from scrapy_robots_plus.storage.base import MemoryStore
     from scrapy_robots_plus.storage.redis_server import Server
 
     from .agents import Agents

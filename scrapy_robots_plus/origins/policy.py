@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
     from .our_parser import RobotsParser
 

@@ -11,12 +11,11 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.http_caching import http_date
 from scrapy_robots_plus.protocol.verdict import Reason
-from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
 from .agents import Agents
 from .changes import report_change
 from .crawl_store import CrawlStore
-from .decide import Lookup, Source, fresh_for, lookup, receive
+from .decide import FetchResult, Lookup, Source, fresh_for, lookup, receive
 from .fetch_budget import FetchBudget
 from .fetch_results import NETWORK_FAILURES
 from .fetcher import Fetcher
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 _T = TypeVar("_T")
 

@@ -11,16 +11,8 @@ from __future__ import annotations
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from .base import (
-    SECONDS_OF_USE,
-    Scanned,
-    Standing,
-    Store,
-    StoreDamagedError,
-    StoreError,
-    StoreReader,
-)
-from .memory import MemoryStore
+from .base import SECONDS_OF_USE, MemoryStore, Scanned, Store, StoreDamagedError, StoreReader
+from .record import Standing, StoreError
 from .redis_url import check_redis_url, hidden, without_password
 
 __all__ = [

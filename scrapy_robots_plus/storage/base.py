@@ -1,110 +1,27 @@
-"""A record, the interface of all stores of records, the exceptions that they raise, and what is
-believed after these.
-"""
+"""The interface of all stores, the one in memory, and what is believed of one that fails."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections import OrderedDict
 from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.access import Access, Outcome, is_definite
+from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
+
+from .record import CodecError, RobotsRecord, Standing, StoreError, decode, encode, standing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from typing_extensions import Self
 
     from scrapy_robots_plus.protocol.origin import Origin
 
 
-KEPT_HEADERS = ("cache-control", "content-type", "date", "etag", "expires", "last-modified")
-"""The response headers that a record keeps, for freshness, validation and the charset."""
-
-
-@dataclass(frozen=True, slots=True)
-class FetchResult:
-    """The result of a robots.txt request."""
-
-    outcome: Outcome
-    url: str
-    """The last URL asked, after redirects."""
-    body: bytes = b""
-    """Decoded, at most ``ROBOTS_FETCH_MAX_BYTES``, whole lines."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Names in lower case."""
-    not_modified: bool = False
-    """Whether it is a 304 to a conditional request, so that the known answer still holds."""
-    interrupted: bool = False
-    """Whether the crawl itself ended it, so that it says nothing about the site."""
-    replayed: bool = False
-    """Whether it comes from Scrapy's HTTP cache, so that it says nothing about the site today."""
-    is_cut: bool = False
-    """Whether the file is longer than what was read of it (``ROBOTS_FETCH_MAX_BYTES``)."""
-    detail: str = ""
-    """What happened, in words, if there is no status: the exception or the condition."""
-
-
-@dataclass(frozen=True, slots=True)
-class RobotsRecord:
-    """What is known about an origin's robots.txt: its last readable answer, and failures since.
-
-    Freshness is that of RFC 9111, within the bounds of RFC 9309 2.4. Times are wall clock, in
-    seconds since the epoch; spans are seconds.
-    """
-
-    origin: Origin
-    """Whose robots.txt it is."""
-    access: Access
-    """The access of the last readable answer; if there never was one, that of the failure
-    according to the status policy."""
-    outcome: Outcome
-    """The HTTP status of the last readable answer; if there never was one, the failure."""
-    url: str
-    """Where the answer came from, after redirects."""
-    fetched_at: float
-    """When the answer was received or last found unchanged."""
-    lifetime: float
-    """How many seconds after ``fetched_at`` it is fresh."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Headers of the answer that are needed later, names in lower case: ``cache-control``,
-    ``content-type``, ``date``, ``etag``, ``expires``, ``last-modified``."""
-    sha256: str = ""
-    """Hash of ``body``, in hexadecimal; empty if there are no rules."""
-    failure: Outcome | None = None
-    """Why the last fetch could not read the file; None if it could."""
-    failures: int = 0
-    """How many times in a row it could not be read."""
-    failed_at: float = 0.0
-    """When that last happened."""
-    retry_in: float = 0.0
-    """How many seconds after ``failed_at`` it is fetched again."""
-    is_cut: bool = False
-    """Whether the file is longer than ``body`` was (``ROBOTS_FETCH_MAX_BYTES``)."""
-    body: bytes = field(default=b"", repr=False)
-    """The text of the rules. Empty in records in memory, which keep the parsed rules instead."""
-
-    @property
-    def readable(self) -> bool:
-        """Whether the origin ever gave a definite answer: its rules, or that it has none.
-
-        An outage is not an answer, even if the status policy allows everything in an outage.
-        """
-        return self.access is not Access.UNREACHABLE and is_definite(self.outcome)
-
-
 SECONDS_OF_USE = 31 * 86_400.0
 """How long a record can be of use: the defaults of ROBOTS_STALE_MAX and ROBOTS_TTL together."""
-
-
-class StoreError(Exception):
-    """A store (``ROBOTS_STORE``) cannot do what it was asked.
-
-    The message names the store and says why. Nothing is half done: what was stored before still
-    is. The crawl can go on without the store.
-    """
 
 
 class StoreDamagedError(StoreError):
@@ -112,36 +29,6 @@ class StoreDamagedError(StoreError):
 
     Only readers raise it: a store sets the damaged file aside and begins a new one.
     """
-
-
-class CodecError(StoreError, ValueError):
-    """The bytes are not a record, or the record cannot be encoded."""
-
-
-class Standing(NamedTuple):
-    """Which of two records of one origin is the newer: the greater one.
-
-    An answer is newer than any failure to get one. A failure since then adds to its answer, so
-    the time of the answer counts before the time of the failure: a copy outlives an outage (RFC
-    9309 2.3.1.4). Times are wall clock, in seconds since the epoch.
-    """
-
-    readable: bool
-    """Whether the origin ever gave a definite answer."""
-    fetched_at: float
-    """When the answer was received, or last found to be unchanged."""
-    failed_at: float
-    """When it was last tried in vain to get it; 0 for never since."""
-
-    @classmethod
-    def of(cls, record: RobotsRecord) -> Standing:
-        """That of *record*."""
-        return cls(record.readable, record.fetched_at, record.failed_at)
-
-    @property
-    def touched_at(self) -> float:
-        """When the origin was last asked, answer or not: wall clock, seconds since the epoch."""
-        return max(self.fetched_at, self.failed_at)
 
 
 class Scanned(NamedTuple):
@@ -295,6 +182,73 @@ def checked_maximum(max_records: int) -> int:
     if max_records < 1:
         raise ValueError(f"max_records = {max_records!r}: expected a whole number of at least 1")
     return max_records
+
+
+class MemoryStore(Store):
+    """Drops the least recently used records first.
+
+    Records are kept encoded: some hundred bytes each rather than some thousand.
+    """
+
+    def __init__(self, max_records: int, max_body: int = MAX_BYTES) -> None:
+        self._max_records = checked_maximum(max_records)
+        self._max_body = max_body
+        self._encoded: OrderedDict[str, bytes] | None = OrderedDict()
+        self.is_shared = False
+        """Whether it ever held the records of another one too."""
+
+    def share(self, other: MemoryStore) -> None:
+        """From now on both hold the same records, those of *other* and of this one, until each is
+        closed. They must have been made for the same sizes.
+
+        Raises StoreError if one of them is closed.
+        """
+        ours, theirs = self._open(), other._open()
+        self.is_shared = other.is_shared = True
+        self._encoded = theirs
+        for origin, data in list(ours.items()):
+            self._keep(origin, data)
+
+    def get(self, origin: Origin) -> RobotsRecord | None:
+        if str(origin) in self._open():
+            self._open().move_to_end(str(origin))
+        return super().get(origin)
+
+    def _found(self, name: str) -> RobotsRecord | None:
+        data = self._open().get(name)
+        return None if data is None else decode(data, self._max_body)
+
+    def _names(self, after: str) -> Iterator[str]:
+        return iter(sorted(name for name in self._open() if name > after))
+
+    def put(self, record: RobotsRecord) -> bool:
+        self._open()
+        return self._keep(str(record.origin), encode(record, self._max_body))
+
+    def _keep(self, origin: str, data: bytes) -> bool:
+        encoded = self._open()
+        held = encoded.get(origin)
+        if held is not None and standing(held) > standing(data):
+            return False
+        encoded[origin] = data
+        encoded.move_to_end(origin)
+        if len(encoded) > self._max_records:
+            encoded.popitem(last=False)
+        return True
+
+    def _delete(self, name: str) -> None:
+        self._open().pop(name, None)
+
+    def __len__(self) -> int:
+        return len(self._open())
+
+    def close(self) -> None:
+        self._encoded = None
+
+    def _open(self) -> OrderedDict[str, bytes]:
+        if self._encoded is None:
+            raise StoreError("the memory store is closed")
+        return self._encoded
 
 
 MOST_ORIGINS = 50_000

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from . import codec
+from .record import MAX_HEADER, encode, record_of
 
 if TYPE_CHECKING:
-    from .base import RobotsRecord
+    from .record import RobotsRecord
 
 VERSION = 2
 """The version of a line; 1 was that of code before the first release."""
@@ -39,7 +39,7 @@ def most_characters(max_body: int) -> int:
 
     JSON takes six characters for some octets.
     """
-    return 6 * (max_body + codec.MAX_HEADER)
+    return 6 * (max_body + MAX_HEADER)
 
 
 def fields_of(record: RobotsRecord) -> dict[str, Any]:
@@ -97,8 +97,8 @@ def record_in(line: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
         never = fields["failed_at"] is None
         failed_at = 0.0 if never else _moment("failed_at", fields["failed_at"])
         fetched_at = _moment("fetched_at", fields["fetched_at"])
-        record = codec.record_of(own, fetched_at, failed_at, _body_in(fields))
-        codec.encode(record, max_body)
+        record = record_of(own, fetched_at, failed_at, _body_in(fields))
+        encode(record, max_body)
     except KeyError as error:
         raise LineError(f"{error} is missing") from error
     except (TypeError, ValueError) as error:

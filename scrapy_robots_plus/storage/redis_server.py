@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
 
 from scrapy_robots_plus.protocol.printable import printable
 
-from .base import StoreError
+from .record import StoreError
 from .redis_url import PIP, hidden, is_cluster, secrets_in
 
 if TYPE_CHECKING:

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from . import codec
-from .base import (
-    SECONDS_OF_USE,
+from .base import SECONDS_OF_USE, Store, StoreReader, checked_maximum
+from .record import (
+    LENGTH_OF_STANDING,
+    CodecError,
     RobotsRecord,
     Standing,
-    Store,
     StoreError,
-    StoreReader,
-    checked_maximum,
+    decode,
+    encode,
+    most_octets,
+    standing,
 )
 from .redis_server import Server, ServerError
 
@@ -86,20 +88,20 @@ class RedisReader(StoreReader):
             raise StoreError(str(error)) from error
 
     def _found(self, name: str) -> RobotsRecord | None:
-        most = codec.most_octets(self._max_body)
+        most = most_octets(self._max_body)
         try:
             data = self._read(key_of(name), most)  # one octet more than a record can have
         except StoreError as error:
             if "WRONGTYPE" in str(error):
-                raise codec.CodecError("not a record: a value of another type") from error
+                raise CodecError("not a record: a value of another type") from error
             raise
         if not data:
             return None
         if len(data) > most:
-            raise codec.CodecError("too large")
-        record = codec.decode(data, self._max_body)
+            raise CodecError("too large")
+        record = decode(data, self._max_body)
         if str(record.origin) != name:
-            raise codec.CodecError("its key contradicts it")
+            raise CodecError("its key contradicts it")
         return record
 
     def _read(self, key: bytes, last: int) -> bytes:
@@ -113,7 +115,7 @@ class RedisReader(StoreReader):
             names.add(key[len(_BEFORE) : -len(_AFTER)].decode("utf-8", "surrogateescape"))
         return iter(sorted(name for name in names if name > after))
 
-    def _distrust(self, origin: Origin, error: codec.CodecError) -> None:
+    def _distrust(self, origin: Origin, error: CodecError) -> None:
         self._warnings += 1
         if self._warnings <= _MOST_WARNINGS:
             last = "; what follows is not named" if self._warnings == _MOST_WARNINGS else ""
@@ -155,11 +157,11 @@ class RedisStore(RedisReader, Store):
         self._emptied = 0
 
     def put(self, record: RobotsRecord) -> bool:
-        encoded = codec.encode(record, self._max_body)
+        encoded = encode(record, self._max_body)
         return self._ask(lambda _: self._stored(record, encoded))
 
     def _stored(self, record: RobotsRecord, encoded: bytes) -> bool:
-        key, length = key_of(record.origin), codec.LENGTH_OF_STANDING
+        key, length = key_of(record.origin), LENGTH_OF_STANDING
         held: Seen | None = self.server.look(key, length)
         while held is not None:
             if _is_newer(held.value, record, held.now + CLOCK_SKEW):
@@ -212,7 +214,7 @@ class RedisStore(RedisReader, Store):
 def _is_newer(held: bytes, record: RobotsRecord, latest: float) -> bool:
     """Whether what is *held* is newer than *record*, and not of a time after *latest*."""
     try:
-        standing = codec.standing(held)
-    except codec.CodecError:
+        known = standing(held)
+    except CodecError:
         return False
-    return standing > Standing.of(record) and standing.touched_at <= latest
+    return known > Standing.of(record) and known.touched_at <= latest

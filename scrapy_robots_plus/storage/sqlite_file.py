@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from time import sleep
 from typing import TYPE_CHECKING
 
-from .base import StoreError
+from .record import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

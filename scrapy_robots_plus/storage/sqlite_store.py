@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from . import codec
 from . import sqlite_file as file
-from .base import Standing, Store, StoreDamagedError, StoreError, StoreReader, checked_maximum
+from .base import Store, StoreDamagedError, StoreReader, checked_maximum
+from .record import CodecError, NewerVersionError, Standing, StoreError, decode, encode, most_octets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .base import RobotsRecord
+    from .record import RobotsRecord
 
 logger = logging.getLogger(__name__)
 
@@ -104,15 +104,15 @@ class SqliteReader(StoreReader):
         self._let_go()
 
     def _found(self, name: str) -> RobotsRecord | None:
-        values = codec.most_octets(self._max_body), name
+        values = most_octets(self._max_body), name
         row: Row | None = self._run(lambda its: its.execute(_READ, values).fetchone())
         if row is None:
             return None
         if row[3] is None:
-            raise codec.CodecError("too large, or not a record")
-        record = codec.decode(row[3], self._max_body)
+            raise CodecError("too large, or not a record")
+        record = decode(row[3], self._max_body)
         if str(record.origin) != name or Standing.of(record) != row[:3]:
-            raise codec.CodecError("its row contradicts it")
+            raise CodecError("its row contradicts it")
         return record
 
     def _names(self, after: str) -> Iterator[str]:
@@ -122,7 +122,7 @@ class SqliteReader(StoreReader):
             yield from origins
             after = origins[-1]
 
-    def _distrust(self, origin: Origin, error: codec.CodecError) -> None:
+    def _distrust(self, origin: Origin, error: CodecError) -> None:
         logger.warning("%s: the record of %s is ignored: %s", self._path, origin, error)
 
     def _run(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
@@ -219,7 +219,7 @@ class SqliteStore(SqliteReader, Store):
         super().__init__(path, max_body)
 
     def put(self, record: RobotsRecord) -> bool:
-        encoded = codec.encode(record, self._max_body)
+        encoded = encode(record, self._max_body)
         row = (str(record.origin), *Standing.of(record), encoded)
 
         def work(connection: sqlite3.Connection) -> bool:
@@ -254,8 +254,8 @@ class SqliteStore(SqliteReader, Store):
         with self._lock:
             super().close()
 
-    def _distrust(self, origin: Origin, error: codec.CodecError) -> None:
-        if isinstance(error, codec.NewerVersionError):
+    def _distrust(self, origin: Origin, error: CodecError) -> None:
+        if isinstance(error, NewerVersionError):
             logger.warning("%s: %s: %s; the record is ignored", self._path, origin, error)
             return
         logger.warning("%s: the record of %s is deleted: %s", self._path, origin, error)

@@ -24,7 +24,7 @@ from .running import Robots
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 NOW = float(int(time.time()))
 STORE = ("--store", "sqlite:robots.db")

@@ -12,7 +12,7 @@ import pytest
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import open_store
-from scrapy_robots_plus.storage.base import RobotsRecord
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 from ..programs import CODE, scrapy_in
 from ..protocol.hostile_files import hostile

@@ -11,7 +11,7 @@ import pytest
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import open_store
-from scrapy_robots_plus.storage.base import RobotsRecord
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 from ..samples import blocks
 from ..sites import answer

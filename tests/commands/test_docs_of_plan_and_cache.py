@@ -23,7 +23,7 @@ from .sessions import Session, sessions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
     from ..sites import Sites
 

@@ -17,8 +17,7 @@ from scrapy_robots_plus.origins.crawl_store import CrawlStore
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage import StoreError
-from scrapy_robots_plus.storage.base import Trust
-from scrapy_robots_plus.storage.memory import MemoryStore
+from scrapy_robots_plus.storage.base import MemoryStore, Trust
 from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 from tests.crawl.scripted import make_crawler
 from tests.storage.records import START, never_read, origin, rules
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
     from pathlib import Path
 
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 _T = TypeVar("_T")
 
 

@@ -26,7 +26,7 @@ from tests.waiting import in_loop, until
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 OLD, NEW, NEWER = (rules(1, START + time) for time in (0, 100, 200))
 

@@ -18,7 +18,7 @@ from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.pace import Timetable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-from scrapy_robots_plus.storage.base import RobotsRecord
+from scrapy_robots_plus.storage.record import RobotsRecord
 from tests.crawl.parsers_in_use import PROTEGO, PlainParser, read
 
 ORIGIN = Origin("https", "x.example", 443)

@@ -19,7 +19,7 @@ from scrapy_robots_plus.protocol import Reason
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-from scrapy_robots_plus.storage.base import RobotsRecord
+from scrapy_robots_plus.storage.record import RobotsRecord
 from tests.crawl.parsers_in_use import PlainParser, read
 
 SETTINGS = RobotsSettings.from_settings(Settings({"ROBOTSTXT_OBEY": True}))

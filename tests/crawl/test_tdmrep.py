@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
     from tests.sites import Host, Reply, Sites
 
 FOR_TRAINING: dict[str, Any] = {"ROBOTS_AI_USES": ["train-ai"]}

@@ -24,7 +24,7 @@ from scrapy_robots_plus.origins.lease import (
 )
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-from scrapy_robots_plus.storage.memory import MemoryStore
+from scrapy_robots_plus.storage.base import MemoryStore
 from scrapy_robots_plus.storage.redis_server import Server
 from tests.redis_server import RedisServer
 

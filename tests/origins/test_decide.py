@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scrapy_robots_plus.origins.decide import (
+    FetchResult,
     Lookup,
     access_at,
     conditions,
@@ -20,7 +21,7 @@ from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW, REFRESH_GRACE, Limits
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.declared import Rulebook
-from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 DAY = 86_400.0
 NOW = 1_800_000_000.0

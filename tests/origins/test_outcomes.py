@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.origins.decide import receive
+from scrapy_robots_plus.origins.decide import FetchResult, receive
 from scrapy_robots_plus.protocol.access import (
     PRESETS,
     Access,
@@ -18,7 +18,6 @@ from scrapy_robots_plus.protocol.access import (
 from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.declared import Rulebook
-from scrapy_robots_plus.storage.base import FetchResult
 
 REFUSALS = [400, 401, 403, 404, 410, 428, 430, 451, 499]
 OUTAGES = [

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from scrapy_robots_plus.origins.decide import FetchResult
 from scrapy_robots_plus.protocol.access import (
     PRESETS,
     Access,
@@ -15,7 +16,7 @@ from scrapy_robots_plus.protocol.access import (
     status_table,
 )
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 R, A, D = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE
 NAMES = ("rfc9309", "mk1996", "fail-open", "fail-closed")

@@ -10,7 +10,7 @@ from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
 from scrapy_robots_plus.protocol.dialect import GOOGLE, RFC9309, Dialect, Names
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.override import Override
-from scrapy_robots_plus.storage.base import RobotsRecord
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 ORIGIN = Origin("http", "a.example", 80)
 

@@ -19,7 +19,7 @@ from .records import START, never_read, origin, rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 Opener = Callable[[int], Store]
 

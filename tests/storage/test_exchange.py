@@ -26,7 +26,7 @@ from scrapy_robots_plus.storage.exchange import (
 from .records import START, never_read, rules
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 
 def with_body(body: bytes, **changes: Any) -> RobotsRecord:

@@ -7,7 +7,7 @@ import pytest
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from scrapy_robots_plus.storage import Store, StoreError, open_store
-from scrapy_robots_plus.storage.memory import MemoryStore
+from scrapy_robots_plus.storage.base import MemoryStore
 
 from .conformance import BoundedStoreConformance
 from .records import START, never_read, origin, rules
@@ -15,7 +15,7 @@ from .records import START, never_read, origin, rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 
 class TestMemoryStore(BoundedStoreConformance):

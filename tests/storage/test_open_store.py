@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.storage import StoreError, check_store_uri, open_store, shown
-from scrapy_robots_plus.storage.memory import MemoryStore
+from scrapy_robots_plus.storage.base import MemoryStore
 
 from .records import origin, rules
 

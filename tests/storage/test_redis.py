@@ -15,11 +15,11 @@ from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
 from scrapy_robots_plus.storage import (
     Standing,
     StoreError,
-    codec,
     open_reader,
     open_store,
     redis_store,
 )
+from scrapy_robots_plus.storage import record as codec
 from scrapy_robots_plus.storage.base import SECONDS_OF_USE
 from scrapy_robots_plus.storage.redis_store import MARK, RedisStore, key_of
 from tests.redis_proxy import RedisProxy

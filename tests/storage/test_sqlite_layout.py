@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.storage import StoreError, codec
+from scrapy_robots_plus.storage import StoreError
+from scrapy_robots_plus.storage import record as codec
 from scrapy_robots_plus.storage import sqlite_file as sqlite_layout
 from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 

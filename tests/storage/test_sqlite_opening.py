@@ -14,7 +14,7 @@ import pytest
 from scrapy_robots_plus.storage import StoreError
 from scrapy_robots_plus.storage import sqlite_file as sqlite_file
 from scrapy_robots_plus.storage import sqlite_file as sqlite_layout
-from scrapy_robots_plus.storage.memory import MemoryStore
+from scrapy_robots_plus.storage.base import MemoryStore
 from scrapy_robots_plus.storage.sqlite_store import SqliteReader, SqliteStore
 
 from .records import START, never_read, origin, rules

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.storage.base import MOST_ORIGINS, StoreError, Trust
-from scrapy_robots_plus.storage.memory import MemoryStore
+from scrapy_robots_plus.storage.base import MOST_ORIGINS, MemoryStore, Trust
+from scrapy_robots_plus.storage.record import StoreError
 
 from .records import origin, rules
 

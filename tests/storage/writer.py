@@ -20,7 +20,7 @@ from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 from .records import START, rules
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.storage.base import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 ORIGINS = 150
 

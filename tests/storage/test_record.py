@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.origin import ROBOTS_TXT, TDMREP, Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
-from scrapy_robots_plus.storage import Standing, codec
-from scrapy_robots_plus.storage.base import KEPT_HEADERS, RobotsRecord
+from scrapy_robots_plus.storage import Standing
+from scrapy_robots_plus.storage import record as codec
+from scrapy_robots_plus.storage.record import KEPT_HEADERS, RobotsRecord
 
 from .records import START, never_read, rules
 

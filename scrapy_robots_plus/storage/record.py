@@ -1,4 +1,4 @@
-"""Records to bytes and back. Nothing in the bytes is ever executed.
+"""A record, and its bytes. Nothing in the bytes is ever executed.
 
 ======  ====  =============================================================================
 offset  size  version 1; numbers are big-endian
@@ -13,7 +13,7 @@ offset  size  version 1; numbers are big-endian
 ======  ====  =============================================================================
 
 Content: the length of the header (4 bytes), the header (a JSON object in ASCII), the body. The
-header's names are those of :class:`~scrapy_robots_plus.storage.base.RobotsRecord`; ``origin`` is
+header's names are those of :class:`~scrapy_robots_plus.storage.record.RobotsRecord`; ``origin`` is
 ``[scheme, host, port]``, with a path behind it for a ``tdmrep.json``; outcomes are a number
 (status) or a string (failure).
 """
@@ -23,16 +23,107 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from dataclasses import dataclass, field
 from hashlib import sha256
 from math import isfinite
-from typing import TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
+from scrapy_robots_plus.protocol.access import Access, Failure, Outcome, is_definite
 from scrapy_robots_plus.protocol.origin import ROBOTS_TXT, TDMREP, Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from .base import CodecError as CodecError
-from .base import RobotsRecord, Standing
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KEPT_HEADERS = ("cache-control", "content-type", "date", "etag", "expires", "last-modified")
+"""The response headers that a record keeps, for freshness, validation and the charset."""
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsRecord:
+    """What is known about an origin's robots.txt: its last readable answer, and failures since.
+
+    Freshness is that of RFC 9111, within the bounds of RFC 9309 2.4. Times are wall clock, in
+    seconds since the epoch; spans are seconds.
+    """
+
+    origin: Origin
+    """Whose robots.txt it is."""
+    access: Access
+    """The access of the last readable answer; if there never was one, that of the failure
+    according to the status policy."""
+    outcome: Outcome
+    """The HTTP status of the last readable answer; if there never was one, the failure."""
+    url: str
+    """Where the answer came from, after redirects."""
+    fetched_at: float
+    """When the answer was received or last found unchanged."""
+    lifetime: float
+    """How many seconds after ``fetched_at`` it is fresh."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers of the answer that are needed later, names in lower case: ``cache-control``,
+    ``content-type``, ``date``, ``etag``, ``expires``, ``last-modified``."""
+    sha256: str = ""
+    """Hash of ``body``, in hexadecimal; empty if there are no rules."""
+    failure: Outcome | None = None
+    """Why the last fetch could not read the file; None if it could."""
+    failures: int = 0
+    """How many times in a row it could not be read."""
+    failed_at: float = 0.0
+    """When that last happened."""
+    retry_in: float = 0.0
+    """How many seconds after ``failed_at`` it is fetched again."""
+    is_cut: bool = False
+    """Whether the file is longer than ``body`` was (``ROBOTS_FETCH_MAX_BYTES``)."""
+    body: bytes = field(default=b"", repr=False)
+    """The text of the rules. Empty in records in memory, which keep the parsed rules instead."""
+
+    @property
+    def readable(self) -> bool:
+        """Whether the origin ever gave a definite answer: its rules, or that it has none.
+
+        An outage is not an answer, even if the status policy allows everything in an outage.
+        """
+        return self.access is not Access.UNREACHABLE and is_definite(self.outcome)
+
+
+class Standing(NamedTuple):
+    """Which of two records of one origin is the newer: the greater one.
+
+    An answer is newer than any failure to get one. A failure since then adds to its answer, so
+    the time of the answer counts before the time of the failure: a copy outlives an outage (RFC
+    9309 2.3.1.4). Times are wall clock, in seconds since the epoch.
+    """
+
+    readable: bool
+    """Whether the origin ever gave a definite answer."""
+    fetched_at: float
+    """When the answer was received, or last found to be unchanged."""
+    failed_at: float
+    """When it was last tried in vain to get it; 0 for never since."""
+
+    @classmethod
+    def of(cls, record: RobotsRecord) -> Standing:
+        """That of *record*."""
+        return cls(record.readable, record.fetched_at, record.failed_at)
+
+    @property
+    def touched_at(self) -> float:
+        """When the origin was last asked, answer or not: wall clock, seconds since the epoch."""
+        return max(self.fetched_at, self.failed_at)
+
+
+class StoreError(Exception):
+    """A store (``ROBOTS_STORE``) cannot do what it was asked.
+
+    The message names the store and says why. Nothing is half done: what was stored before still
+    is. The crawl can go on without the store.
+    """
+
+
+class CodecError(StoreError, ValueError):
+    """The bytes are not a record, or the record cannot be encoded."""
+
 
 VERSION = 1
 """The version that :func:`encode` writes."""
