@@ -8,20 +8,19 @@ libraries, and a test compares the two. To support another library, add a functi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from string import ascii_letters, digits
 from urllib.parse import quote, urlunparse
 
 _PARTS = re.compile(r"([^:/?#]+://[^/?#]*)([^?#]*)(\??[^#]*)")
 """Scheme and authority, path, and query with its question mark."""
 
-_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
-_HEX = "0123456789ABCDEF"
 _UNRESERVED = f"{ascii_letters}{digits}-._~"
 _AIOHTTP_PATH = frozenset(f"{_UNRESERVED}!$&'()*,:;=@")
 _AIOHTTP_QUERY = frozenset(f"{_UNRESERVED}!$'()*,/:?@")
 _CURL = "!#$&'()*+,/:;=?@[]~|"
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})[^\W_]{2}")
 
 _SKIPPED = dict.fromkeys(map(ord, "\t\r\n"))
@@ -30,18 +29,11 @@ _STRIPPED = "".join(map(chr, range(0x21)))
 """What browsers strip at both ends."""
 
 
-def _escapes_of_all_but(undone: frozenset[str]) -> str:
-    """A pattern for the two digits of these escapes, in upper case."""
-    tens = ((high, "".join(low for low in _HEX if _chr(high + low) not in undone)) for high in _HEX)
-    return "|".join(f"{high}[{lows}]" for high, lows in tens if lows)
-
-
-def _chr(octet: str) -> str:
-    return chr(int(octet, 16))
-
-
-_rewritten_escape = re.compile(f"%(?!{_escapes_of_all_but(_AIOHTTP_PATH | _AIOHTTP_QUERY)})").search
-"""Finds an escape that a library decodes or puts in upper case, or a bare ``%``."""
+_escapes_in = re.compile("%.{0,2}").findall
+_KEPT = frozenset(
+    f"%{octet:02X}" for octet in range(256) if chr(octet) not in _AIOHTTP_PATH | _AIOHTTP_QUERY
+)
+"""Escapes that no library decodes or puts in upper case."""
 
 
 def sent_forms(url: str) -> tuple[str, ...]:
@@ -53,7 +45,7 @@ def sent_forms(url: str) -> tuple[str, ...]:
     if (
         "/." in url
         or ";" in url
-        or ("%" in url and _rewritten_escape(url))
+        or ("%" in url and not _KEPT.issuperset(_escapes_in(url)))
         or url.find("//", 8) > 0  # after the one of the scheme
         or url[-1:] == "?"
         or "?#" in url
@@ -132,29 +124,26 @@ def _browser(path: str, query: str) -> str:
 
 def _curl(path: str, query: str) -> str:
     """curl_cffi: also decodes escapes of unreserved characters, and makes missing ones."""
-    path, query = _ESCAPE.sub(_unescape, path), _ESCAPE.sub(_unescape, query)
-    return _without_dot_segments(_quoted(path, f"{_CURL}%")) + _quoted(query, f"{_CURL}%")
+    return _quoted(_decoded(path, _UNRESERVED), _decoded(query, _UNRESERVED), f"{_CURL}%")
 
 
 def _curl_again(path: str, query: str) -> str:
     """curl_cffi, if anything in the URL looks like an escape and is none, such as ``%u00e9``:
     escapes each ``%`` of it."""
-    return _without_dot_segments(_quoted(path, _CURL)) + _quoted(query, _CURL)
+    return _quoted(path, query, _CURL)
 
 
-def _quoted(text: str, safe: str) -> str:
-    return quote(text, safe, errors="surrogatepass")
-
-
-def _unescape(match: re.Match[str]) -> str:
-    character = _chr(match[1])
-    return character if character in _UNRESERVED else match[0]
+def _quoted(path: str, query: str, safe: str) -> str:
+    path, query = (quote(each, safe, errors="surrogatepass") for each in (path, query))
+    return _without_dot_segments(path) + query
 
 
 def _aiohttp(path: str, query: str) -> str:
-    """aiohttp (yarl): decodes escapes of allowed characters, then resolves dot segments."""
-    query = _undone(query, _AIOHTTP_QUERY) if query != "?" else ""
-    return _without_dot_segments(_undone(path, _AIOHTTP_PATH)) + query
+    """aiohttp (yarl): decodes escapes of allowed characters, puts others in upper case, escapes a
+    bare ``%``, then resolves dot segments."""
+    path = _decoded(_BARE_PERCENT.sub("%25", path), _AIOHTTP_PATH, str.upper)
+    query = _decoded(_BARE_PERCENT.sub("%25", query), _AIOHTTP_QUERY, str.upper)
+    return _without_dot_segments(path) + (query if query != "?" else "")
 
 
 _SENDERS: tuple[Callable[[str, str], str], ...] = (
@@ -174,17 +163,14 @@ def _params(path: str) -> tuple[str, str]:
     return folder + slash + name, params
 
 
-def _undone(text: str, undone: frozenset[str]) -> str:
-    """Decodes escapes of *undone*, puts other escapes in upper case, escapes a bare ``%``."""
+def _decoded(text: str, decoded: Container[str], other: Callable[[str], str] = str) -> str:
+    """Decodes escapes of *decoded*; *other* makes of other escapes what they become."""
 
-    def undo(match: re.Match[str]) -> str:
-        octet = match[1]
-        if octet is None:
-            return "%25"
-        character = _chr(octet)
-        return character if character in undone else f"%{octet.upper()}"
+    def decode(match: re.Match[str]) -> str:
+        character = chr(int(match[1], 16))
+        return character if character in decoded else other(match[0])
 
-    return _PERCENT.sub(undo, text)
+    return _ESCAPE.sub(decode, text)
 
 
 def _without_dot_segments(path: str) -> str:
