@@ -32,25 +32,23 @@ no other place needs to be tried, and matching never backtracks.
 """
 
 
-def matches(pattern: Pattern, path: bytes) -> bool:
-    """Whether a pattern matches a path. For a few rules; :class:`Places` is for many."""
+def matches(pattern: Pattern, path: bytes, places: Places | None = None) -> bool:
+    """Whether a pattern matches a path. *places* are those in this path, for many patterns."""
     prefix, parts, tail = pattern
     if tail == b"":
         return path == prefix
-    if not path.startswith(prefix):
+    if not path.startswith(prefix) or (tail is not None and not path.endswith(tail)):
         return False
     at = len(prefix)
+    if places:
+        at = places.walk(parts, at)
+        return at >= 0 and (tail is None or len(path) - len(tail) >= at)
     for part in parts:
         at = path.find(part, at)
         if at < 0:
             return False
         at += len(part)
-    return tail is None or ends_with(path, tail, at)
-
-
-def ends_with(path: bytes, tail: bytes, at: int) -> bool:
-    """Whether the path ends with ``tail``, and all of it comes after ``at``."""
-    return len(path) - len(tail) >= at and path.endswith(tail)
+    return tail is None or len(path) - len(tail) >= at
 
 
 def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
@@ -124,17 +122,6 @@ class Places:
         self._found: dict[bytes, list[int]] = {}
         """The places of the parts that were looked up, in order."""
         self._masks: dict[bytes, int] = {}
-
-    def match(self, pattern: Pattern) -> bool:
-        """Whether the path matches a pattern."""
-        prefix, parts, tail = pattern
-        path = self.path
-        if tail == b"":
-            return path == prefix
-        if not path.startswith(prefix) or (tail is not None and not path.endswith(tail)):
-            return False
-        at = self.walk(parts, len(prefix)) if parts else len(prefix)
-        return at >= 0 and (tail is None or ends_with(path, tail, at))
 
     def walk(self, parts: Sequence[bytes], at: int) -> int:
         """The end of the last part, if each part is taken at its first place after the one before,
@@ -299,7 +286,7 @@ class Matcher:
                 for rank, _, pattern in rules[sought]:
                     if rank < best:
                         break
-                    if places.match(pattern):
+                    if matches(pattern, path, places):
                         best = rank
                         break
         return best
@@ -311,7 +298,7 @@ def _best_of(rules: list[Starred], path: bytes, places: Places | None, best: Ran
         if needed in path:
             if rank < best:
                 break
-            if places.match(pattern) if places else matches(pattern, path):
+            if matches(pattern, path, places):
                 return rank
     return best
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 from functools import lru_cache
-from typing import overload
 
 _SUPERSETS_OF_ASCII = frozenset(
     {
@@ -33,22 +32,23 @@ Body = bytes | bytearray | memoryview | str
 """What a robots.txt may be given as."""
 
 
-def as_body(body: Body) -> bytes | str:
-    """Return the body as octets or text. Raises TypeError for anything else, such as a path."""
-    if isinstance(body, (bytes, str)):
-        return body
-    if isinstance(body, (bytearray, memoryview)):
-        return bytes(body)
+def as_octets(body: Body, charset: str) -> tuple[bytes, str]:
+    """Return the body as octets, and what they are encoded in: text in UTF-8, others in *charset*.
+
+    Raises TypeError for anything else, such as a path.
+    """
+    if isinstance(body, str):
+        return body.encode("utf-8", "surrogatepass"), "utf-8"
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        return bytes(body), charset
     raise TypeError(
         "the body of a robots.txt is bytes, bytearray, memoryview or str, not "
         f"{type(body).__name__}; of a file on disk, pass what Path.read_bytes() returns"
     )
 
 
-def to_utf8(body: bytes | str, charset: str) -> bytes:
+def to_utf8(body: bytes, charset: str) -> bytes:
     """The body in UTF-8, without its byte order mark, which takes precedence over *charset*."""
-    if isinstance(body, str):
-        return body.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
     if body.startswith(b"\xef"):
         return _without_mark(body)
     order = order_of_utf16(body, charset)
@@ -101,21 +101,14 @@ def _nuls_lead(body: bytes) -> bool:
     return body[::2].count(0) > body[1::2].count(0)
 
 
-@overload
-def whole_lines(body: bytes, size: int) -> bytes: ...
-@overload
-def whole_lines(body: bytes | str, size: int) -> bytes | str: ...
-def whole_lines(body: bytes | str, size: int) -> bytes | str:
-    """At most ``size`` octets or characters, without the line that the limit would cut in two.
+def whole_lines(body: bytes, size: int) -> bytes:
+    """At most ``size`` octets, without the line that the limit would cut in two.
 
     Half a rule is another rule: ``Disallow: /private`` could be cut to ``Disallow: /``.
     """
     if len(body) <= size:
         return body
-    if isinstance(body, str):
-        end = max(body.rfind("\n", 0, size + 1), body.rfind("\r", 0, size + 1))
-    else:
-        end = max(body.rfind(b"\n", 0, size + 1), body.rfind(b"\r", 0, size + 1))
+    end = max(body.rfind(b"\n", 0, size + 1), body.rfind(b"\r", 0, size + 1))
     return body[:size] if end < 0 else body[:end]
 
 

@@ -12,7 +12,7 @@ from .dialect import RFC9309, Choice, Dialect, Order, dialect_named
 from .escapes import upper
 from .groups import STAR, Chosen, GroupChoice, Members, Scanner, Section, lines_apart
 from .lines import Kind, Line, read_line, to_lines
-from .octets import Body, as_body, text, texts, to_utf8, whole_lines
+from .octets import Body, as_octets, text, texts, to_utf8, whole_lines
 from .product_token import Agent, as_names, as_text
 from .rules import Rules, read_rules
 
@@ -130,14 +130,14 @@ class RobotsTxt:
         names there are, for any other; TypeError for a body of another type, such as a path.
 
         ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
-        that end within the first ``max_bytes`` octets are read; None, the default, reads all. A
-        crawl applies its limit (2.5) when it fetches the file.
+        that end within the first ``max_bytes`` octets are read, of text its octets in UTF-8; None,
+        the default, reads all. A crawl applies its limit (2.5) when it fetches the file.
         """
-        body, dialect = as_body(body), dialect_named(dialect)
+        dialect = dialect_named(dialect)
+        octets, charset = as_octets(body, charset or dialect.charset)
         if max_bytes is not None:
-            body = whole_lines(body, max_bytes)
-        octets = to_utf8(body, charset or dialect.charset)
-        return cls(to_lines(octets, dialect), dialect)
+            octets = whole_lines(octets, max_bytes)
+        return cls(to_lines(to_utf8(octets, charset), dialect), dialect)
 
     def rules_for(self, agent: Agent) -> Rules:
         """The rules that apply to a crawler, put in order when it first asks, once for all crawlers

@@ -324,10 +324,11 @@ class Rules:
 
         Tries each rule individually, so it takes longer than the verdict.
         """
-        verdict, places = self.verdict(url), Places(path_in_form(url, self._dialect))
+        verdict, path = self.verdict(url), path_in_form(url, self._dialect)
+        places = Places(path)
         ranks: set[Rank] = set()
         for pattern, rank in self.patterns():
-            if places.match(pattern):
+            if matches(pattern, path, places):
                 ranks.add(rank)
         # One line may stand for two patterns; it is named once.
         named = {line_of(rank): self._named(rank) for rank in sorted(ranks)}

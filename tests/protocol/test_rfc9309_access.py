@@ -92,11 +92,12 @@ class TestSection25Limits:
     @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
     def test_so_it_is_with_any_end_of_a_line_and_with_text(self, end: str) -> None:
         body = f"User-agent: *{end}Disallow: /é/private{end}"
-        for form in (body, body.encode()):
-            whole = len(form) - len(end)
+        octets = len(body.encode())
+        for form in (body, body.encode()):  # of text, its octets in UTF-8 count
+            whole = octets - len(end)
             for limit in range(whole - 5, whole):
                 assert RobotsTxt.parse(form, max_bytes=limit).allowed("/é/private", "foobot")
-            for limit in range(whole, len(form) + 1):
+            for limit in range(whole, octets + 1):
                 assert not RobotsTxt.parse(form, max_bytes=limit).allowed("/é/private", "foobot")
 
     @pytest.mark.parametrize("end", ["\n", "\r"])

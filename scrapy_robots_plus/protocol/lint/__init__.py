@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
-from scrapy_robots_plus.protocol.octets import Body, as_body
 from scrapy_robots_plus.protocol.product_token import Agent, as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
@@ -17,6 +17,9 @@ from .line_faults import octet_faults, record_faults
 from .reading import Meaning, Reading, meanings
 from .shadows import rule_shadows
 from .value_faults import opposite_preferences, path_faults
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.octets import Body
 
 __all__ = ["Code", "Finding", "LintedFile", "Meaning", "lint"]
 
@@ -77,7 +80,7 @@ def lint(
     line. A file that is made to take long is not searched for all rules that change nothing; it
     then has a finding ``not-checked``.
     """
-    dialect, body = dialect_named(dialect), as_body(body)
+    dialect = dialect_named(dialect)
     was_enabled = gc.isenabled()
     gc.disable()  # nothing made here refers back, but thousands of findings would make it run
     try:

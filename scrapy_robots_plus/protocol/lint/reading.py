@@ -10,7 +10,13 @@ from scrapy_robots_plus.protocol.dialect import Dialect, Escapes
 from scrapy_robots_plus.protocol.groups import STAR, GroupChoice, Scanner
 from scrapy_robots_plus.protocol.lines import Kind, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, take_apart
-from scrapy_robots_plus.protocol.octets import order_of_utf16, text, to_utf8, whole_lines
+from scrapy_robots_plus.protocol.octets import (
+    as_octets,
+    order_of_utf16,
+    text,
+    to_utf8,
+    whole_lines,
+)
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.robotstxt import READERS
 from scrapy_robots_plus.protocol.rules import ranked, read_rules
@@ -18,6 +24,7 @@ from scrapy_robots_plus.protocol.rules import ranked, read_rules
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from scrapy_robots_plus.protocol.octets import Body
     from scrapy_robots_plus.protocol.preferences import Preference
 
 AgentLine = tuple[int, bytes, tuple[str, ...]]
@@ -50,22 +57,22 @@ class Reading:
     """What the engine made of a file."""
 
     def __init__(
-        self, body: bytes | str, dialect: Dialect, charset: str | None, max_bytes: int | None
+        self, body: Body, dialect: Dialect, charset: str | None, max_bytes: int | None
     ) -> None:
         """Reads a file as :meth:`.RobotsTxt.parse` does."""
-        known = body if max_bytes is None else whole_lines(body, max_bytes)
-        served_in = charset or dialect.charset
+        served, served_in = as_octets(body, charset or dialect.charset)
+        known = served if max_bytes is None else whole_lines(served, max_bytes)
         octets = to_utf8(known, served_in)
         self.dialect = dialect
         self.size = len(known)
         """How many octets of the body were read."""
-        self.unread = len(body) - len(known)
+        self.unread = len(served) - len(known)
         """How many octets come after the size limit."""
         self.raw = octets.splitlines()
         """The lines in UTF-8, whole."""
         self.lines = to_lines(octets, dialect)
         """As far as the dialect reads them."""
-        self.is_utf16 = isinstance(known, bytes) and bool(order_of_utf16(known, served_in))
+        self.is_utf16 = bool(order_of_utf16(known, served_in))
         """Whether it was served in UTF-16."""
         scanner = _NotingScanner(dialect)
         scanner.scan(self.lines)

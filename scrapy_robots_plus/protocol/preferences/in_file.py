@@ -12,6 +12,7 @@ from scrapy_robots_plus.protocol.matcher import (
     Matcher,
     Places,
     line_of,
+    matches,
     rank_of,
     take_apart,
 )
@@ -68,8 +69,8 @@ class UsageRules:
         if len(equals) == 1:
             return self._said[equals[0]]
         places = Places(path)
-        matching = (self._said[each] for each in equals if places.match(self._patterns[each]))
-        return first_of_each(chain.from_iterable(matching))
+        matching = (each for each in equals if matches(self._patterns[each], path, places))
+        return first_of_each(chain.from_iterable(map(self._said.__getitem__, matching)))
 
 
 def in_form(path: bytes, dialect: Dialect) -> bytes:
