@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 from spidermon import MonitorSuite, monitors
@@ -94,7 +95,7 @@ class RobotsUnreadableMonitor(_RobotsMonitor):
         causes = Counter(site.in_words for site in unreadable)
         message = (
             f"The robots.txt of {len(unreadable):,} of {len(sites):,} hosts cannot be read"
-            f"{_most(causes)}{_named(str(site.origin) for site in unreadable)}"
+            f"{_most(causes)}{_listed(' at ', (str(site.origin) for site in unreadable))}"
         )
         name = "SPIDERMON_ROBOTS_MAX_UNREADABLE"
         self.check(name, "10%", len(unreadable), len(sites), message)
@@ -134,16 +135,11 @@ class RobotsMonitorSuite(MonitorSuite):
 
 def _most(counts: Counter[str]) -> str:
     """``: 7 x http://a.example, 2 x http://b.example, ...``"""
-    found = [(name, count) for name, count in counts.most_common(_MOST_NAMED + 1) if count]
-    return _listed([f"{count:,} x {name}" for name, count in found], ": ")
+    return _listed(": ", (f"{count:,} x {name}" for name, count in counts.most_common() if count))
 
 
-def _named(names: Iterable[str]) -> str:
-    return _listed(list(names), " at ")
-
-
-def _listed(found: list[str], before: str) -> str:
-    if not found:
-        return ""
-    rest = ", ..." if len(found) > _MOST_NAMED else ""
-    return before + ", ".join(printable(each, 100) for each in found[:_MOST_NAMED]) + rest
+def _listed(before: str, names: Iterable[str]) -> str:
+    shown = [printable(name, 100) for name in islice(names, _MOST_NAMED + 1)]
+    if len(shown) > _MOST_NAMED:
+        shown[-1] = "..."
+    return before + ", ".join(shown) if shown else ""

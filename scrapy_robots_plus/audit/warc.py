@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from functools import partial
 from io import BytesIO
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
 
 from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.protocol.sent_forms import target_of
 
-from .files import Appender, append
+from .files import Appender, append, is_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from scrapy.http import Headers
 
@@ -43,8 +42,8 @@ class Warc(Appender):
         """*software*: what made the records. *warn* gets the first problem."""
         super().__init__(path, warn, ROOM, "exchanges")
         self._software = software
-        self._file: Path | None = None
-        """*path*, or another name beside it if there is a file of that name."""
+        self._file: BinaryIO | None = None
+        """At *path*, or at another name beside it if there is a file of that name."""
         self._info = b""
         """The first record, until it is written."""
 
@@ -54,14 +53,24 @@ class Warc(Appender):
 
     def _write(self) -> bool:
         if self._waiting:
-            if self._file is None or not self._file.exists():
+            if self._file is None or not is_at(self._file, Path(self._file.name)):
+                self._let_go()
                 self._file = made_anew(self.path)
-                self._info = self._records(partial(_write_info, self._file.name, self._software))
-            with self._file.open("r+b", buffering=0) as file:
-                append(file, b"".join([self._info, *self._waiting]))
+                name = Path(self._file.name).name
+                self._info = self._records(partial(_write_info, name, self._software))
+            append(self._file, b"".join([self._info, *self._waiting]))
             self._info = b""
             self._waiting.clear()
         return True
+
+    def close(self) -> None:
+        super().close()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file = None
 
     def _records(self, write: Callable[[Any], None]) -> bytes:
         from warcio.warcwriter import WARCWriter  # an extra
@@ -71,17 +80,15 @@ class Warc(Appender):
         return written.getvalue()
 
 
-def made_anew(path: Path) -> Path:
-    """Makes a file at *path*, or beside what is there: ``robots-2.warc.gz``. Raises OSError."""
+def made_anew(path: Path) -> BinaryIO:
+    """A new file at *path*, or beside what is there: ``robots-2.warc.gz``. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     name, dot, ending = path.name.partition(".")
-    for number in count(2):
-        try:
-            path.touch(exist_ok=False)
-            break
-        except FileExistsError:
-            path = path.with_name(f"{name}-{number}{dot}{ending}")
-    return path
+    number = 1
+    while path.exists():
+        number += 1
+        path = path.with_name(f"{name}-{number}{dot}{ending}")
+    return path.open("xb", buffering=0)  # another crawl may just have made it: then tried again
 
 
 def _write_info(name: str, software: str, writer: Any) -> None:

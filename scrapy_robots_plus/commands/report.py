@@ -21,7 +21,7 @@ from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
 from .logs import EXITS, LOGS, LogCommand
-from .output import UnreadableError, WrongUsageError, accessing
+from .output import UnreadableError, WrongUsageError, accessing, picked
 from .subcommand import alternatives, argument, read_by
 
 if TYPE_CHECKING:
@@ -161,20 +161,15 @@ def _objects(summary: Summary, title: str) -> Iterator[dict[str, Any]]:
     for cause in summary.rows("causes"):
         failed = summary.table("failed", failure=cause.failure)
         yield {
-            "failure": cause.failure,
+            **picked(cause, "failure", "times"),
             "detail": cause_in_words(cause.failure),
-            "times": cause.times,
             "failed_origins": [origin for _, origin in failed],
         }
     for crawl in summary.rows("crawls"):
         yield {
-            "crawl": crawl.crawl,
-            "spider": crawl.spider,
-            "version": crawl.version,
-            "mode": crawl.mode,
+            **picked(crawl, "crawl", "spider", "version", "mode", "ended"),
             "settings": json.loads(crawl.settings or "{}"),
             "began": rfc3339(crawl.first),
-            "ended": crawl.ended,
             "requests_denied": crawl.denied,
             "requests_allowed": crawl.allowed if crawl.counted is None else crawl.counted,
         }

@@ -296,8 +296,6 @@ def _fitting(text: str, most: int) -> str:
 
 def columns(text: str) -> int:
     """How wide *text* is in a terminal: Chinese characters take two columns (UAX #11)."""
-    if text.isascii():
-        return len(text)
     return sum(map(_columns, text))
 
 

@@ -100,6 +100,7 @@ def test_warcios_own_check_finds_nothing_wrong(tmp_path: Path) -> None:
         warc = Warc(path, "tests", Warned())
         warc.add(exchanged())
         assert warc.flush()
+        warc.close()
 
     class Options:
         inputs = [str(path)]  # noqa: RUF012
@@ -115,6 +116,7 @@ def test_a_coding_that_the_handler_has_undone_is_not_claimed(tmp_path: Path) -> 
     warc.add(exchanged(headers=coded))
     warc.add(exchanged(headers=coded, body=gzip.compress(RULES.encode())))
     assert warc.flush()
+    warc.close()
     undone, kept = (record for kind, record, _ in records_in(path) if kind == "response")
     assert undone.http_headers.get_header("Content-Encoding") is None
     assert kept.http_headers.get_header("Content-Encoding") == "gzip"
@@ -134,6 +136,7 @@ def test_what_cannot_be_written_waits_and_is_warned_of_once(tmp_path: Path) -> N
     assert (warc.errors, warc.lost, len(warned)) == (2, 5, 1)
     path.parent.unlink()
     assert warc.flush()
+    warc.close()
     assert len(records_in(path)) == 1 + 2 * ROOM
 
 
@@ -251,6 +254,7 @@ def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
     warc = Warc(path, "tests", warned)
     warc.add(exchanged())
     assert warc.flush()
+    warc.close()
     assert path.read_bytes() == b"name,price\n"
     assert len(records_in(tmp_path / "robots-2.warc")) == 3
     assert warned == []
@@ -258,12 +262,19 @@ def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_file_that_is_moved_away_is_made_anew(tmp_path: Path) -> None:
     path, aside = tmp_path / "robots.warc", tmp_path / "aside"
-    warc = Warc(path, "tests", Warned())
+    warc, other = (Warc(path, "tests", Warned()) for _ in range(2))
     for _ in range(2):
         warc.add(exchanged())
         assert warc.flush()
         path.rename(aside)
         assert len(records_in(aside)) == 3
+    other.add(exchanged())
+    warc.add(exchanged())
+    assert other.flush()
+    assert warc.flush()  # what has its name now is another crawl's
+    assert len(records_in(path)) == len(records_in(tmp_path / "robots-2.warc")) == 3
+    warc.close()
+    other.close()
 
 
 def test_two_crawls_at_the_same_time_have_a_file_each(tmp_path: Path) -> None:
@@ -273,6 +284,8 @@ def test_two_crawls_at_the_same_time_have_a_file_each(tmp_path: Path) -> None:
         for warc in warcs:
             warc.add(exchanged())
             assert warc.flush()
+    for warc in warcs:
+        warc.close()
     assert len(records_in(path)) == len(records_in(tmp_path / "robots-2.warc")) == 5
 
 
