@@ -590,3 +590,10 @@ async def test_a_wrong_setting_stops_the_crawl_before_anything_is_fetched(sites:
     with pytest.raises(RobotsSettingsError, match=r"^ROBOTS_TTL = 'a day': expected two numbers"):
         await run(crawler, urls=[host.url()])
     assert host.hits == []
+
+
+@pytest.mark.parametrize("value", [None, "", b"", "None", "none"])
+def test_what_may_be_unset_is_unset_by_none_as_the_command_line_says_it(value: object) -> None:
+    names = ("CRAWL_DELAY_OBEY", "STORE", "ITEM_FIELD", "SUMMARY_FILE", "AUDIT_LOG", "AUDIT_WARC")
+    settings = settings_with(**{f"ROBOTS_{name}": value for name in names})
+    assert [getattr(settings, name.lower()) for name in names] == [None] * len(names)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from importlib.util import find_spec
-from math import isfinite
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
@@ -118,11 +117,12 @@ FOREVER = 10 * 365 * 86_400.0
 
 
 def or_unset(given: Check[_T]) -> Check[_T | None]:
-    """Like *given*; None if there is no value."""
+    """Like *given*; None if there is no value, as Scrapy's command line says: ``None``."""
 
     @check(f"{given.type}, or `None`")
     def read(value: object) -> _T | None:
-        return None if value is None or value in ("", b"") else given.read(value)
+        is_none = isinstance(value, str) and value.lower() in ("", "none")
+        return None if is_none or value in (None, b"") else given.read(value)
 
     return read
 
@@ -149,12 +149,6 @@ def boolean(value: object) -> bool:
     return text in ("true", "1")
 
 
-@check("`True`, `False` or `None`")
-def boolean_or_none(value: object) -> bool | None:
-    unset = value is None or (isinstance(value, str) and value.lower() in ("", "none"))
-    return None if unset else boolean.read(value)
-
-
 @check("a text that is not empty")
 def text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
@@ -175,22 +169,14 @@ def item_field(value: object) -> str:
 
 def number(unit: str, low: float, high: float, why: str = "") -> Check[float]:
     """A check for a number of *unit* between *low* and *high*; *why* explains the bound."""
-    return Check(
-        _between("a number", unit, low, high, why), lambda value: _number(value, low, high)
-    )
+    words = _between("a number", unit, low, high, why)
+    return Check(words, lambda value: _number(value, low, high))
 
 
 def whole_number(unit: str, low: int, high: int, why: str = "") -> Check[int]:
     """Like :func:`number`, without a fraction."""
-
-    @check(_between("a whole number", unit, low, high, why))
-    def read(value: object) -> int:
-        parsed = _number(value, low, high)
-        if parsed != int(parsed):
-            raise UnexpectedError
-        return int(parsed)
-
-    return read
+    words = _between("a whole number", unit, low, high, why)
+    return Check(words, lambda value: int(_number(value, low, high, whole=True)))
 
 
 def pair(unit: str, low: float, high: float, why: str = "") -> Check[tuple[float, float]]:
@@ -220,14 +206,14 @@ def _plain(bound: float) -> str:
     return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
 
 
-def _number(value: object, low: float, high: float) -> float:
+def _number(value: object, low: float, high: float, *, whole: bool = False) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise UnexpectedError
     try:
         parsed = float(value)
     except (ValueError, OverflowError):
         raise UnexpectedError from None
-    if not isfinite(parsed) or not low <= parsed <= high:
+    if not low <= parsed <= high or (whole and not parsed.is_integer()):
         raise UnexpectedError
     return parsed
 

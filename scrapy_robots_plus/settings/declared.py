@@ -213,7 +213,9 @@ class Declared:
     """The delay for hosts whose robots.txt names none, or that have no robots.txt. Like a
     Crawl-delay it is a minimum, but no maximum applies to it. See
     [Crawl-delay](crawl-delay.md#hosts-that-name-none)."""
-    crawl_delay_obey: bool | None = setting(checks.boolean_or_none, default=None, example=True)
+    crawl_delay_obey: bool | None = setting(
+        checks.or_unset(checks.boolean), default=None, example=True
+    )
     """Whether to honour Crawl-delay; defaults to the value of `ROBOTSTXT_OBEY`. `True` together
     with `ROBOTSTXT_OBEY = False` honours delays and drops nothing. See
     [Crawl-delay](crawl-delay.md)."""
