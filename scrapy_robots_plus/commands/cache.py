@@ -106,8 +106,7 @@ class _OfStore(Subcommand):
 
     def trusted(self, store: StoreReader, what_else: str = "") -> Iterator[RobotsRecord]:
         """All records; those that cannot be trusted are told on standard error."""
-        for number, each in enumerate(store.scan()):
-            self.output.count(number, "records")
+        for each in store.scan():
             if each.record is not None:
                 yield each.record
             else:
@@ -285,11 +284,9 @@ class Verify(_OfStore):
     def _faults(self) -> Iterator[object]:
         try:
             with self.opened_to_read() as store:
-                self.output.progress("checking the file")
                 yield from store.faults()
                 for each in store.scan():
                     self._records += 1
-                    self.output.count(self._records, "records")
                     if each.record is None:
                         yield f"{each.origin}: {each.fault}"
         except StoreDamagedError as error:
@@ -318,7 +315,7 @@ def moment_in(text: str) -> float:
 
 
 _BATCH = 50_000
-"""Records that are deleted between two looks at the progress."""
+"""Records that are deleted at a time: a crawl that uses the store goes on in between."""
 
 
 _WHICH, _which = alternatives()
@@ -347,8 +344,6 @@ class Purge(_OfStore):
     if the store cannot be changed.
     """
 
-    # Some hundred records at a time: a crawl that uses the store goes on.
-
     arguments = _WHICH, argument("--yes", action="store_true", help="to confirm --all"), STORE
 
     def run(self) -> None:
@@ -366,7 +361,6 @@ class Purge(_OfStore):
                 patiently(store.delete, origin)
             while not origins and (found := patiently(store.purge, before, after, _BATCH)):
                 deleted += found
-                self.output.progress(f"{deleted:,} records deleted")
             self.output.line(f"{deleted:,} of {counted(held, 'record')} deleted")
 
     def _span(self) -> tuple[float, float]:
@@ -436,11 +430,10 @@ class Import(_OfStore):
                 try:
                     record = _record_in(line, robots.fetch_max_bytes)
                     counts["stored" if patiently(store.put, record) else "older"] += 1
-                except LineError as error:
+                except LineError as error:  # noqa: PERF203 - each by itself
                     counts["wrong"] += 1
                     if counts["wrong"] <= _NAMED:
                         self.output.error(f"line {number:,}: {error}")
-                self.output.count(number, "lines")
             held = len(store)
         if counts["wrong"]:
             self.note(Exit.FOUND)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.policies import Policies
@@ -29,7 +28,6 @@ class Check(Subcommand):
     arguments = urls.URLS, AGENT, DIALECT, FILE, JSON
 
     def run(self) -> None:
-        self._counts: Counter[str] = Counter()
         self._urls = urls.urls_in(self.given)
         if self.given.file is None:
             self.project.ask(self._ask)
@@ -59,12 +57,9 @@ class Check(Subcommand):
             fields: dict[str, Any] = {"result": word, "problem": why}
         else:
             word, why, fields = urls.word_for(verdict), verdict.describe(), urls.fields_of(verdict)
-        self._counts[word] += 1
         self.note(urls.EXITS[word])
         line = (f"{word:9} ", urls.STYLES[word]), asked.url, f"  ({why})"
         self.show({"url": asked.url, **fields}, [line])
-        if self._counts.total() % urls.TURN == 0:
-            self.output.progress(", ".join(f"{n:,} {word}" for word, n in self._counts.items()))
 
     def _note(self, record: RobotsRecord) -> None:
         """Says on standard error if the end of a file was not read."""

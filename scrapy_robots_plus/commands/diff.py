@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import Dialect, Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
-from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms, difference
+from scrapy_robots_plus.protocol.difference import Difference, PathChange, difference
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import target_of
 from scrapy_robots_plus.storage import open_reader, shown
@@ -107,8 +107,8 @@ class Diff(Subcommand):
                 "access": source.policy.access,
                 "user_agents": terms.names,
                 "crawl_delay": terms.crawl_delay,
-                "request_rate": _in_words(terms)["request-rate"] or None,
-                "visit_time": _in_words(terms)["visit-time"] or None,
+                "request_rate": None if terms.request_rate is None else str(terms.request_rate),
+                "visit_time": None if terms.visit_time is None else str(terms.visit_time),
             }
             for name, source, terms in zip(names, sources, (found.before, found.after), strict=True)
         ]
@@ -122,7 +122,7 @@ class Diff(Subcommand):
             **picked(found, "sitemaps_removed", "sitemaps_added"),
         }
         # An unreadable file says nothing: what it says besides rules has not changed to nothing.
-        terms = [] if Access.UNREACHABLE in access else self._terms(found)
+        terms = [] if Access.UNREACHABLE in access else self._terms(fields)
         self.show(fields, self._lines(fields, found, list(terms)))
 
     def _lines(
@@ -155,13 +155,13 @@ class Diff(Subcommand):
             words = f"so many wildcards that the comparison ended after {found.states:,} states"
             yield ((f"not complete: {words}; more may have changed", Style.UNSURE),)
 
-    def _terms(self, found: Difference) -> Iterator[Line]:
+    def _terms(self, fields: dict[str, Any]) -> Iterator[Line]:
         """What changed besides rules."""
-        after = _in_words(found.after)
-        for title, words in _in_words(found.before).items():
-            if words != after[title]:
-                yield fact(title, f"{words or 'none'} -> {after[title] or 'none'}", 12)
-        for mark, urls in (("-", found.sitemaps_removed), ("+", found.sitemaps_added)):
+        for title, name in _TERMS.items():
+            before, after = (_in_words(fields[copy][name]) for copy in ("before", "after"))
+            if before != after:
+                yield fact(title, f"{before} -> {after}", 12)
+        for mark, urls in (("-", fields["sitemaps_removed"]), ("+", fields["sitemaps_added"])):
             for url in islice(urls, self._most):
                 yield fact("sitemap", f"{mark} {url}", 12)
             yield from self._left_out(urls)
@@ -213,14 +213,21 @@ def _because(verdict: Verdict) -> str:
     return f"{printable(verdict.rule, _SHOWN)} (line {verdict.line})"
 
 
-def _in_words(terms: Terms) -> dict[str, str]:
-    """What a file says besides rules and sitemaps; empty where it says nothing."""
-    return {
-        "group": ", ".join(terms.names),
-        "crawl-delay": "" if terms.crawl_delay is None else f"{terms.crawl_delay:.15g} s",
-        "request-rate": str(terms.request_rate or ""),
-        "visit-time": str(terms.visit_time or ""),
-    }
+_TERMS = {
+    "group": "user_agents",
+    "crawl-delay": "crawl_delay",
+    "request-rate": "request_rate",
+    "visit-time": "visit_time",
+}
+"""What a file says besides rules and sitemaps, by its title."""
+
+
+def _in_words(said: object) -> str:
+    if not said and said != 0:
+        return "none"
+    if isinstance(said, tuple):
+        return ", ".join(said)
+    return f"{said:.15g} s" if isinstance(said, float) else str(said)
 
 
 def _path_fields(change: PathChange) -> dict[str, Any]:

@@ -236,7 +236,6 @@ class Shrink(_OfJob):
     def run(self) -> None:
         path = self.path
         before = path.stat().st_size
-        self.output.progress("copying the file")
         with self.opened() as file:
             file.shrink()
         self.output.line(f"{size(before)} before, {size(path.stat().st_size)} now")
@@ -246,7 +245,7 @@ KEPT_IN = "before-conversion"
 """The folder in the job's that the old files are moved to."""
 
 _EVERY = 1_000
-"""Requests and fingerprints in a transaction, and from one look at the progress to the next."""
+"""Requests or fingerprints in a transaction."""
 
 
 class Convert(_OfJob):
@@ -285,8 +284,6 @@ class Convert(_OfJob):
             counts[what] += 1
             if counts[what] % _EVERY == 0:
                 file.commit()
-                seen = f"{counts['seen']:,} fingerprints"
-                self.output.progress(f"{counts['requests']:,} requests, {seen}")
 
         with self.opened(path) as file:
             separates_hosts = False

@@ -49,10 +49,7 @@ class LogCommand(Subcommand):
         self.reader = reader = LogReader(logs, self._tell, self.unshown)
         gc.freeze()  # what was imported is not looked at again and again while lines are read
         with accessing(names):
-            for entry in reader:
-                self.output.count(reader.lines, "lines")
-                yield entry
-        self.output.end_progress()
+            yield from reader
         if reader.lines and not reader.is_readable:
             first = f": {reader.damages[0]}" if reader.damages else ""
             raise UnreadableError(f"{names} is not an audit log that can be read{first}")

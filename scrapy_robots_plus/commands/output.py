@@ -77,22 +77,18 @@ def named(agent: AgentNames) -> str:
 
 
 class Output:
-    """Standard output, and a line of progress on standard error.
-
-    Colours only if standard output is a terminal and ``NO_COLOR`` (https://no-color.org) is unset
-    or empty; progress only if standard error is one and standard output is not, so that the two do
-    not mix.
+    """Standard output, with colours if it is a terminal and ``NO_COLOR`` (https://no-color.org) is
+    unset or empty; and standard error.
     """
 
     def __init__(self, stream: TextIO | None = None, errors: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
         self._errors = errors or sys.stderr
-        self.is_terminal = self._stream.isatty()
         self.is_coloured = (
-            self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+            self._stream.isatty()
+            and not os.environ.get("NO_COLOR")
+            and os.environ.get("TERM") != "dumb"
         )
-        self._shows_progress = self._errors.isatty() and not self.is_terminal
-        self._progress = ""
 
     def styled(self, text: object, style: Style) -> str:
         """*text*, safe to show, in *style*."""
@@ -127,26 +123,6 @@ class Output:
     def flush(self) -> None:
         self._stream.flush()
 
-    def progress(self, text: str) -> None:
-        """Replaces the line of progress."""
-        if self._shows_progress and text != self._progress:
-            self._errors.write(f"\r\x1b[K{printable(text)}")
-            self._errors.flush()
-            self._progress = text
-
-    def count(self, number: int, things: str) -> None:
-        """Says at each thousand how many *things* are done."""
-        if number % 1_000 == 0:
-            self.progress(f"{number:,} {things}")
-
-    def end_progress(self) -> None:
-        """Removes the line of progress."""
-        if self._progress:
-            self._errors.write("\r\x1b[K")
-            self._errors.flush()
-            self._progress = ""
-
     def error(self, text: object) -> None:
         """A line on standard error."""
-        self.end_progress()
         self._errors.write(f"{printable(text)}\n")

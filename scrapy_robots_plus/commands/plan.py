@@ -19,7 +19,7 @@ from scrapy_robots_plus.settings.scrapys_own import has_our_priority_queue
 
 from .output import Style, WrongUsageError
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, read_by
-from .urls import STYLES, TURN, URLS, Sitemaps, arriving, asked_ahead, urls_in, word_for
+from .urls import STYLES, URLS, Sitemaps, arriving, asked_ahead, urls_in, word_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -140,7 +140,6 @@ class Plan(Subcommand):
             sitemaps = Sitemaps(given.sitemap, crawl, self.output)
             await self._count(sitemaps.urls(), crawl)
             self._left_out["sitemaps_unread"] = sitemaps.unread
-        self.output.end_progress()
         if not (self._hosts or any(self._left_out.values())):
             name = "standard input" if given.input == "-" else given.sitemap or given.input
             self.output.error(f"{name} leads to no URL")
@@ -159,12 +158,9 @@ class Plan(Subcommand):
 
     async def _count(self, urls: AsyncIterator[str], crawl: Crawl) -> None:
         """Counts *urls*, judged by the policies of their origins."""
-        policies, agent, count = crawl.get(Policies), self.project.agent, 0
+        policies, agent = crawl.get(Policies), self.project.agent
         of_origin: dict[Origin, Host] = {}
         async for asked in asked_ahead(urls, policies):
-            count += 1
-            if count % TURN == 0:
-                self.output.progress(f"{count:,} URLs, {len(self._hosts):,} hosts")
             origin = asked.origin
             if origin is None:
                 self._left_out["invalid" if asked.problem else "not_http"] += 1

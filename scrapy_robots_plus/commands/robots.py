@@ -103,7 +103,6 @@ class RobotsCommand(ScrapyCommand):
         except KeyboardInterrupt:
             self.exitcode = Exit.INTERRUPTED
         except WrongUsageError as error:
-            output.end_progress()
             opts.parser.error(printable(error))
         except (RobotsSettingsError, StoreError, OSError) as error:
             output.error(f"{opts.program}: {error}")
@@ -114,7 +113,6 @@ class RobotsCommand(ScrapyCommand):
             self.exitcode = Exit.UNDECIDED
         finally:
             _drop_what_cannot_be_written()
-            output.end_progress()
 
 
 def _drop_what_cannot_be_written() -> None:

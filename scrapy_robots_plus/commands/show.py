@@ -177,20 +177,17 @@ def fields_of(
         "dialect": linted.dialect.name,
         "agent": agent,
         "group_numbers": linted.groups_of(agent),
-        "lines": list(map(_fields_of_line, linted.lines)),
+        "lines": [
+            {
+                "line": each.number,
+                **picked(each, "text", "role", "names"),
+                "group_number": each.group,
+                "ignored": each.ignored or None,
+                "means": each.words or None,
+            }
+            for each in linted.lines
+        ],
         "findings": [
             {"line": each.line, "code": each.code, "message": each.text} for each in linted.findings
         ],
-    }
-
-
-def _fields_of_line(line: Meaning) -> dict[str, Any]:
-    return {
-        "line": line.number,
-        "text": line.text,
-        "role": line.role,
-        "group_number": line.group,
-        "names": line.names,
-        "ignored": line.ignored or None,
-        "means": line.words or None,
     }

@@ -1,4 +1,4 @@
-"""Colours, progress and encodings of what the commands print."""
+"""Colours and encodings of what the commands print."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def check_on_terminal(folder: Path, *, output: bool, **environment: str) -> tuple[str, str]:
-    """What ``check`` prints on its standard output and on a terminal, which has the other one."""
+def check_on_terminal(folder: Path, **environment: str) -> tuple[str, str]:
+    """What ``check`` prints on a terminal, and on standard error."""
     (folder / "r.txt").write_text(RULES)
     (folder / "urls.txt").write_text(URLS)
     ours, theirs = pty.openpty()
@@ -38,8 +38,7 @@ def check_on_terminal(folder: Path, *, output: bool, **environment: str) -> tupl
         *("robots", "check", "--file=r.txt", "--input=urls.txt"),
         folder=folder,
         environment={**plain, "TERM": "xterm", **environment},
-        stdout=theirs if output else None,
-        stderr=None if output else theirs,
+        stdout=theirs,
     )
     os.close(theirs)
     shown = b""
@@ -48,30 +47,22 @@ def check_on_terminal(folder: Path, *, output: bool, **environment: str) -> tupl
             shown += piece
     except OSError:  # Linux says so when the other end is closed
         pass
-    piped = program.communicate(timeout=60)
+    _, errors = program.communicate(timeout=60)
     os.close(ours)
-    return (piped[1 if output else 0]).decode(), shown.decode()
+    return shown.decode(), errors.decode()
 
 
 def test_colours_on_a_terminal(tmp_path: Path) -> None:
-    errors, shown = check_on_terminal(tmp_path, output=True)
+    shown, errors = check_on_terminal(tmp_path)
     assert shown.count("\x1b[31mdenied") == 300
-    assert errors == ""  # no progress among the answers
+    assert errors == ""
 
 
 def test_no_colours_where_the_user_wants_none(tmp_path: Path) -> None:
     for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-        _, shown = check_on_terminal(tmp_path, output=True, **environment)
+        shown, _ = check_on_terminal(tmp_path, **environment)
         assert shown.count("denied") == 300
         assert "\x1b" not in shown
-
-
-def test_progress_on_a_terminal_beside_a_file(tmp_path: Path) -> None:
-    answers, shown = check_on_terminal(tmp_path, output=False)
-    assert answers.count("denied") == 300
-    assert "\x1b" not in answers
-    assert "300 denied" in shown
-    assert shown.endswith("\r\x1b[K")  # it leaves an empty line
 
 
 def test_control_characters_are_escaped_and_styles_are_ours() -> None:
