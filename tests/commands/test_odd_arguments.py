@@ -27,7 +27,7 @@ def robots(tmp_path: Path) -> Robots:
         ("show", f"ftp://site.example/{RAW}"),
         ("diff", f"http://site.example/{RAW}", "r.txt"),
         ("diff", f"store:{RAW}", "r.txt"),
-        ("report", "audit.jsonl", "-o", f"{RAW}/report.html"),
+        ("report", f"{RAW}.jsonl"),
         ("cache", "purge", "--origin", f"http://site.example:{RAW}", "--store", "sqlite:some.db"),
         ("check", "http://site.example/", f"--{RAW}"),
         (RAW,),

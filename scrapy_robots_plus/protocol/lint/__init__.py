@@ -12,11 +12,10 @@ from scrapy_robots_plus.protocol.product_token import Agent, as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from .findings import Code, Finding, Findings
-from .group_faults import group_faults
+from .group_faults import group_faults, opposite_preferences, path_faults
 from .line_faults import octet_faults, record_faults
 from .reading import Meaning, Reading, meanings
 from .shadows import rule_shadows
-from .value_faults import opposite_preferences, path_faults
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.octets import Body

@@ -1,4 +1,6 @@
-"""Faults of user-agent lines and groups: names, duplicates, groups that nobody chooses."""
+"""Faults of groups: their names, groups that nobody chooses, the paths of their rules, and
+preferences that contradict each other.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,11 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import Choice, Names
 from scrapy_robots_plus.protocol.groups import STAR
+from scrapy_robots_plus.protocol.lines import ABOUT_USES, Kind
 from scrapy_robots_plus.protocol.octets import text
+from scrapy_robots_plus.protocol.preferences import Preference
+from scrapy_robots_plus.protocol.preferences.in_file import in_form
+from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.product_token import fold
 
 from .findings import Code, Findings
@@ -16,7 +22,13 @@ from .findings import Code, Findings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from scrapy_robots_plus.protocol.dialect import Dialect
+    from scrapy_robots_plus.protocol.lines import Line
+
     from .reading import Reading
+
+    _Place = tuple[bytes | None, str, Preference]
+    """A path of Content-Usage, or None for Content-Signal, which has none; and what is stated."""
 
 
 _ALL = re.compile(
@@ -132,3 +144,91 @@ def _lifts_rules(reading: Reading, position: int) -> bool:
 
 def _has_rules(reading: Reading, chosen: Iterable[int]) -> bool:
     return any(reading.sections[position].rules for position in chosen)
+
+
+_URL = re.compile(rb"https?:/*[^/]*(/.*)?", re.IGNORECASE)
+_HOST = re.compile(rb"www\.[^/]*(/.*)?", re.IGNORECASE)
+_SEVERAL = re.compile(rb"[\s,]\s*((?<=\s)[/*]\S*)")
+_REGULAR = re.compile(
+    rb"^\^"  # ^/private
+    rb"|(?<=[^*/])/\.[*+]\??(?=\$?$)"  # /private/.*
+    rb"|\\(?:[dwsDWS](?![a-zA-Z])|[./?+*-])"  # /\d
+    rb"|\([^()/]*\|[^()]*\)"  # /(a|b)
+    rb"|\[[^\]/]*[a-zA-Z0-9]-[a-zA-Z0-9][^\]/]*\]"  # /[0-9]
+)
+
+
+def path_faults(reading: Reading, findings: Findings) -> None:
+    """Those of each rule of each group, in file order."""
+    for section in reading.sections:
+        for number in section.rules:
+            allow, value = reading.rules[number]
+            if value:
+                _faults_of_path(number, value, reading, findings)
+            elif not reading.dialect.empty_decides and (allow or len(section.rules) > 1):
+                findings.add(number, Code.EMPTY_RULE, "Allow" if allow else "Disallow")
+
+
+def _faults_of_path(number: int, value: bytes, reading: Reading, findings: Findings) -> None:
+    wildcards = reading.dialect.wildcards
+    before, mark, after = reading.lines[number - 1].partition(b"#")
+    if mark and before == before.rstrip() and after.strip():  # /#!page, /a#b: not sent
+        findings.add(number, Code.COMMENT_IN_PATH, value)
+    if several := _SEVERAL.search(value):
+        findings.add(number, Code.SEVERAL_PATHS, several[1])
+    if special := _REGULAR.search(value):
+        findings.add(number, Code.REGULAR_EXPRESSION, special[0])
+    if number not in reading.patterns:
+        findings.add(number, Code.NEVER_MATCHES, *_why_not(value))
+    elif not wildcards and (b"*" in value or value.endswith(b"$")):
+        findings.add(number, Code.LITERAL_WILDCARD)
+    if wildcards and b"$" in value[:-1]:
+        findings.add(number, Code.LITERAL_DOLLAR)
+
+
+def _why_not(value: bytes) -> tuple[str, bytes]:
+    """Words, and the path to write instead if they say one."""
+    if value[:1] in {b"/", b"*"}:
+        return "URLs have no such characters: they are sent percent-encoded.", b""
+    if value == b"$":
+        return "No path is empty: every path begins with /.", b""
+    whole = _URL.fullmatch(value) or _HOST.fullmatch(value)
+    if whole:
+        return "This is a URL, not a path: write ", whole[1] or b"/"
+    return "The path does not begin with / or *, but all paths of URLs begin with /.", b""
+
+
+_OPPOSITE = {Preference.ALLOW: Preference.DISALLOW, Preference.DISALLOW: Preference.ALLOW}
+
+
+def opposite_preferences(reading: Reading, findings: Findings) -> None:
+    """Lines of one group that contradict each other: the use is disallowed."""
+    for section in reading.sections:
+        for members in section.members:
+            first: dict[_Place, int] = {}
+            lines = [line for line in members.lines if line.kind in ABOUT_USES]
+            # Content-Signal lines come first: they are for all paths of Content-Usage.
+            lines.sort(key=lambda line: line.kind is Kind.CONTENT_USAGE)
+            for line in lines:
+                _opposites_of(line, first, reading.dialect, findings)
+
+
+def _opposites_of(
+    line: Line, first: dict[_Place, int], dialect: Dialect, findings: Findings
+) -> None:
+    path: bytes | None = None
+    stated = signals(line.value)
+    if line.kind is Kind.CONTENT_USAGE:
+        served, value = usage_rule(line.value)
+        path, stated = in_form(served, dialect), usage(value)
+    for category, preference in dict.fromkeys(stated):
+        opposite = _OPPOSITE.get(preference)
+        if opposite is None:
+            continue
+        places = ((None, category, opposite), (path, category, opposite))
+        other = next((first[place] for place in places if place in first), None)
+        if other is not None:
+            where = "the same line" if other == line.number else f"line {other}"
+            values = preference, category, where, opposite
+            findings.add(line.number, Code.OPPOSITE_PREFERENCES, *values)
+        first.setdefault((path, category, preference), line.number)

@@ -5,18 +5,31 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import rfc9309
 from scrapy_robots_plus.protocol.lines import ABOUT_USES, INITIALS, Kind, Line, kind_of
 from scrapy_robots_plus.protocol.octets import text
+from scrapy_robots_plus.protocol.preferences import LABELS, LEVELS, SIGNALS
+from scrapy_robots_plus.protocol.preferences.structured_fields import (
+    StructuredFieldError,
+    tokens_in,
+)
+from scrapy_robots_plus.protocol.preferences.values import (
+    SIGNAL_WORDS,
+    USAGE_TOKENS,
+    signal_parts,
+    usage_rule,
+)
 from scrapy_robots_plus.protocol.robotstxt import is_whole_url
 
 from .findings import Code, Findings, quoted
 from .reading import PACES, RULES, why_ignored
-from .value_faults import signal_faults, usage_faults
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
     from scrapy_robots_plus.protocol.dialect import Dialect
 
     from .reading import Reading
@@ -188,9 +201,9 @@ def _faults_of_record(read: Line, line: bytes, reading: Reading, findings: Findi
     elif kind is Kind.LICENSE and not is_whole_url(value):
         findings.add(number, Code.RELATIVE_LICENSE)
     elif kind is Kind.CONTENT_USAGE:
-        usage_faults(number, value, findings)
+        _usage_faults(number, value, findings)
     elif kind is Kind.CONTENT_SIGNAL:
-        signal_faults(number, value, findings)
+        _signal_faults(number, value, findings)
 
 
 def _unknown_key(line: Line, compare: bool, findings: Findings) -> None:
@@ -210,3 +223,56 @@ def _no_key(number: int, line: bytes, dialect: Dialect, findings: Findings) -> N
         findings.add(number, Code.MISSING_COLON, quoted(first), ", so the line is ignored")
     else:
         findings.add(number, Code.NOT_A_RECORD)
+
+
+_SIGNAL_OF = {category: key for key, category in SIGNALS.items()}
+_SIGNALS = {*SIGNALS, *LEVELS}
+
+
+def _usage_faults(number: int, value: bytes, findings: Findings) -> None:
+    """Those of the value of a Content-Usage line."""
+    rule = usage_rule(value)
+    if not rule.value:
+        words = "There is no preference after the path."
+        findings.add(number, Code.EMPTY_VALUE, words=words)
+    try:
+        found = tokens_in(rule.value)
+    except StructuredFieldError as error:
+        findings.add(number, Code.BROKEN_PREFERENCE, error)
+        return
+    unknown = (key for key in found if key not in LABELS)
+    unclear = (key for key, token in found.items() if key in LABELS and token not in USAGE_TOKENS)
+    _add_unknown(number, unknown, SIGNALS, findings)
+    _add_unclear(number, ((key, "neither y nor n") for key in unclear), findings)
+
+
+def _signal_faults(number: int, value: bytes, findings: Findings) -> None:
+    """Those of the value of a Content-Signal line."""
+    parts = list(signal_parts(value))
+    _add_unknown(number, (key for key, _ in parts if key not in _SIGNALS), _SIGNAL_OF, findings)
+    _add_unclear(number, _unclear_signals(parts), findings)
+
+
+def _unclear_signals(parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Keys, each with what its value is not."""
+    for key, said in parts:
+        levels = LEVELS.get(key)
+        if key in SIGNALS and said not in SIGNAL_WORDS:
+            yield key, "neither yes nor no"
+        elif levels and said not in levels:
+            yield key, f"none of {', '.join(levels)}"
+
+
+def _add_unknown(
+    number: int, unknown: Iterator[str], meant: Mapping[str, str], findings: Findings
+) -> None:
+    """The first of them: a line may have thousands."""
+    for key in islice(unknown, 1):
+        hint = f" {meant[key]} may be meant." if key in meant else ""
+        findings.add(number, Code.UNKNOWN_USE, quoted(key), hint)
+
+
+def _add_unclear(number: int, unclear: Iterator[tuple[str, str]], findings: Findings) -> None:
+    """The first of them."""
+    for key, values in islice(unclear, 1):
+        findings.add(number, Code.UNCLEAR_PREFERENCE, key, values)
