@@ -67,7 +67,8 @@ def order_of_utf16(body: bytes, charset: str) -> str | None:
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         order = "-le" if body.startswith(codecs.BOM_UTF16_LE) else "-be"
     elif _name(charset) in _WIDE:
-        order = _WIDE[_name(charset)] or ("-be" if _nuls_lead(body) else "-le")
+        nuls_lead = body[::2].count(0) > body[1::2].count(0)
+        order = _WIDE[_name(charset)] or ("-be" if nuls_lead else "-le")
     else:
         return None
     high, low = (body[1::2], body[::2]) if order == "-le" else (body[::2], body[1::2])
@@ -95,10 +96,6 @@ def _transcoded(body: bytes, charset: str) -> bytes:
 def _name(charset: str) -> str:
     name = normalize_encoding(charset).lower()
     return aliases.get(name, name)
-
-
-def _nuls_lead(body: bytes) -> bool:
-    return body[::2].count(0) > body[1::2].count(0)
 
 
 def whole_lines(body: bytes, size: int) -> bytes:

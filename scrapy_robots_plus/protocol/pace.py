@@ -44,7 +44,9 @@ class VisitTime:
 
     def includes(self, moment: float) -> bool:
         """The same for a moment in seconds since the epoch."""
-        return holds(second_of(self.start), second_of(self.end), moment % _DAY)
+        start = second_of(self.start)
+        last_minute = (second_of(self.end) - start) % _DAY  # 0600-0845 ends with 08:45:59
+        return (moment - start) % _DAY < last_minute + _MINUTE
 
     def begins_in(self, moment: float) -> float:
         """Seconds from *moment* (since the epoch) until the window begins; 0 during the window."""
@@ -76,16 +78,6 @@ def second_of(moment: time) -> float:
     """Seconds since midnight."""
     minutes = moment.hour * 60 + moment.minute
     return minutes * _MINUTE + moment.second + moment.microsecond / 1e6
-
-
-def holds(start: float, end: float, second: float) -> bool:
-    """Whether a second of the day lies between two others, across midnight if *end* comes first.
-
-    The last minute is included: 0600-0845 ends with 08:45:59.
-    """
-    if start <= end:
-        return start <= second < end + _MINUTE
-    return second >= start or second < end + _MINUTE
 
 
 def crawl_delay(value: bytes) -> float | None:

@@ -47,17 +47,11 @@ class UsageRules:
             said.setdefault(in_form(path, dialect), []).extend(stated)
         self._said = [first_of_each(each) for each in said.values()]
         self._patterns = [take_apart(path, dialect.wildcards) for path in said]
-        self._equals: list[list[int]] = []
-        """For each path, those that others of its length may match beside: only where there are
-        wildcards, as a URL begins in one way."""
-        wild: dict[int, list[int]] = {
-            len(path): [] for path in said if b"*" in path or path.endswith(b"$")
-        }
-        rules = []
+        by_length: dict[int, list[int]] = {}
         for index, path in enumerate(said):
-            rules.append((path, rank_of(len(path), index, True)))
-            self._equals.append(wild.get(len(path), []))
-            self._equals[-1].append(index)
+            by_length.setdefault(len(path), []).append(index)
+        self._equals = [by_length[len(path)] for path in said]
+        rules = [(path, rank_of(len(path), index, True)) for index, path in enumerate(said)]
         self._best = Matcher({}, rules, dialect.wildcards).best
 
     def statements(self, path: bytes) -> tuple[Statement, ...]:
