@@ -12,7 +12,6 @@ from functools import lru_cache
 from inspect import ismethod
 from math import floor
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult
 
 from scrapy import Request, Spider
 from scrapy.utils.httpobj import urlparse_cached
@@ -134,19 +133,14 @@ def as_requested(url: str) -> str:
     return requested
 
 
-_LEAST_START = len("https://")
-"""Before this character no path begins."""
+_WHERE_PATHS_BEGIN = len("https://"), len("https://:65535/") + 253
+"""Characters of a URL with a name that there can be (RFC 1035 2.3.4). What is kept is no longer."""
 
 
 @lru_cache(maxsize=16_384)
 def _plain(start: str) -> Origin | None:
     """What stands before the path of a URL is the same in many."""
     return Origin.plain(start)
-
-
-@lru_cache(maxsize=16_384)
-def _origin(scheme: str, netloc: str) -> Origin | None:
-    return Origin.of(SplitResult(scheme, netloc, "", "", ""))
 
 
 def origin_to_ask(request: Request) -> Origin | None:
@@ -162,12 +156,11 @@ def origin_to_ask(request: Request) -> Origin | None:
 def origin_of(request: Request) -> Origin | None:
     """The origin of *request*; None if it is not http or https. Raises ValueError as above."""
     url = request.url
-    path = url.find("/", _LEAST_START)
-    plain = _plain(url if path < 0 else url[:path])
+    path = url.find("/", *_WHERE_PATHS_BEGIN)
+    plain = Origin.plain(url) if path < 0 else _plain(url[:path])
     if plain is not None:
         return plain
-    parts = urlparse_cached(request)
-    return _origin(parts.scheme, parts.netloc)
+    return Origin.of(urlparse_cached(request))
 
 
 def valid_origin_of(request: Request) -> Origin | None:

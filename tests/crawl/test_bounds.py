@@ -123,7 +123,7 @@ async def crawl_of(sites: Sites, hosts: int, folder: Path) -> dict[str, int]:
     found: dict[str, int] = {}
 
     def look() -> None:
-        requests_module._origin.cache_clear()
+        requests_module._plain.cache_clear()
         engine: Any = crawler.engine
         engine.downloader._slot_gc(age=0)  # as Scrapy does each minute
         found.update(sizes([each for each in ours() if id(each) not in ids]))
@@ -170,3 +170,13 @@ async def test_a_host_that_comes_back_costs_one_look_into_the_store(
     assert [host.robots_hits for host in hosts] == [1] * len(hosts)
     assert stat(crawler, stats.STORE_MISSES) == stat(crawler, stats.STORE_HITS) == len(hosts)
     assert stat(crawler, stats.CACHE_EVICTIONS) == 2 * len(hosts) - KEPT
+
+
+@pytest.mark.parametrize("url", ["http://{}.example/", "http://user:{}@site.example/"])
+def test_no_long_url_is_kept(url: str) -> None:
+    requests_module._plain.cache_clear()
+    request = scrapy.Request(url.format("a" * 10_000))
+    origin = requests_module.origin_of(request)
+    assert origin is not None
+    assert origin.robots_url.endswith(".example/robots.txt")
+    assert requests_module._plain.cache_info().currsize == 0
