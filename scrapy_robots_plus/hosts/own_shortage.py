@@ -17,6 +17,7 @@ Hazards:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,21 @@ _ADVICE = {
 }
 
 
+@dataclass(slots=True)
+class _Shortage:
+    """Of one kind, and who waits for its end. One may last while another comes and goes."""
+
+    waiting: int = 0
+    since: float = inf
+    """The moment since when requests have waited, and none of them got what it waits for."""
+    given_up_until: float = -inf
+
+    def nobody_gets_it(self, now: float) -> float:
+        """Seconds for which that has been so."""
+        self.since = min(self.since, now)
+        return now - self.since
+
+
 class OwnShortage:
     """Keeps a quarter of the files free, and hands over again what found nothing left."""
 
@@ -63,11 +79,7 @@ class OwnShortage:
     def __init__(self, crawl: Crawl, downloader: Downloader) -> None:
         self._crawl = crawl
         self._downloader = downloader
-        self._waiting = 0
-        """How many requests wait."""
-        self._since = inf
-        """The moment since when requests have waited, and none of them got what it waits for."""
-        self._given_up_until = -inf
+        self._shortages = {kind: _Shortage() for kind in _ADVICE}
         self._until_next_look = 0
         """How many requests are handed over until files are counted again."""
         self._once = Once()
@@ -83,19 +95,31 @@ class OwnShortage:
             failure, kind = error, self._kind_of(error)
             if kind is None:
                 raise
-        self._waiting += 1
-        try:
-            return await self._download_later(download, request, kind, failure)
-        finally:
-            self._waiting -= 1
-            if not self._waiting:
-                self._since = inf
+        began = self._crawl.clock.monotonic()
+        while True:
+            shortage = self._shortages[kind]
+            shortage.waiting += 1
+            try:
+                return await self._download_later(download, request, kind, failure, began)
+            except Exception as error:
+                other = self._kind_of(error)
+                if other is None or other == kind:
+                    raise
+                failure, kind = error, other
+            finally:
+                shortage.waiting -= 1
+                if not shortage.waiting:
+                    shortage.since = inf
 
     async def _download_later(
-        self, download: compat.DownloadFunction, request: Request, kind: str, failure: Exception
+        self,
+        download: compat.DownloadFunction,
+        request: Request,
+        kind: str,
+        failure: Exception,
+        began: float,
     ) -> Response:
-        crawl = self._crawl
-        began, pause = crawl.clock.monotonic(), self.FIRST_PAUSE
+        crawl, shortage, pause = self._crawl, self._shortages[kind], self.FIRST_PAUSE
         while self._may_wait(kind, began):
             crawl.stats.inc_value(stats.filled(stats.SHORTAGES, kind))
             self._tell(kind, failure)
@@ -107,13 +131,13 @@ class OwnShortage:
             try:
                 response = await download(request)
             except Exception as error:
+                if self._kind_of(error) != kind:
+                    shortage.since = inf
+                    raise
                 failure = error
-                if self._kind_of(error) == kind:
-                    continue
-                self._since = inf
-                raise
-            self._since = inf
-            return response
+            else:
+                shortage.since = inf
+                return response
         if crawl.has_middleware and crawl.is_closing and TAP_META_KEY not in request.meta:
             raise HeldAtClosing from failure  # the middleware keeps it for the next run
         raise failure
@@ -127,13 +151,12 @@ class OwnShortage:
         return kind
 
     def _may_wait(self, kind: str, began: float) -> bool:
-        now = self._crawl.clock.monotonic()
-        if now < self._given_up_until:
+        now, shortage = self._crawl.clock.monotonic(), self._shortages[kind]
+        if now < shortage.given_up_until:
             return False
-        self._since = min(self._since, now)
-        if now - self._since >= self.MOST_SECONDS:
-            self._given_up_until = now + self.GIVEN_UP_FOR
-            self._since = inf
+        if shortage.nobody_gets_it(now) >= self.MOST_SECONDS:
+            shortage.given_up_until = now + self.GIVEN_UP_FOR
+            shortage.since = inf
             logger(self._crawl.crawler).error(
                 "No request could get a connection, because this machine is short of %s. "
                 "After %d s of that, requests no longer wait for one, and fail, for %d s",

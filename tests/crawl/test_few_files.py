@@ -25,7 +25,7 @@ from tests.crawling import IN_FILES, ProbeSpider, crawl
 from tests.everywhere import Everywhere
 from tests.nginx import nginx
 from tests.sending import HICCUP, TimedSpider
-from tests.sites import answer, when
+from tests.sites import after, answer, when
 
 from .job_process import Ended, Links, TwoPages, run_job
 
@@ -212,6 +212,10 @@ def no_files() -> OSError:
     return OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
+def no_ports() -> OSError:
+    return OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
+
+
 def caused_by(error: BaseException, outer: Exception) -> Exception:
     outer.__cause__ = error
     return outer
@@ -306,6 +310,56 @@ async def test_after_a_shortage_has_ended_the_next_one_is_waited_for(
     assert time.monotonic() - began > 1.0  # so long do they wait together
     assert len(host.fetched) == 60
     assert not crawler.spider.failures
+
+
+class ShortOfBoth(Short):
+    """Of files, and of ports."""
+
+    error = no_files()
+    without_port: str
+    """What has no port in the beginning of its URL, whatever happens."""
+
+    async def download_request(self, request: Request) -> Response:
+        if request.url.startswith(self.without_port):
+            raise no_ports()
+        return await super().download_request(request)
+
+
+@ensureDeferred
+async def test_a_shortage_that_does_not_end_is_not_taken_for_another_one(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A site with nothing but an address of IPv6, on a machine that has none: files do get free."""
+    monkeypatch.setattr(OwnShortage, "MOST_SECONDS", 0.5)
+    never, host = sites.host(RULES), sites.host(after(1.5, answer(RULES)))
+    handler = type("Handler", (ShortOfBoth,), {"without_port": never.url("/")})
+    crawler = await crawl(
+        never.url("/page"),
+        host.url("/page"),
+        DOWNLOAD_HANDLERS={"http": handler},
+        ROBOTS_FETCH_RETRIES=0,
+    )
+    assert set(crawler.spider.failures) == {never.url("/page")}
+    assert host.fetched == ["/page"]
+
+
+@ensureDeferred
+async def test_who_finds_no_file_and_then_no_port_waits_for_both(sites: Sites) -> None:
+    host = sites.host(RULES)
+    errors: dict[str, list[Exception]] = {}
+
+    class Handler(HTTP11DownloadHandler):
+        async def download_request(self, request: Request) -> Response:
+            left = errors.setdefault(request.url, [no_files(), no_ports(), no_files()])
+            if left:
+                raise left.pop()
+            response: Response = await super().download_request(request)
+            return response
+
+    crawler = await crawl(host.url("/page"), DOWNLOAD_HANDLERS={"http": Handler})
+    assert host.fetched == ["/page"]
+    stats = crawler.stats.get_stats()
+    assert (stats[SHORT], stats["robotstxt/own_shortage/ports"]) == (4, 2)
 
 
 @ensureDeferred
