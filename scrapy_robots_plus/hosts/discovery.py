@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .ticket_heap import TicketHeap
+from .host import TicketHeap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

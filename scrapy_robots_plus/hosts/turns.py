@@ -41,9 +41,8 @@ from scrapy_robots_plus.origins.policies import LEAST_PAUSE, Policies
 
 from .discovery import Discovery, OutageStarts
 from .door import Door
-from .host import Host, Lane, LaneQueue, State
+from .host import Host, Lane, LaneQueue, State, TicketHeap
 from .known import Known
-from .ticket_heap import TicketHeap
 
 if TYPE_CHECKING:
     from collections.abc import KeysView

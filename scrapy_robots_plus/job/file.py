@@ -12,8 +12,8 @@ from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.storage.sqlite_file import FAULTS, Identity, identity, is_damage
 
 from .mending import (
+    MENDED,
     UNREADABLE,
-    Damage,
     check_tables,
     finish_replacing,
     is_empty,
@@ -24,7 +24,7 @@ from .mending import (
 )
 from .recent import Recent, read_recent, recent_of
 from .requests import LOSSES, NAMED_BY, JobRequests, mended
-from .schema import JobFileError, StoredRequest, connect, explained, journal_of
+from .schema import UNKNOWN, JobFileError, StoredRequest, connect, explained, journal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -110,7 +110,7 @@ class JobFile(JobRequests):
         Mends it; all lanes that hold a request are asleep then.
         """
         self.mend(sqlite3.DatabaseError("requests are missing"))
-        self.set_awake(())
+        self._let_all_sleep()
 
     @mended
     def name_lanes(self, by: str, name_of: Callable[[bytes], str | None]) -> None:
@@ -139,7 +139,6 @@ class JobFile(JobRequests):
 
     @mended
     def _close(self) -> None:
-        self.set_awake(())
         self.save(running=0)
         self._recent.remove()
         self._disconnect()
@@ -155,12 +154,12 @@ class JobFile(JobRequests):
         if isinstance(error, UnicodeEncodeError | OverflowError):
             raise ValueError(str(error)) from error
         try:
-            if not (is_damage(error) or isinstance(error, sqlite3.IntegrityError)):
+            if not _is_damage(error):
                 raise error
             self._note_done()
         except FAULTS as fault:
             raise self._failed(fault) from fault
-        self._start(list(self.awake), error)
+        self._start(self.awake, error)
 
     def _start(self, awake: Collection[str] | None, damage: Exception | None = None) -> None:
         """Opens the file, of which a new one is made after *damage*.
@@ -176,7 +175,7 @@ class JobFile(JobRequests):
                 self._attach(awake)
                 self._write()
             except FAULTS as error:
-                if not is_damage(error):
+                if not _is_damage(error):
                     raise self._failed(error) from error
                 damage = error
             else:
@@ -195,9 +194,9 @@ class JobFile(JobRequests):
         known = {} if awake is None else self._elsewhere
         self.load(connect(self.path))
         was_killed = awake is None and bool(self.written.running)
-        damage = Damage.of(self._run)
+        damage = self.note(MENDED)
         is_copy = found.file != identity(self.path)
-        if was_killed and damage is None and (is_copy or not had_journal):
+        if was_killed and not damage and (is_copy or not had_journal):
             check_tables(self._run)
         follows = found.generation == self.written.generation
         self.redo(found.done if follows else (), known)
@@ -211,7 +210,7 @@ class JobFile(JobRequests):
             )
         self.set_awake(awake or ())
         gone = self._resume(was_killed=was_killed) if awake is None else 0
-        if damage is not None:
+        if damage:
             self._tell_what_is_lost(damage, gone)
         elif gone:
             raise sqlite3.DatabaseError("requests are missing")
@@ -225,22 +224,18 @@ class JobFile(JobRequests):
         self.recovered = under_way - gone if was_killed else 0
         return gone
 
-    def _tell_what_is_lost(self, damage: Damage, gone: int) -> None:
+    def _tell_what_is_lost(self, why: str, gone: int) -> None:
         missing = max(0, self.count_again() + gone)
-        lost = f", {missing:,} are lost"
-        lost = lost if damage.knows_count else "; how many are lost cannot be told"
+        is_known = self.written.stored != UNKNOWN
+        lost = f", {missing:,} are lost" if is_known else "; how many are lost cannot be told"
         told = f"{counted(self.stored, 'request')} can be read{lost}"
         kept = self._kept or f"one in {self.path.parent / UNREADABLE}"
-        what = f"{self.path} was damaged ({damage.why}). {told}; the damaged file is kept as {kept}"
-        self._loses(missing if damage.knows_count else None, what)
-        Damage.is_told(self._run)
-
-    def _loses(self, lost: int | None, what: str) -> None:
-        """Tells it, now and in each run until somebody has accepted it."""
+        what = f"{self.path} was damaged ({why}). {told}; the damaged file is kept as {kept}"
         self.troubles.append(what)
-        self.lost += lost or 0
-        if lost != 0:
+        self.lost += missing if is_known else 0
+        if missing or not is_known:  # told in each run until somebody has accepted it
             self.set_note(LOSSES, "\n".join([*self.losses, what]))
+        self.set_note(MENDED, "")
 
     def _note_done(self) -> None:
         self._recent.write(self.done)
@@ -281,41 +276,32 @@ class JobFile(JobRequests):
             raise self._unusable(what, "Make room and resume the job") from second
 
     def _rescue(self) -> None:
-        """The file was deleted or replaced. Its data are still there while it is open."""
-        found, awake = identity(self.path), list(self.awake)
-        if found not in (None, self._places[0]):
-            raise self._kept_apart()
+        """The file was deleted or replaced. Its data are still there while it is open.
+
+        One that somebody has put there stays: the job is kept beside it then.
+        """
+        found, awake = identity(self.path), self.awake
+        is_ours = found in (None, self._places[0])
+        what = f"was {'deleted' if is_ours else 'replaced'} while it was in use"
+        copy = part_of(self.path) if is_ours else unused(self.path.with_suffix(".kept"))
         try:
-            self.save()
-            if found is None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._copy_to(part_of(self.path))
+            self.save(running=int(is_ours))  # to blame for the end is nothing that is under way
+            if found != self._places[0]:
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.unlink(missing_ok=True)
+                self.vacuum(into=str(copy))
             self._disconnect()
             if found is None:
                 replace(self.path)
         except (*FAULTS, OSError) as error:
-            what = f"was deleted while it was in use, and cannot be written again ({error})"
+            what = f"{what}, and cannot be written again ({error})"
             raise self._unusable(what, "Restore it from a copy") from error
-        self._start(awake)
-        self.troubles.append(f"{self.path} was deleted while it was in use; it is written again")
-
-    def _kept_apart(self) -> JobFileError:
-        """Somebody has put another file there: it stays, and the job is kept beside it."""
-        what, kept = "was replaced while it was in use", unused(self.path.with_suffix(".kept"))
-        try:
-            self.set_awake(())
-            self.save(running=0)  # what is under way is not to blame
-            self._copy_to(kept)
+        if not is_ours:
             self._recent.remove()
-        except (*FAULTS, OSError) as error:
-            what = f"{what}, and cannot be written elsewhere ({error})"
-            return self._unusable(what, "Start the job anew")
-        to_do = f"The job as it was is in {kept}: give one of the two the name {self.path.name}"
-        return self._unusable(what, to_do)
-
-    def _copy_to(self, path: Path) -> None:
-        path.unlink(missing_ok=True)
-        self.vacuum(into=str(path))
+            to_do = f"The job as it was is in {copy}: give one of the two the name {self.path.name}"
+            raise self._unusable(what, to_do)
+        self._start(awake)
+        self.troubles.append(f"{self.path} {what}; it is written again")
 
     def _unusable(self, what: str, to_do: str) -> JobFileError:
         return self._failed(JobFileError(self.path, what, to_do))
@@ -339,6 +325,11 @@ class JobFile(JobRequests):
             with suppress(*FAULTS):
                 self._connection.close()
             self._connection = None
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether a new file is to be made. Nothing is ever put where something is already."""
+    return is_damage(error) or isinstance(error, sqlite3.IntegrityError)
 
 
 def _boot_id() -> str:

@@ -191,7 +191,6 @@ class Job:
         return 0 if self.has_failed else self.file.asleep
 
     contents = _unless_failed(JobFile.contents, dict)
-    names = _unless_failed(JobFile.names, list)
     wake = _unless_failed(JobFile.wake, dict)
     wake_one = _unless_failed(JobFile.wake_one, lambda: None)
     sleep = _unless_failed(JobFile.sleep, lambda: None)

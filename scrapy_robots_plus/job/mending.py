@@ -6,25 +6,23 @@ the two in place.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sqlite3
 from bisect import bisect_left
 from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage
 
 from .schema import (
+    UNKNOWN,
     Counts,
     State,
     StoredRequest,
     create,
     journal_of,
-    make_lanes,
-    note_of,
     read_counts,
     write_counts,
 )
@@ -38,30 +36,12 @@ if TYPE_CHECKING:
 UNREADABLE = "unreadable"
 """The folder, beside the file, that damaged files are moved to."""
 
-_MENDED = "mended"
-"""The note of a new file until it is told what is lost."""
+MENDED = "mended"
+"""The note of a new file, until it is told what is lost: what was wrong with the old one."""
 _PAGE = 4_096
 _SAME = (slice(0, 24), slice(40, 92), slice(100, _PAGE))
 """What the first page of every job's file has: the rest of its header is about this file."""
 _LARGEST_ID = (1 << 63) - 1
-
-
-class Damage(NamedTuple):
-    """What is known of the damage to the file that a new one was made of."""
-
-    why: str
-    knows_count: bool
-    """Whether the damaged file tells how many requests it held."""
-
-    @classmethod
-    def of(cls, run: Run) -> Damage | None:
-        """None if it was not damaged, or all is told."""
-        note = note_of(run, _MENDED)
-        return cls(*json.loads(note)) if note else None
-
-    @staticmethod
-    def is_told(run: Run) -> None:
-        run("DELETE FROM notes WHERE key = ?", (_MENDED,))
 
 
 def is_empty(path: Path, *, has_begun: bool) -> bool:
@@ -101,8 +81,19 @@ def salvage(
     if there is nothing. The counter of requests is that of the damaged file. Returns False if that
     holds nothing of a job. Raises one of FAULTS or OSError if the new file cannot be written.
     """
-    new = part_of(path)
+    new, is_made = part_of(path), False
     new.unlink(missing_ok=True)
+    try:
+        is_made = _make(new, path, connection, why, generation)
+    finally:
+        if not is_made:
+            new.unlink(missing_ok=True)
+    return is_made
+
+
+def _make(
+    new: Path, path: Path, connection: sqlite3.Connection | None, why: str, generation: int | None
+) -> bool:
     with closing(sqlite3.connect(new, isolation_level=None)) as whole:
         create(whole)
         whole.execute("BEGIN")
@@ -112,15 +103,12 @@ def salvage(
             _copy(damaged, whole)
         if whole.total_changes == before and counts is None and generation is None:
             return False
-        note = json.dumps(Damage(why, counts is not None))
-        whole.execute("REPLACE INTO notes VALUES (?, ?)", (_MENDED, note))
+        whole.execute("REPLACE INTO notes VALUES (?, ?)", (MENDED, why))
         if counts is None:
-            _, stored = _numbers(whole.execute)
             is_running = int(generation is not None)
-            counts = Counts(stored=stored, running=is_running, generation=generation or 0)
+            counts = Counts(stored=UNKNOWN, running=is_running, generation=generation or 0)
         waiting, _ = _numbers(whole.execute)
-        _, turns = make_lanes(whole.execute, counts.turns)
-        write_counts(whole.execute, counts._replace(waiting=waiting, turns=turns))
+        write_counts(whole.execute, counts._replace(waiting=waiting))
         whole.execute("COMMIT")
     return True
 

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.dupefilters import RFPDupeFilter
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import guarded
-from scrapy_robots_plus.settings.scrapys_own import job_folder
+from scrapy_robots_plus.settings.scrapys_own import class_in, job_folder
 
 from . import QUEUE_FOLDER, rank_of
 from .job import Job
-from .scrapys_state import restore_state
 from .written import marshalled, pickled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from typing_extensions import Self
+
+    from . import Contents
+
+STATE = "active.json"
+"""In the folder of Scrapy's queues, which find the requests of a job by it. The scheduler writes it
+when it is closed: after a kill it is out of date, and after a full disk it is empty. So it is
+written anew from the job's file before they read it."""
 
 
 class JobQueue:
@@ -126,7 +137,7 @@ class JobDupeFilter(RFPDupeFilter):
         if folder is not None and is_crawl:
             dupefilter._job = Job.of(crawler)
             dupefilter.crawler = crawler
-            restore_state(crawler, dupefilter._job)
+            _restore_state(crawler, dupefilter._job)
         return dupefilter
 
     def request_seen(self, request: Request) -> bool:
@@ -138,3 +149,37 @@ class JobDupeFilter(RFPDupeFilter):
     @guarded("the duplicate filter of the job", otherwise=False)
     def _is_seen(self, request: Request, job: Job) -> bool:
         return not job.see(request, self.fingerprinter.fingerprint(request))
+
+
+def _restore_state(crawler: Crawler, job: Job) -> None:
+    """Names the lanes as the priority queue in use names its folders, and writes its state."""
+    queue = class_in(crawler.settings, "SCHEDULER_PRIORITY_QUEUE")
+    if issubclass(queue, DownloaderAwarePriorityQueue):
+        job.name_lanes("slots", lambda request: compat.path_safe(_slot(crawler, request)))
+        state: Any = dict(_by_slot(crawler, job))
+    elif issubclass(queue, ScrapyPriorityQueue):
+        job.name_lanes("none", lambda _: "")
+        state = _priorities(job.contents(""))
+    else:  # RobotsPriorityQueue, which reads the file; or one that nothing is known of
+        return
+    folder = Path(job_folder(crawler.settings) or "", QUEUE_FOLDER)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / STATE).write_text(json.dumps(state), encoding="utf-8")
+
+
+def _by_slot(crawler: Crawler, job: Job) -> Iterator[tuple[str, list[int]]]:
+    """The priorities of each lane, with the slot that one of its requests tells."""
+    for lane, contents in job.wake(-1).items():
+        for rank in contents:
+            request = job.peek(lane, rank, newest=False)
+            if request is not None:
+                yield _slot(crawler, request), _priorities(contents)
+                break
+
+
+def _priorities(contents: Contents) -> list[int]:
+    return sorted({rank >> 1 for rank in contents})
+
+
+def _slot(crawler: Crawler, request: Request) -> str:
+    return compat.slot_key(compat.engine_of(crawler).downloader, request)

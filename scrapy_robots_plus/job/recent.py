@@ -37,14 +37,12 @@ class Step:
     """What is done with requests, fingerprints and notes. Plain numbers: marshal knows no enums."""
 
     ADD = 1
-    OUT = 2
+    MOVE = 2
+    """To another :class:`~scrapy_robots_plus.job.schema.State`."""
     END = 3
-    ASIDE = 4
-    LAST = 5
-    RETRY = 6
-    SEE = 7
-    FORGET = 8
-    NOTE = 9
+    SEE = 4
+    FORGET = 5
+    NOTE = 6
 
 
 class Found(NamedTuple):

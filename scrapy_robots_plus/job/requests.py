@@ -9,7 +9,8 @@ Requests that do not just wait in a lane are in memory: the file has them from w
 until it is opened.
 
 A lane is awake (the crawl knows it) or asleep (the file alone). Those asleep have their turn by
-priority, then in the order in which they fell asleep or came.
+priority, then in the order in which they fell asleep or came; of this, the file says nothing: when
+it is opened, all are asleep, in the order of their oldest requests.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from scrapy_robots_plus.storage.sqlite_file import FAULTS
 from .fingerprints import Fingerprints
 from .recent import Done, Step
 from .schema import (
+    CACHE_KIB,
     ELSEWHERE,
     Contents,
     Counts,
@@ -33,7 +35,6 @@ from .schema import (
     State,
     StoredRequest,
     checksum,
-    make_lanes,
     note_of,
     read_counts,
     write_counts,
@@ -103,6 +104,8 @@ class JobRequests:
         self._connection = connection
         self._run = connection.execute
         self._run_many = connection.executemany
+        for statement in _LANES:
+            self._run(statement)
         self._run("BEGIN IMMEDIATE")
         self.written = counts = read_counts(self._run)
         """What the file itself says."""
@@ -110,7 +113,6 @@ class JobRequests:
         """Requests that wait in lanes."""
         self.stored = counts.stored
         """Requests in any state: waiting, under way, set aside."""
-        self._turns = counts.turns
         rows = map(_whole, self._run(_ELSEWHERE).fetchall())
         self._elsewhere = {row.id: row for row in rows if row.state != WAITING}
         """All requests that do not wait in lanes, by id."""
@@ -118,10 +120,10 @@ class JobRequests:
         self._fingerprints = Fingerprints(connection)
         self.done = list[Done]()
         """What has happened since it was last written, or since somebody has taken this away."""
-        self.asleep: int = self._run("SELECT count(*) FROM lanes").fetchone()[0]
+        self.awake = set[str]()
+        self.asleep = 0
         """How many lanes are asleep."""
-        names = str(self._run("SELECT names FROM awake").fetchone()[0])
-        self.awake = dict.fromkeys(names.split("\0") if names else ())
+        self._turns = 0
 
     def mend(self, error: Exception) -> None:
         """Returns if it is worthwhile to try again after *error*."""
@@ -154,12 +156,10 @@ class JobRequests:
         the process is killed while it is under way, the next run sets it aside.
         """
         row = self._next(lane, rank, newest)
-        if row is not None:
-            if row.is_suspect:
-                row = self._sent(row)
-            self._set_out(row)
-            self.done.append((Step.OUT, row.id))
-        return row
+        if row is None:
+            return None
+        is_alone = row.is_suspect and self.group == 1
+        return self._move(row, ALONE if is_alone else UNDER_WAY)
 
     @mended
     def peek(self, lane: str, rank: int, *, newest: bool) -> bytes | None:
@@ -178,15 +178,12 @@ class JobRequests:
             return None
         if len(last) == 1 and self.stored - self.aside == 1:
             self._set_group(1)
-        self._stands(last[0], UNDER_WAY)
-        self.done.append((Step.LAST, last[0].id))
-        return last[0]
+        return self._move(last[0], UNDER_WAY)
 
     @mended
     def end(self, id_: int) -> None:
         """The request that was under way is dealt with."""
-        row = self._elsewhere.get(id_)
-        if row is not None and row.state in _OUT:
+        if self._is_out(id_):
             del self._elsewhere[id_]
             self.stored -= 1
             self.done.append((Step.END, id_))
@@ -194,10 +191,8 @@ class JobRequests:
     @mended
     def set_aside(self, id_: int) -> None:
         """The request that was under way is not handed out any more."""
-        row = self._elsewhere.get(id_)
-        if row is not None and row.state in _OUT:
-            self._stands(row, ASIDE)
-            self.done.append((Step.ASIDE, id_))
+        if self._is_out(id_):
+            self._move(self._elsewhere[id_], ASIDE)
 
     @mended
     def retry(self, ids: Collection[int] | None = None) -> list[StoredRequest]:
@@ -206,9 +201,7 @@ class JobRequests:
             row for row in self.requests(ASIDE) if row.is_whole and (ids is None or row.id in ids)
         ]
         for row in rows:
-            self._wait(row._replace(hard_ends=0))
-            del self._elsewhere[row.id]
-        self.done.append((Step.RETRY, [row.id for row in rows]))
+            self._move(row._replace(hard_ends=0), WAITING)
         return rows
 
     def requests(self, *states: State) -> list[StoredRequest]:
@@ -243,23 +236,15 @@ class JobRequests:
         return self._contents("lane = ?", lane).get(lane, {})
 
     @mended
-    def names(self) -> list[str]:
-        """Of all lanes that hold a request. They are asleep afterwards."""
-        self.set_awake(())
-        return [name for (name,) in self._run(_IN_TURN, (-1,))]
-
-    @mended
     def wake(self, most: int) -> dict[str, Contents]:
-        """Up to *most* lanes that are asleep, in turn. They are awake from now on."""
+        """Up to *most* lanes that are asleep, -1 for all, in turn. They are awake from now on."""
         found = [name for (name,) in self._run(_IN_TURN, (most,))]
         contents = self._contents(f"lane IN ({_IN_TURN})", most)
-        if len(found) != min(most, self.asleep) or len(contents) != len(found):
+        if len(contents) != len(found):
             raise sqlite3.DatabaseError("requests are missing")
-        if any(name in self.awake for name in found):  # as below: it was not removed
-            raise sqlite3.DatabaseError("a lane is not where it belongs")
         self._run_many(_REMOVE, ((name,) for name in found))
         self.asleep -= len(found)
-        self.awake.update(dict.fromkeys(found))
+        self.awake.update(found)
         return {name: contents[name] for name in found}
 
     @mended
@@ -267,7 +252,7 @@ class JobRequests:
         """Makes this one awake, if it holds a request."""
         if self._run(_REMOVE, (lane,)).rowcount:
             self.asleep -= 1
-            self.awake[lane] = None
+            self.awake.add(lane)
 
     @mended
     def sleep(self, lane: str) -> None:
@@ -275,18 +260,23 @@ class JobRequests:
         request.
         """
         if lane in self.awake:
-            del self.awake[lane]
+            self.awake.remove(lane)
             first = self._first_priority(lane)
             if first is not None:
                 self._fall_asleep(lane, first)
 
     def set_awake(self, lanes: Collection[str]) -> None:
-        """Makes these lanes awake, and no others, whether they hold a request or not."""
-        for lane in [each for each in self.awake if each not in lanes]:
-            self.sleep(lane)
+        """All lanes are asleep: makes these awake, whether they hold a request or not."""
         for lane in lanes:
             self.wake_one(lane)
-        self.awake = dict.fromkeys(lanes)
+        self.awake.update(lanes)
+
+    def _let_all_sleep(self) -> None:
+        """In the order of their oldest requests."""
+        self.awake.clear()
+        self._run("DELETE FROM lanes")
+        self.asleep = self._run(_ALL_SLEEP).rowcount
+        self._turns = self._last_id
 
     def rename(self, name_of: Callable[[bytes], str | None]) -> None:
         """Lets each that waits wait in the lane *name_of* its data, if that is not None. All lanes
@@ -294,12 +284,13 @@ class JobRequests:
         """
         moved = "UPDATE requests SET lane = ?, crc = ? WHERE id = ?"
         for id_ in array("q", (id_ for (id_,) in self._run("SELECT id FROM requests ORDER BY id"))):
-            row = self._request(id_)
+            row = self._find(id_)
+            if row is None:
+                raise sqlite3.DatabaseError("requests are missing")
             lane = name_of(row.data)
             if lane is not None and lane != row.lane:
                 self._run(moved, (lane, checksum(id_, lane, row.rank, row.data), id_))
-        self.awake.clear()
-        self.asleep, self._turns = make_lanes(self._run, self._turns)
+        self._let_all_sleep()
 
     # What else is kept
 
@@ -347,7 +338,7 @@ class JobRequests:
             del self._elsewhere[id_]
         self.stored -= len(gone)
         for fields in self._run(_ELSEWHERE).fetchall():  # those that wait
-            self._set_out(_whole(fields)._replace(state=LAST))
+            self._move(_whole(fields), LAST)
         is_blamed = was_killed and self.note(_BOOT) in (None, boot)
         rows, group, aside = self.requests(*_OUT), self.group, list[StoredRequest]()
         if is_blamed and any(row.is_suspect and row.state == UNDER_WAY for row in rows):
@@ -356,37 +347,29 @@ class JobRequests:
             if is_blamed or not was_killed:  # of a stop, none is the cause
                 row = row._replace(hard_ends=(row.hard_ends + 1) * is_blamed)
             if is_blamed and row.state == ALONE:
-                self._stands(row, ASIDE)
-                aside.append(row)
-            elif row.is_suspect:
-                self._stands(row, LAST)
+                aside.append(self._move(row, ASIDE))
             else:
-                self._wait(row)
-                del self._elsewhere[row.id]
+                self._move(row, LAST if row.is_suspect else WAITING)
         self.set_note(_BOOT, boot)
         self._set_group(group if self.last and not aside else MOST_AT_ONCE)
         return aside, len(gone)
 
     def redo(self, done: Iterable[Done], known: Mapping[int, StoredRequest]) -> None:
-        """Does again what was done after the file was written. What damage has taken is left.
+        """Does what was done after the file was written. What damage has taken is left.
 
         *known*: the requests elsewhere, if the crawl has them in memory.
         """
         self._withdraw()
+        self._let_all_sleep()
         for step, *values in done:
             match step:
                 case Step.ADD:
                     self._add_again(*values)
-                case Step.OUT | Step.LAST:
-                    self._set_out_again(*values)
+                case Step.MOVE:
+                    self._move_again(*values)
                 case Step.END:
-                    if values[0] not in self._elsewhere:
-                        self._set_out_again(*values)
-                    self.end(*values)
-                case Step.ASIDE:
-                    self.set_aside(*values)
-                case Step.RETRY:
-                    self.retry(*values)
+                    self._move_again(values[0], UNDER_WAY)
+                    self.end(values[0])
                 case Step.SEE:
                     self.see(*values)
                 case Step.FORGET:
@@ -394,9 +377,24 @@ class JobRequests:
                 case Step.NOTE:
                     self.set_note(*values)
         for id_, row in known.items():
-            self.held -= self._run(_DELETE, (id_,)).rowcount
+            if id_ not in self._elsewhere and (found := self._find(id_)):
+                self._leave_lane(found)
             self._elsewhere[id_] = row
         self._last_id = max(self._last_id, *known, 0)
+
+    def _add_again(self, id_: int, lane: str, rank: int, data: bytes, hard_ends: int) -> None:
+        if not self._find(id_):
+            self._last_id = id_ - 1
+            self.add(lane, rank, data, hard_ends=hard_ends)
+
+    def _move_again(self, id_: int, state: State) -> None:
+        row = self._elsewhere.get(id_) or self._find(id_)
+        if row is None:  # damage has taken it: nothing is known but that it was there
+            row = self._elsewhere[id_] = StoredRequest(id_, "", 0, b"", -1, state=UNDER_WAY)
+        if state != WAITING:
+            self._move(row, state)
+        elif row.is_whole:
+            self._move(row._replace(hard_ends=0), state)
 
     def count_again(self) -> int:
         """After damage, corrects :attr:`stored`. Returns how many requests are missing."""
@@ -409,9 +407,8 @@ class JobRequests:
         """All but the commit: whoever asks the connection sees everything."""
         self._fingerprints.write()
         self._run_many(_INSERT, self._elsewhere.values())
-        self._run("UPDATE awake SET names = ?", ("\0".join(self.awake),))
         generation = self.written.generation + 1
-        counts = Counts(self.held, self.stored, self._turns, running, generation)
+        counts = Counts(self.held, self.stored, running, generation)
         write_counts(self._run, counts)
         return counts
 
@@ -457,13 +454,29 @@ class JobRequests:
             raise sqlite3.DatabaseError(f"request {id_} is malformed")
         return row
 
-    def _request(self, id_: int) -> StoredRequest:
+    def _find(self, id_: int) -> StoredRequest | None:
         """One that waits."""
         found = self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone()
-        return _whole(found or (id_,), WAITING)
+        return None if found is None else _whole(found, WAITING)
 
-    def _set_out(self, row: StoredRequest) -> None:
-        """Takes *row* out of its lane: it stands elsewhere."""
+    def _is_out(self, id_: int) -> bool:
+        return id_ in self._elsewhere and self._elsewhere[id_].state in _OUT
+
+    def _move(self, row: StoredRequest, state: State) -> StoredRequest:
+        """Lets *row* stand in *state* from now on, wherever it stood; returns it as it is then."""
+        if row.id not in self._elsewhere:
+            self._leave_lane(row)
+        if row.state != state:
+            row = row._replace(state=state)
+        if state == WAITING:
+            self._wait(row)  # the file may turn out to be damaged: what is elsewhere is not lost
+            self._elsewhere.pop(row.id, None)
+        else:
+            self._elsewhere[row.id] = row
+        self.done.append((Step.MOVE, row.id, int(state)))
+        return row
+
+    def _leave_lane(self, row: StoredRequest) -> None:
         if self._run(_DELETE, (row.id,)).rowcount != 1:
             raise sqlite3.DatabaseError(f"request {row.id} is not where it belongs")
         self.held -= 1
@@ -474,31 +487,9 @@ class JobRequests:
                 self.asleep -= 1
             elif first != row.priority:
                 self._run(_SET_PRIORITY, (first, row.lane))
-        self._elsewhere[row.id] = row
-
-    def _sent(self, row: StoredRequest) -> StoredRequest:
-        is_alone = row.is_suspect and self.group == 1
-        return row._replace(state=ALONE if is_alone else UNDER_WAY)
-
-    def _stands(self, row: StoredRequest, state: State) -> None:
-        self._elsewhere[row.id] = row._replace(state=state)
-
-    def _set_out_again(self, id_: int) -> None:
-        if self._is_there(id_):
-            self._set_out(self._sent(self._request(id_)))
-        else:
-            self._stands(self._elsewhere.get(id_) or _gone(id_), UNDER_WAY)
-
-    def _add_again(self, id_: int, lane: str, rank: int, data: bytes, hard_ends: int) -> None:
-        if not self._is_there(id_):
-            self._last_id = id_ - 1
-            self.add(lane, rank, data, hard_ends=hard_ends)
-
-    def _is_there(self, id_: int) -> bool:
-        return bool(self._run("SELECT 1 FROM requests WHERE id = ?", (id_,)).fetchone())
 
     def _wait(self, row: StoredRequest) -> None:
-        self._run(_INSERT, (*row[:6], WAITING))  # it may refuse, and then no lane is changed
+        self._run(_INSERT, row)  # it may refuse, and then no lane is changed
         if row.lane not in self.awake:
             found = self._run("SELECT priority FROM lanes WHERE name = ?", (row.lane,)).fetchone()
             if found is None:
@@ -539,11 +530,19 @@ def _whole(fields: Collection[Any], *states: State) -> StoredRequest:
     raise sqlite3.DatabaseError(f"request {next(iter(fields))} is malformed")
 
 
-def _gone(id_: int) -> StoredRequest:
-    """Of a request that damage has taken, nothing is known but that it was under way."""
-    return StoredRequest(id_, "", 0, b"", -1)
-
-
+_LANES = (
+    # Those that are asleep, in a file of SQLite's own that no other process sees.
+    f"PRAGMA temp.cache_size = -{CACHE_KIB // 4}",
+    """
+    CREATE TEMP TABLE lanes (
+        name TEXT PRIMARY KEY NOT NULL,
+        priority INTEGER NOT NULL,
+        turn INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX temp.lanes_in_turn ON lanes (priority, turn)",
+)
+_ALL_SLEEP = "INSERT INTO lanes SELECT lane, min(rank) >> 1, min(id) FROM requests GROUP BY lane"
 _IN_TURN = "SELECT name FROM lanes ORDER BY priority, turn LIMIT ?"
 _REMOVE = "DELETE FROM lanes WHERE name = ?"
 _SET_PRIORITY = "UPDATE lanes SET priority = ? WHERE name = ?"

@@ -1,7 +1,7 @@
 """The tables of a job's file, what their rows say, and how the file is opened.
 
 ``requests`` is the truth: every request that is not finished, with a checksum and all that is
-needed to put it back at its place. ``lanes`` could be made anew from it.
+needed to put it back at its place.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SUSPECT_AFTER = 2
 APPLICATION_ID = int.from_bytes(b"RbJb", "big")
 """In the header of every job's file, to recognize it as ours."""
 
-LAYOUT = 3
+LAYOUT = 4
 """The ``user_version`` of the file. Those before it were of code before the first release."""
 
-COPIES = ("job", "job_again")
-"""The tables of the counters: in different pages, so that one damaged place cannot take both."""
+COPIES = ("job", "job_2", "job_3", "job_4")
+"""The tables of the counters: in different pages, so that one damaged place rarely takes all."""
 
 
 class JobFileError(Exception):
@@ -104,15 +104,16 @@ def checksum(id_: int, lane: str, rank: int, data: bytes) -> int:
     return crc32(data, crc32(f"{id_} {rank} {lane}".encode()))
 
 
+UNKNOWN = -1
+
+
 class Counts(NamedTuple):
     """How many requests the file holds, and whether a crawl uses it. Never found by a scan."""
 
     waiting: int = 0
     """Requests that wait in lanes."""
     stored: int = 0
-    """Requests in any state."""
-    turns: int = 0
-    """Given to lanes so far."""
+    """Requests in any state; UNKNOWN in a file that was made of one that does not tell."""
     running: int = 0
     """1 from when the file is opened until it is closed."""
     generation: int = 0
@@ -124,7 +125,7 @@ class Counts(NamedTuple):
 
 
 def read_counts(run: Run) -> Counts:
-    """Raises sqlite3.DatabaseError if neither copy can be read."""
+    """Raises sqlite3.DatabaseError if no copy can be read."""
     for copy in COPIES:
         try:
             row = run(f"SELECT * FROM {copy}").fetchone()  # noqa: S608
@@ -161,18 +162,6 @@ _TABLES = (
     # The next of a lane is one lookup, and entries are small: all lanes fit into the cache.
     "CREATE INDEX in_lanes ON requests (lane, rank)",
     f"CREATE INDEX elsewhere ON requests (state) WHERE {ELSEWHERE}",
-    # Those in which a request waits and that are asleep.
-    """
-    CREATE TABLE lanes (
-        name TEXT PRIMARY KEY NOT NULL,
-        priority INTEGER NOT NULL,
-        turn INTEGER NOT NULL
-    ) WITHOUT ROWID
-    """,
-    "CREATE INDEX lanes_in_turn ON lanes (priority, turn)",
-    # The others, one behind the other: only the crawl knows when it is their turn.
-    "CREATE TABLE awake (names TEXT NOT NULL)",
-    "INSERT INTO awake VALUES ('')",
     "CREATE TABLE notes (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID",
     # Digests of fingerprints, one behind the other, in the order they came.
     "CREATE TABLE seen (id INTEGER PRIMARY KEY, digests BLOB NOT NULL)",
@@ -189,20 +178,6 @@ def create(connection: sqlite3.Connection) -> None:
         with transaction(connection):
             for statement in _TABLES:
                 connection.execute(statement)
-
-
-def make_lanes(run: Run, turns: int) -> tuple[int, int]:
-    """Lets all lanes sleep, in the order of their oldest requests. Returns how many there are, and
-    the last turn that is given.
-    """
-    run("DELETE FROM lanes")
-    asleep = run(
-        "INSERT INTO lanes SELECT lane, min(rank) >> 1, min(id) FROM requests WHERE state = ? "
-        "GROUP BY lane",
-        (State.WAITING,),
-    ).rowcount
-    (last,) = run("SELECT max(turn) FROM lanes").fetchone()
-    return asleep, max(turns, last or 0)
 
 
 def journal_of(path: Path) -> Path:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import Scheduler
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
 from scrapy_robots_plus import compat
@@ -13,11 +18,12 @@ from scrapy_robots_plus.settings.scrapys_own import class_in, is_chosen, job_fol
 
 from . import FILE_NAME, QUEUE_FOLDER, JobFileError, overview
 from .job import Job
-from .queues import JobDupeFilter, JobQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
-from .scrapys_state import STATE, forget_state, keep_spider_state
+from .queues import STATE, JobDupeFilter, JobQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
 
 _QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")
 
@@ -73,8 +79,8 @@ def open_job(crawler: Crawler) -> None:
         raise
     if keeps_one_file(settings):
         Job.of(crawler)
-        forget_state(settings)
-    keep_spider_state(folder)
+        _forget_state(settings)
+    _keep_spider_state(folder)
 
 
 def _check_settings(settings: BaseSettings, folder: Path) -> None:
@@ -94,6 +100,48 @@ def _check_settings(settings: BaseSettings, folder: Path) -> None:
         if held.stored or held.fingerprints:
             what = "holds the requests of this job, and SCHEDULER_DISK_QUEUE is of another kind"
             raise JobFileError(path, what, f"Set {names}, as it was begun, or another JOBDIR")
+
+
+def _forget_state(settings: BaseSettings) -> None:
+    """Removes ``active.json`` if nobody needs it, or nobody can read it."""
+    path = Path(job_folder(settings) or "", QUEUE_FOLDER, STATE)
+    with suppress(OSError):
+        scrapys = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
+        queue = class_in(settings, "SCHEDULER_PRIORITY_QUEUE")
+        if not issubclass(queue, scrapys) or not _is_json(path):
+            path.unlink()
+
+
+def _keep_spider_state(folder: str) -> None:
+    """Keeps a copy of ``spider.state``. Puts it back if Scrapy has left the file cut off or empty:
+    with a full disk, or after a start that failed.
+    """
+    path = Path(folder, "spider.state")
+    copy = path.with_name(f"{path.name}.kept")
+    with suppress(FileNotFoundError):
+        if path.read_bytes().endswith(b"."):
+            with suppress(OSError):  # a full disk
+                shutil.copyfile(path, copy.with_suffix(".part"))
+                copy.with_suffix(".part").replace(copy)
+            return
+        logger.warning("%s is cut off. %s", path, _instead(path, copy))
+
+
+def _instead(path: Path, copy: Path) -> str:
+    try:
+        shutil.copyfile(copy, path)
+    except OSError:
+        path.unlink()
+        return "The spider begins with an empty state"
+    return "The spider begins with the state that the run before had left"
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return True
 
 
 def keeps_one_file(settings: BaseSettings) -> bool:

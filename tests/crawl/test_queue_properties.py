@@ -9,8 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.hosts.discovery import OutageStarts
-from scrapy_robots_plus.hosts.host import State
-from scrapy_robots_plus.hosts.ticket_heap import TicketHeap
+from scrapy_robots_plus.hosts.host import State, TicketHeap
 from tests.examples import tried
 
 from .world import REFUSED, Both, Host, Slot, World, host_number

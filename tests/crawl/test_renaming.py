@@ -57,9 +57,9 @@ def assert_named_by_host(file: JobFile) -> None:
 
 def test_a_request_that_has_no_other_name_stays(tmp_path: Path) -> None:
     with filled(tmp_path / FILE_NAME) as file:
-        names = sorted(file.names())
+        names = sorted(file.wake(-1))
         file.name_lanes("hosts", lambda _: None)
-        assert (file.held, sorted(file.names())) == (HOSTS * REQUESTS, names)
+        assert (file.held, sorted(file.wake(-1))) == (HOSTS * REQUESTS, names)
 
 
 def test_requests_stay_in_order(tmp_path: Path) -> None:
@@ -82,13 +82,13 @@ def test_a_kill_meanwhile_leaves_all_where_they_were(tmp_path: Path, moment: int
 
     path = tmp_path / FILE_NAME
     file = filled(path)
-    names = sorted(file.names())
+    names = sorted(file.wake(-1))
     with pytest.raises(Killed):
         file.name_lanes("hosts", by_host_until_then)
     killed = kill_copy(path, tmp_path / "killed")
     file.close()
     with JobFile(killed) as file:
         assert (file.held, file.note(NAMED_BY)) == (HOSTS * REQUESTS, "slots")
-        assert sorted(file.names()) == names
+        assert sorted(file.wake(-1)) == names
         file.name_lanes("hosts", by_host)
         assert_named_by_host(file)

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.hosts.ticket_heap import TicketHeap
+from scrapy_robots_plus.hosts.host import TicketHeap
 
 
 @dataclass(eq=False)

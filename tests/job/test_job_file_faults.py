@@ -223,14 +223,14 @@ def test_a_newer_layout_is_refused_and_left_alone(path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(
         JobFileError,
-        match=r"has layout 7, made by a newer .*; this version knows 3\. Upgrade, or choose "
+        match=r"has layout 7, made by a newer .*; this version knows 4\. Upgrade, or choose "
         "another JOBDIR$",
     ):
         JobFile(path)
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("layout", [1, 2])
+@pytest.mark.parametrize("layout", [1, 2, 3])
 def test_an_older_layout_is_refused_and_left_alone(path: Path, layout: int) -> None:
     filled(path).close()
     with closing(sqlite3.connect(path)) as connection:
@@ -238,7 +238,7 @@ def test_an_older_layout_is_refused_and_left_alone(path: Path, layout: int) -> N
     before = path.read_bytes()
     with pytest.raises(
         JobFileError,
-        match=rf"has layout {layout}, made by an older .*; this version knows 3\. End the job with "
+        match=rf"has layout {layout}, made by an older .*; this version knows 4\. End the job with "
         "the version that began it, or choose another JOBDIR$",
     ):
         JobFile(path)
@@ -264,6 +264,7 @@ def test_what_is_no_database_is_left_alone(path: Path, content: bytes) -> None:
         with pytest.raises(JobFileError, match=r"is not the file of a job.*\. Move it away$"):
             JobFile(path)
     assert path.read_bytes() == content
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_an_empty_file_begins_a_job_and_says_so(path: Path) -> None:

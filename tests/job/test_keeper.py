@@ -90,8 +90,8 @@ def test_a_damaged_file_that_cannot_be_copied(file: JobFile, path: Path) -> None
 def test_a_mended_file_that_cannot_be_opened(
     file: JobFile, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def attach(awake: list[str] | None) -> None:
-        assert awake == []
+    def attach(awake: set[str] | None) -> None:
+        assert awake == set()
         raise sqlite3.OperationalError("database is locked")
 
     monkeypatch.setattr(file, "_attach", attach)
@@ -142,14 +142,15 @@ def test_one_that_was_replaced(file: JobFile, path: Path) -> None:
 def test_one_that_was_replaced_and_cannot_be_kept(
     file: JobFile, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def copy_to(kept: Path) -> None:
-        raise OSError(f"no room for {kept.name}")
+    def vacuum(into: str) -> None:
+        raise OSError(f"no room for {into}")
 
     path.unlink()
     path.write_bytes(b"another")
-    monkeypatch.setattr(file, "_copy_to", copy_to)
-    why = "was replaced while it was in use, and cannot be written elsewhere (no room for frontier"
-    with fails(path, f"{why}.kept). Start the job anew"):
+    monkeypatch.setattr(file, "vacuum", vacuum)
+    kept = path.with_suffix(".kept")
+    why = "was replaced while it was in use, and cannot be written again (no room for "
+    with fails(path, f"{why}{kept}). Restore it from a copy"):
         file.commit()
 
 
