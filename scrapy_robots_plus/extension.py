@@ -62,7 +62,7 @@ class RobotsExtension:
             raise NotConfigured
         self._outages = Outages(crawl)
         if crawl.settings.audit_log or crawl.settings.audit_warc:
-            from scrapy_robots_plus.audit.recorder import Audit
+            from scrapy_robots_plus.audit.records import Audit
 
             self._audit = Audit(crawl)  # only kept: signals hold their handlers weakly
         self._loop: AsyncioLoopingCall | LoopingCall | None = None

@@ -1,37 +1,29 @@
-"""The records of a crawl, from its first to its last moment: the audit log, and the WARC file."""
+"""What the audit log of a crawl says: which entry is made of what happens."""
 
 from __future__ import annotations
 
-import logging
-from functools import wraps
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from scrapy import Request, Spider, signals
-from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY, TAP_META_KEY, valid_origin_of
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.changes import suspicion
-from scrapy_robots_plus.origins.fetcher import Fetcher
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.pages.stamp import PagePreferences, Sent
 from scrapy_robots_plus.protocol.preferences import Preference, Statement, combine
-from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.product_token import AgentNames, product_tokens
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.checks import filled_in
 from scrapy_robots_plus.settings.override import dialect_to_json
 from scrapy_robots_plus.settings.scrapys_own import class_in
 
@@ -48,116 +40,18 @@ from .entries import (
     VerdictEntry,
 )
 from .log import BATCH, AuditLog
-from .warc import Warc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from twisted.internet.task import LoopingCall
+    from scrapy import Request
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.pages.middleware import Page
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.standing import Site
 
-logger = crawl_log(__name__)
-
 _E = TypeVar("_E", bound=Entry)
-_P = ParamSpec("_P")
-
-SECONDS_BETWEEN_WRITES = 0.5
-"""A crash of the process loses what came in since the last write."""
-
-_ATTEMPTS_AT_THE_END = 40
-_SECONDS_BETWEEN_ATTEMPTS = 0.05
-"""Another process may be writing to the file."""
-
-
-class Audit:
-    """Writes the audit log and the WARC file, if the settings name them.
-
-    What goes wrong with them is logged and counted, and is never the end of the crawl.
-    """
-
-    def __init__(self, crawl: Crawl) -> None:
-        self._crawl = crawl
-        self._once = Once()
-        self._logs: list[AuditLog | Warc] = []
-        self._recorder: Recorder | None = None
-        self._loop: AsyncioLoopingCall | LoopingCall | None = None
-        crawl.crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        crawl.crawler.signals.connect(self._spider_closed, signals.spider_closed)
-
-    def _spider_opened(self, spider: Spider) -> None:
-        crawl, settings = self._crawl, self._crawl.settings
-        if not crawl.has_middleware:
-            return
-        now = crawl.clock.wall()
-        if settings.audit_log:
-            path = filled_in(settings.audit_log, spider.name, now)
-            self._recorder = Recorder(crawl, path, self._warn, self._survives)
-            self._logs.append(self._recorder.log)
-        if settings.audit_warc:
-            path = filled_in(settings.audit_warc, spider.name, now)
-            warc = Warc(path, f"scrapy-robots-plus {__version__}", self._warn)
-            crawl.get(Fetcher).subscribe(self._survives(warc.add))
-            self._logs.append(warc)
-        write = self._survives(self._write)
-        write()
-        self._loop = create_looping_call(write)
-        self._loop.start(SECONDS_BETWEEN_WRITES, now=False)
-
-    async def _spider_closed(self, reason: str) -> None:
-        if self._loop is None:
-            return
-        self._loop.stop()
-        if self._recorder is not None:
-            self._recorder.end(reason)
-        for _ in range(_ATTEMPTS_AT_THE_END):
-            self._write()
-            if not any(log.is_locked_out for log in self._logs):
-                break
-            await self._crawl.clock.sleep(_SECONDS_BETWEEN_ATTEMPTS)
-        for log in self._logs:
-            log.close()
-            if log.errors:
-                self._crawl.stats.inc_value(stats.AUDIT_ERRORS, log.errors)
-            if log.lost:
-                self._crawl.stats.inc_value(stats.AUDIT_LOST, log.lost)
-        if self._recorder is not None:
-            self._tell(self._recorder.log)
-
-    def _tell(self, log: AuditLog) -> None:
-        """Counts what was written, and names the last line."""
-        self._crawl.stats.set_value(stats.AUDIT_LINES, log.written)
-        if log.repairs:
-            self._crawl.stats.set_value(stats.AUDIT_REPAIRS, log.repairs)
-        if log.last is not None:
-            text = "%s: %d lines written; the last is number %d, its hash is %s"
-            logger(self._crawl.crawler).info(text, log.path, log.written, *log.last)
-
-    def _write(self) -> None:
-        for log in self._logs:
-            log.flush()
-
-    def _warn(self, text: str) -> None:
-        logger(self._crawl.crawler).warning("%s", printable(text))
-
-    def _survives(self, action: Callable[_P, None]) -> Callable[_P, None]:
-        """*action*; the crawl survives its exceptions. They are logged, the first at ERROR."""
-
-        @wraps(action)
-        def guarded(*args: _P.args, **kwargs: _P.kwargs) -> None:
-            try:
-                action(*args, **kwargs)
-            except Exception:  # noqa: BLE001 - an audit log is not worth a crawl
-                level = logging.ERROR if self._once.is_first() else logging.DEBUG
-                self._crawl.stats.inc_value(stats.AUDIT_ERRORS)
-                text = "The audit log misses something"
-                logger(self._crawl.crawler).log(level, text, exc_info=True)
-
-        return guarded
-
 
 _AS_DECIDED = ("allowed", "reason", "rule", "line", "group", "form", "use", "source")
 """What an entry says as the verdict does."""
@@ -172,7 +66,7 @@ _AS_SET = (
 
 
 class Recorder:
-    """The audit log of one crawl: what is written to it, and when."""
+    """Adds to the audit log of one crawl what happens in it."""
 
     def __init__(
         self,

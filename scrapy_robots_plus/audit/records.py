@@ -1,0 +1,126 @@
+"""When the records of a crawl, its audit log and its WARC file, are begun, written and ended."""
+
+from __future__ import annotations
+
+import logging
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec
+
+from scrapy import Spider, signals
+from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
+
+from scrapy_robots_plus._version import __version__
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.origins.fetcher import Fetcher
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.checks import filled_in
+
+from .recorder import Recorder
+from .warc import Warc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.task import LoopingCall
+
+    from scrapy_robots_plus.crawl.crawl import Crawl
+
+    from .log import AuditLog
+
+logger = crawl_log(__name__)
+
+_P = ParamSpec("_P")
+
+SECONDS_BETWEEN_WRITES = 0.5
+"""A crash of the process loses what came in since the last write."""
+
+_ATTEMPTS_AT_THE_END = 40
+_SECONDS_BETWEEN_ATTEMPTS = 0.05
+"""Another process may be writing to the file."""
+
+
+class Audit:
+    """Writes the audit log and the WARC file, if the settings name them.
+
+    What goes wrong with them is logged and counted, and is never the end of the crawl.
+    """
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._once = Once()
+        self._logs: list[AuditLog | Warc] = []
+        self._recorder: Recorder | None = None
+        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        crawl.crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        crawl.crawler.signals.connect(self._spider_closed, signals.spider_closed)
+
+    def _spider_opened(self, spider: Spider) -> None:
+        crawl, settings = self._crawl, self._crawl.settings
+        if not crawl.has_middleware:
+            return
+        now = crawl.clock.wall()
+        if settings.audit_log:
+            path = filled_in(settings.audit_log, spider.name, now)
+            self._recorder = Recorder(crawl, path, self._warn, self._survives)
+            self._logs.append(self._recorder.log)
+        if settings.audit_warc:
+            path = filled_in(settings.audit_warc, spider.name, now)
+            warc = Warc(path, f"scrapy-robots-plus {__version__}", self._warn)
+            crawl.get(Fetcher).subscribe(self._survives(warc.add))
+            self._logs.append(warc)
+        write = self._survives(self._write)
+        write()
+        self._loop = create_looping_call(write)
+        self._loop.start(SECONDS_BETWEEN_WRITES, now=False)
+
+    async def _spider_closed(self, reason: str) -> None:
+        if self._loop is None:
+            return
+        self._loop.stop()
+        if self._recorder is not None:
+            self._recorder.end(reason)
+        for _ in range(_ATTEMPTS_AT_THE_END):
+            self._write()
+            if not any(log.is_locked_out for log in self._logs):
+                break
+            await self._crawl.clock.sleep(_SECONDS_BETWEEN_ATTEMPTS)
+        for log in self._logs:
+            log.close()
+            if log.errors:
+                self._crawl.stats.inc_value(stats.AUDIT_ERRORS, log.errors)
+            if log.lost:
+                self._crawl.stats.inc_value(stats.AUDIT_LOST, log.lost)
+        if self._recorder is not None:
+            self._tell(self._recorder.log)
+
+    def _tell(self, log: AuditLog) -> None:
+        """Counts what was written, and names the last line."""
+        self._crawl.stats.set_value(stats.AUDIT_LINES, log.written)
+        if log.repairs:
+            self._crawl.stats.set_value(stats.AUDIT_REPAIRS, log.repairs)
+        if log.last is not None:
+            text = "%s: %d lines written; the last is number %d, its hash is %s"
+            logger(self._crawl.crawler).info(text, log.path, log.written, *log.last)
+
+    def _write(self) -> None:
+        for log in self._logs:
+            log.flush()
+
+    def _warn(self, text: str) -> None:
+        logger(self._crawl.crawler).warning("%s", printable(text))
+
+    def _survives(self, action: Callable[_P, None]) -> Callable[_P, None]:
+        """*action*; the crawl survives its exceptions. They are logged, the first at ERROR."""
+
+        @wraps(action)
+        def guarded(*args: _P.args, **kwargs: _P.kwargs) -> None:
+            try:
+                action(*args, **kwargs)
+            except Exception:  # noqa: BLE001 - an audit log is not worth a crawl
+                level = logging.ERROR if self._once.is_first() else logging.DEBUG
+                self._crawl.stats.inc_value(stats.AUDIT_ERRORS)
+                text = "The audit log misses something"
+                logger(self._crawl.crawler).log(level, text, exc_info=True)
+
+        return guarded
