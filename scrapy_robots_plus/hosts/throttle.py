@@ -324,9 +324,10 @@ class Throttle:
 
     def _resumes(self) -> bool:
         """Whether the pace has helped after all: at full speed more is refused."""
+        was_short = self._bans and self._too_short and self._in_vain <= self.ON_TRIAL
         wait = max(2 * self._found, self.LEAST_WAIT)
         has_chance = self._unproven + wait <= self.IN_VAIN and self._has_second_chance
-        if not (self._is_rarer() or has_chance):
+        if not (was_short or self._is_rarer() or has_chance):
             return False
         self._cost = self._in_vain = 0.0
         self._began_in = self.phase

@@ -259,6 +259,16 @@ def test_a_ban_that_grows_gets_no_fewer_pages() -> None:
         assert len(ours.got) >= len(own.got)
 
 
+@pytest.mark.parametrize("most", range(8, 62, 3))
+def test_a_limit_that_few_requests_have_met_when_the_pace_is_taken_back_loses_no_page(
+    most: int,
+) -> None:
+    """Six different ones tell that all is refused; until then, pauses end after six seconds."""
+    for seed in range(5):
+        done = virtual_crawl(Limited(SlidingWindow(most, 10.0)), 200, seed=seed)
+        assert len(done.got) == 200
+
+
 @pytest.mark.parametrize("pages", [240, 400, 1000])
 def test_the_longer_a_ban_lasts_the_less_often_its_limit_is_tried(pages: int) -> None:
     for seed in range(5):
