@@ -47,6 +47,8 @@ class Lease:
     """Whether it has come so far that it has asked for its turn."""
     handed_over_at: float | None = None
     """When a download handler got it."""
+    delay: float = 0.0
+    """That of robots.txt, as far as it was asked for."""
     sent_by: float | None = None
     """When it counts as sent, whatever else is known."""
     departure: tuple[float, float] | None = None
@@ -203,11 +205,11 @@ class Leases:
         """The engine has dealt with what it got before."""
         self._last = None
 
-    def _has_left(self, lease: Lease, ago: float, delay: float = 0.0) -> None:
-        """The request of *lease* left *ago* seconds ago; *delay*: that of robots.txt."""
+    def _has_left(self, lease: Lease, ago: float) -> None:
+        """The request of *lease* left *ago* seconds ago."""
         if lease.holds:
             lease.holds, lease.sent_by = False, None
-            delay = max(delay, self._hosts.drawn_delay(lease.host))
+            delay = max(lease.delay, self._hosts.drawn_delay(lease.host))
             lease.departure = self._session.now() - ago, delay
             self._session.tell(Report("left", lease.id, lease.host, ago, delay))
 
@@ -266,7 +268,8 @@ class Leases:
         if lease is None:
             wait, lease = self._ask_server(asked)
         if lease is not None:
-            lease.asked, lease.sent_by = True, self._session.now() + asked.patience
+            lease.asked, lease.delay = True, asked.delay
+            lease.sent_by = self._session.now() + asked.patience
             self._leaving[asked.host] = lease
         answer(wait)
 
@@ -275,7 +278,8 @@ class Leases:
             self._session.tell(Report("left", host=host, ago=ago, seconds=delay))
         elif ago >= 0:  # else it may still be under way
             lease = self._leaving.pop(host)
-            self._has_left(lease, ago, delay)
+            lease.delay = delay
+            self._has_left(lease, ago)
             if not self._is_of_queue(lease):
                 self._session.tell(Report("ended", lease.id))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -134,3 +136,31 @@ def test_the_turn_of_a_host_is_handed_over_by_the_request_that_has_it(
     assert waits == [0.0]
     assert leases.ids == {b"turn:a.example", taken.id}
     assert not leases.under_way[again].holds
+
+
+@pytest.mark.parametrize("is_of_queue", [True, False])
+def test_a_request_that_counts_as_sent_before_its_answer_keeps_the_delay_of_robots_txt(
+    crawler: Crawler, session: Session, monkeypatch: pytest.MonkeyPatch, is_of_queue: bool
+) -> None:
+    """As it does in a slot without a delay of its own."""
+    monkeypatch.setattr(HostStates, "drawn_delay", lambda *_: 0.0)
+    monkeypatch.setattr(Leases, "collect_ended", lambda _: None)
+    host, delay, patience = "a.example", 20.0, 0.01
+    session.begin({"a delay": "20"})
+    leases = Leases(crawler, session, HostStates(crawler))
+    request, other = (scrapy.Request(f"http://a.example/{number}") for number in range(2))
+    if is_of_queue:
+        session.queue.push([Stored(host, 0.0, b"a")])
+        told = session.exchange(unknown=1)
+        assert told is not None
+        leases.under_way[request] = Lease(request, told.taken[0].id, host, holds=True, since=0.0)
+    waits = [1.0]  # nothing is known of the host: it is left alone for a second
+    while waits[-1]:
+        time.sleep(waits[-1])
+        leases.ask(Ask(host, delay, patience, inf, request), waits.append)
+    leases.left(host, -patience, delay)  # it may still be under way
+    time.sleep(2 * patience)
+    leases.look()
+    session.exchange()
+    leases.ask(Ask(host, 0.0, patience, inf, other), waits.append)
+    assert delay - 5.0 < waits[-1] <= delay
