@@ -118,6 +118,11 @@ UNREPLAYED = {
 """Why verdicts for these reasons say nothing of a robots.txt."""
 
 
+_UNNAMED = {key: access for key, access in PRESETS["rfc9309"].items() if not key.isdigit()}
+"""What failures mean that the log of an older version does not name. Of statuses it names all that
+differ from their class."""
+
+
 class CrawlReplay:
     """Replays the verdicts of one crawl."""
 
@@ -132,7 +137,7 @@ class CrawlReplay:
         self.parsed = partial(files.get, bodies)
         self.dialect = changes.dialect or dialect_from_json(crawl.dialect)
         own_table = {key: Access(value) for key, value in crawl.status_policy.items()}
-        self.table = changes.status_policy or {**PRESETS["rfc9309"], **own_table}
+        self.table = changes.status_policy or {**_UNNAMED, **own_table}
         if crawl.crawl_delay_too_long not in get_args(TooLong):
             raise ValueError(f"{crawl.crawl_delay_too_long!r} is no crawl_delay_too_long")
         self.too_long = cast("TooLong", crawl.crawl_delay_too_long)

@@ -113,6 +113,10 @@ def test_another_dialect(bodies: Bodies) -> None:
         ({"status": "403"}, {"rfc9309": True, "mk1996": False, "fail-closed": False}),
         ({"status": "503", "failure": "503"}, {"rfc9309": False, "fail-open": True}),
         ({"status": "timeout", "failure": "timeout"}, {"rfc9309": False, "mk1996": True}),
+        (
+            {"status": "429", "failure": "429"},
+            {"rfc9309": False, "mk1996": True, "fail-open": True, "fail-closed": False},
+        ),
         ({"status": "404", "failure": "503"}, {"rfc9309": True, "fail-open": True}),
         (
             {"status": "404", "failure": "503", "age": 1e9},
