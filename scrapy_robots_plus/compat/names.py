@@ -49,6 +49,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "spider",
         "paused",
         "downloader",
+        "scraper.enqueue_scrape",
         "scraper.slot",
         "download_async",
         "close_spider_async",

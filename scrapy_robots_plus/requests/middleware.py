@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
-from twisted.internet.defer import maybeDeferred
-from twisted.python.failure import Failure
 from typing_extensions import Self, assert_never
 
 from scrapy_robots_plus import compat
@@ -297,16 +295,13 @@ class RobotsMiddleware:
         try:
             self._refuse(asked, refused)
         except RobotsIgnored as error:
-            self.crawl.clock.call_later(0, partial(_call_errback, asked.request, error))
+            self.crawl.clock.call_later(0, partial(self._call_errback, asked.request, error))
             raise
+
+    def _call_errback(self, request: Request, error: RobotsIgnored) -> None:
+        """Calls the errback that *request* may have got since it was dropped."""
+        if request.errback is not None:
+            compat.fail(request, error, self._crawler)
 
     def _append_last_process_request(self) -> None:
         compat.last_process_request(self._crawler, self._process_request_last)
-
-
-def _call_errback(request: Request, error: RobotsIgnored) -> None:
-    """Calls the errback that *request* may have got since it was dropped."""
-    if request.errback is not None:
-        failure: Any = Failure(error)  # type: ignore[no-untyped-call]
-        failure.request = request  # as Scrapy does
-        maybeDeferred(request.errback, failure)

@@ -174,6 +174,39 @@ async def test_an_errback_that_comes_after_the_request_is_called_too(sites: Site
     assert stat(crawler, "scheduler/enqueued") == 2
 
 
+class LateOutcomeSpider(ProbeSpider):
+    """Its late errbacks make something, or raise an exception."""
+
+    def parse(self, response: Response) -> None:
+        super().parse(response)
+        for page, errback in (("makes", self.makes), ("raises", self.raises)):
+            request = scrapy.Request(response.urljoin(f"/closed/{page}"))
+            self.crawler.engine.crawl(request)
+            request.errback = errback
+
+    async def makes(self, failure: Any) -> AsyncIterator[Any]:
+        yield {"of": failure.request.url}
+        yield scrapy.Request(failure.request.url.replace("closed", "open"), self.followed)
+
+    def raises(self, failure: Any) -> None:
+        raise ValueError("the errback fails")
+
+    def followed(self, response: Response) -> None:
+        self.got.append(response.url)
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_becomes_of_a_late_errback_is_what_becomes_of_any_other(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(RULES)
+    crawler = await crawl(host.url("/first"), spider=LateOutcomeSpider)
+    assert crawler.spider.got == [host.url("/first"), host.url("/open/makes")]
+    assert stat(crawler, "item_scraped_count") == 1
+    assert stat(crawler, "spider_exceptions/ValueError") == 1
+    assert f"Spider error processing <GET {host.url('/closed/raises')}>" in caplog.text
+
+
 class DownloadingSpider(ProbeSpider):
     """Downloads each URL as a pipeline does, past the scheduler."""
 
