@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .judge import Asked
 
-    Judging = Callable[..., Coroutine[Any, Any, Request | Response | None]]
+    Judging = Callable[[Asked], Coroutine[Any, Any, Request | Response | None]]
 
 logger = crawl_log(__name__)
 
@@ -40,7 +40,8 @@ class AuditMode:
     """How many are remembered. Further ones stay undecided."""
 
     def __init__(self, crawl: Crawl, judge: Judging) -> None:
-        """*judge*: called with each request, and with what it was sent as since it was checked."""
+        """*judge*: called once with each request: as the agent that it was sent as since, if there
+        is one and the request is allowed as the first."""
         self._crawl = crawl
         self._judge = judge
         self._crawler = crawl.crawler
@@ -76,7 +77,9 @@ class AuditMode:
                 compat.wake_engine(self._crawler)
         if policy is not None:  # else the spider closes
             self._tally.undecided -= 1
-            await self._judge(asked, sent_as)
+            if sent_as is not None and policy.judged(asked.request.url, asked.agent).allowed:
+                asked = asked._replace(agent=sent_as)
+            await self._judge(asked)
 
     def _spider_opened(self) -> None:
         logger(self._crawler).warning(

@@ -42,14 +42,11 @@ from scrapy_robots_plus.settings.robots_settings import (
 from .judge import Asked, Judge, Outcomes, given_up_refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_robots_plus.pages.sitemaps import Sitemaps
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = crawl_log(__name__)
@@ -85,9 +82,8 @@ class RobotsMiddleware:
         self._outcomes = Outcomes(crawl)
         self._pages = crawl.get(PagePreferences)
         enforces = self.settings.enforces
-        self._check: Callable[[Asked], Coroutine[Any, Any, Request | Response | None]]
-        """Judges a request, now or, in observe mode, when its robots.txt is known."""
         self._check = self._judged
+        """Judges a request, now or, in observe mode, when its robots.txt is known."""
         if not enforces:
             from .audit_mode import AuditMode
 
@@ -175,20 +171,11 @@ class RobotsMiddleware:
         settings = self._checked_settings(request, origin)
         return await self._check(Asked(request, origin, agent, settings, again=True))
 
-    async def _judged(
-        self, asked: Asked, sent_as: AgentNames | None = None
-    ) -> Request | Response | None:
-        """*sent_as*: judged as this agent too, of which only the stricter decision is told."""
+    async def _judged(self, asked: Asked) -> Request | Response | None:
         decision = await self._judge.judge(asked)
         request, again = asked.request, asked.again
         match decision:
             case Passes(policy):
-                if sent_as:
-                    asked = asked._replace(agent=sent_as)
-                    refusal = policy.refusal(request.url, sent_as)
-                    if refusal is not None:
-                        self._refuse(asked, Refused(refusal, policy))
-                        return None
                 if again and request in self._would_be_denied:
                     return None
                 if asks_for_sitemaps(request) and self.settings.enforces and not again:

@@ -31,7 +31,7 @@ from tests.crawling import (
     stat,
 )
 from tests.sending import TimedSpider, gaps
-from tests.sites import Sites, answer, hang_up, in_turn
+from tests.sites import Sites, answer, hang_up, in_turn, when
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,6 +224,26 @@ async def test_a_request_sent_as_another_agent_has_the_line_of_the_last_verdict(
     found = verdicts(log)
     assert {url: each.allowed for url, each in found.items()} == {urls[0]: False, urls[1]: True}
     assert {each.agent for each in found.values()} == {"Barbot"}
+
+
+@pytest_twisted.ensureDeferred
+async def test_in_observe_mode_a_request_sent_as_another_agent_before_its_file_came_has_one_line(
+    sites: Sites, log: Path
+) -> None:
+    robots = "User-agent: Barbot\nDisallow: /b\n\nUser-agent: *\nDisallow: /a\n"
+    host = sites.host()
+    host.robots(when(lambda: len(host.fetched) == 3, answer(robots)))
+    await crawl(
+        *(host.url(path) for path in ("/a", "/b", "/c")),
+        spider=TimedSpider,
+        DOWNLOADER_MIDDLEWARES={SendsAsBarbot: 999},
+        ROBOTS_MODE="observe",
+        ROBOTS_AUDIT_LOG=log,
+        **ALL,
+    )
+    lines = verdicts(log)
+    assert [lines[host.url(path)].allowed for path in ("/a", "/b", "/c")] == [False, False, True]
+    assert [lines[host.url(path)].agent for path in ("/b", "/c")] == ["Barbot", "Barbot"]
 
 
 @pytest_twisted.ensureDeferred
