@@ -21,6 +21,8 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.report.outages import Outages
+from scrapy_robots_plus.report.progress import log_progress
+from scrapy_robots_plus.report.table import headline, table, uses_line
 from scrapy_robots_plus.requests.middleware import RobotsMiddleware
 from scrapy_robots_plus.settings.scrapys_own import (
     class_in,
@@ -91,8 +93,6 @@ class RobotsExtension:
             self._summary_file.prepare()
 
     def _sum_up(self) -> None:
-        from scrapy_robots_plus.report.progress import log_progress
-
         self._outages.sum_up()
         log_progress(self._crawl.crawler)
 
@@ -111,8 +111,6 @@ class RobotsExtension:
             self._summary_file.write(reason)
 
     def _log_table(self, spider: Spider) -> None:
-        from scrapy_robots_plus.report.table import headline, table, uses_line
-
         crawl, tally = self._crawl, self._crawl.get(Tally)
         lines = [table(tally, delays=crawl.settings.keeps_any_delays), uses_line(crawl)]
         logger(crawl.crawler).info(

@@ -20,7 +20,6 @@ from scrapy_robots_plus.crawl.events import (
     RobotsIgnored,
     RobotsOverrideError,
     denial_of,
-    sitemaps_found,
 )
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import SCHEDULED_META_KEY, asks_for_sitemaps, origin_to_ask
@@ -30,8 +29,9 @@ from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
-from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
+from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.pages.sitemaps import Sitemaps
 from scrapy_robots_plus.pages.stamp import PagePreferences, remove_stamp
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import (
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_robots_plus.pages.sitemaps import Sitemaps
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
@@ -98,9 +97,8 @@ class RobotsMiddleware:
         self._pacing = crawl.get(Door) if enforces else None
         self._refusals = crawl.get(Refusals) if enforces else None
         self._given_up = crawl.get(GivenUp)
-        crawl.get(Retrieval).subscribe(self._file_is_known)
-        if self.settings.sitemaps or hasattr(crawler.spider, "sitemap_scope"):
-            self._load_sitemaps()  # what is wrong there is told now
+        self._sitemaps = crawl.get(Sitemaps)
+        crawl.get(Retrieval).subscribe(self._sitemaps.retrieved)
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         if self._agents.fixed is None or not enforces:
             crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
@@ -108,15 +106,6 @@ class RobotsMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
-
-    def _load_sitemaps(self) -> Sitemaps:
-        from scrapy_robots_plus.pages.sitemaps import Sitemaps  # few crawls need it
-
-        return self.crawl.get(Sitemaps)
-
-    def _file_is_known(self, retrieved: Retrieved) -> None:
-        if self.settings.sitemaps or compat.is_listened_to(sitemaps_found, self._crawler):
-            self._load_sitemaps().retrieved(retrieved)
 
     # In the order in which they see a request
 
@@ -179,7 +168,7 @@ class RobotsMiddleware:
                 if again and request in self._would_be_denied:
                     return None
                 if asks_for_sitemaps(request) and self.settings.enforces and not again:
-                    answer = await self._load_sitemaps().response(request, policy)
+                    answer = await self._sitemaps.response(request, policy)
                     if answer is not None:
                         self._outcomes.exempt(request)
                         return answer
