@@ -236,6 +236,34 @@ def test_a_password_in_a_wrong_value_is_not_shown() -> None:
     assert "secret" not in f"{caught.value} {caught.value!r} {caught.value.problems}"
 
 
+WITH_PASSWORDS: list[tuple[str, Any]] = [
+    ("ROBOTS_STORE", ["redis://user:secret@host/0"]),
+    ("ROBOTS_SHARED_PACE", ["redis://user:se/secret@host/0"]),
+    ("ROBOTS_FETCH_META", {"proxy": "http://user:secret@proxy.example", "headers": {"a b": "1"}}),
+    ("ROBOTS_OVERRIDES", {"http://user:secret@site.example": {"crawl_delay": 1}}),
+    ("ROBOTS_OVERRIDES", {"site.example": "http://user:secret@site.example"}),
+    ("ROBOTS_OVERRIDES", {"site.example": {"user_agent": ["", "http://user:secret@a.example"]}}),
+    ("ROBOTS_OVERRIDES", {"site.example": {"by": "http://user:secret@a.example"}}),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WITH_PASSWORDS)
+def test_no_message_shows_a_password_in_a_part_of_a_value(name: str, value: Any) -> None:
+    with pytest.raises(RobotsSettingsError) as caught:
+        settings_with(**{name: value})
+    assert str(caught.value).startswith(name)
+    assert "***" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_value_that_is_nested_too_deep_to_be_shown_is_named_by_its_type() -> None:
+    value: list[Any] = []
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(RobotsSettingsError, match=r"^ROBOTS_TTL = a list: expected two numbers"):
+        settings_with(ROBOTS_TTL=value)
+
+
 def test_what_is_left_of_a_wrong_url_says_what_it_was_meant_to_be() -> None:
     with pytest.raises(RobotsSettingsError) as caught:
         settings_with(ROBOTS_STORE="redis:/secret")

@@ -75,7 +75,7 @@ class SettingProblem(NamedTuple):
     """Which part of it, if it is a dict: ``['example.com']['obey']``."""
 
     def __str__(self) -> str:
-        said = f"{self.name}{self.part}", repr(self.value), self.expected
+        said = without_password(f"{self.name}{self.part}"), _shown(self.value), self.expected
         where, value, expected = (cut(each, _MOST_SHOWN) for each in said)
         return f"{where} = {value}: {expected}"
 
@@ -110,6 +110,16 @@ def without_secrets(value: object) -> object:
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     shown = without_password(text) if isinstance(text, str) else text
     return value if shown == text else shown
+
+
+def _shown(value: object) -> str:
+    """*value* as it is written in Python, without passwords in URLs."""
+    if isinstance(value, (str, bytes)):
+        return repr(without_secrets(value))
+    try:
+        return without_password(repr(value))
+    except Exception:  # noqa: BLE001 - nested too deep, or an object of somebody else
+        return f"a {type(value).__name__}"
 
 
 DAY = EXPIRY
