@@ -61,8 +61,8 @@ class StoreReader(ABC):
             return None
 
     def scan(self, after: str = "") -> Iterator[Scanned]:
-        """Goes through all records by origin, in the order of its text. One record is in memory at a
-        time; of a Redis server also the names of all origins.
+        """Goes through all records by origin, in the order of its text. One record is in memory at
+        a time; of a Redis server also the names of all origins.
 
         *after*: only origins whose text comes after this one. Each record is as it is at the
         moment when it is returned; between two of them nothing is locked, and no old state of the
