@@ -18,7 +18,7 @@ from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.changes import suspicion
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
-from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
+from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.pages.stamp import PagePreferences, Sent
 from scrapy_robots_plus.protocol.preferences import Preference, Statement, combine

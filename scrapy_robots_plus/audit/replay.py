@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from scrapy_robots_plus.origins import judging
-from scrapy_robots_plus.origins.decide import access_under
+from scrapy_robots_plus.origins.freshness import access_under
 from scrapy_robots_plus.origins.judging import Delay, delay_of, longer_delay
 from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure, status_table

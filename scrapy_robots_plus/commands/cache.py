@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_robots_plus.origins.crawl_store import uri_in_job
-from scrapy_robots_plus.origins.decide import fresh_for, held_to
+from scrapy_robots_plus.origins.freshness import fresh_for, held_to
 from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW, Limits, span_of_use
 from scrapy_robots_plus.protocol.origin import Origin

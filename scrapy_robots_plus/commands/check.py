@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.policies import Policies
-from scrapy_robots_plus.origins.retrieval import Retrieval
+from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from . import urls

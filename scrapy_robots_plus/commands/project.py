@@ -25,7 +25,7 @@ from scrapy_robots_plus.origins.our_parser import RobotsParser
 from scrapy_robots_plus.origins.parsers import ParsedFile, charset_of
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy
-from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
+from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.origin import Origin

@@ -22,8 +22,8 @@ from scrapy_robots_plus.crawl.requests import (
 from scrapy_robots_plus.origins.agents import Agents
 
 from .line import Doorway, HostLine
+from .other_crawls import SharedPace, shared_pace
 from .pace import Backoff
-from .shared_pace import SharedPace, shared_pace
 from .slots import SlotTimes
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from scrapy import signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
-from scrapy_robots_plus.origins.decide import access_at, as_meant_under, held_to
 from scrapy_robots_plus.origins.fetch_results import OwnNetwork
+from scrapy_robots_plus.origins.freshness import access_at, as_meant_under, held_to
 from scrapy_robots_plus.protocol.access import says_unavailable
 from scrapy_robots_plus.protocol.http_caching import span_of_use
 from scrapy_robots_plus.settings.scrapys_own import job_folder

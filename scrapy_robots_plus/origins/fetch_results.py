@@ -20,7 +20,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import is_challenge
 
 from .body_tap import BodyError, Tap, content_encoding, is_gzip
-from .decide import FetchResult
+from .freshness import FetchResult
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

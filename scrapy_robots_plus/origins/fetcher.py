@@ -35,8 +35,8 @@ from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 
 from .body_tap import BodyTaps, Tap, TimeAllowed
-from .decide import FetchResult, conditions
 from .fetch_results import CACHED, Results
+from .freshness import FetchResult, conditions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

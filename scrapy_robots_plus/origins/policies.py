@@ -28,10 +28,10 @@ from scrapy_robots_plus.settings.declared import ContentUse, uses_of
 from scrapy_robots_plus.storage.record import RobotsRecord
 
 from .agents import Agents
-from .decide import Lookup, Source
 from .fetch_budget import FetchBudget
+from .freshness import Lookup, Source
 from .policy import Paces, Policy
-from .retrieval import Retrieval, Retrieved
+from .store_or_site import Retrieval, Retrieved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ from scrapy_robots_plus.protocol.preferences.tdm import TdmFile
 from scrapy_robots_plus.protocol.printable import printable
 
 from . import judging
-from .decide import Lookup, Source, access_at, fresh_for, lookup, under_statuses
+from .freshness import Lookup, Source, access_at, fresh_for, lookup, under_statuses
 from .judging import Delay, delay_of, longer_delay
 from .parsers import ParsedFile, guarded, parser_failed
 

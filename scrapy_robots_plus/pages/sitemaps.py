@@ -20,8 +20,8 @@ from scrapy_robots_plus.crawl.events import sitemaps_found
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
-from scrapy_robots_plus.origins.decide import Source
 from scrapy_robots_plus.origins.fetch_results import CACHED
+from scrapy_robots_plus.origins.freshness import Source
 from scrapy_robots_plus.origins.parsers import guarded
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.origins.retrieval import Retrieved
+    from scrapy_robots_plus.origins.store_or_site import Retrieved
 
 
 logger = crawl_log(__name__)

@@ -255,7 +255,7 @@ class Matcher:
         self._tried = _by_prefix(starred) if starred and not many else []
 
     def best(self, path: bytes) -> Rank:
-        """The rule that decides about a path, or :data:`~.pattern.NO_RANK`."""
+        """The rule that decides about a path, or :data:`NO_RANK`."""
         best = NO_RANK
         if path.startswith(self._prefixes):
             known, per_octet, size = self._literal.get, self._per_octet, len(path)

@@ -24,7 +24,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from scrapy_robots_plus.compat import ClosingWatch, Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.origins import lease
-from scrapy_robots_plus.origins.retrieval import Retrieval
+from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.scripted import Scenario, turn
 from tests.redis_server import RedisServer
@@ -41,7 +41,7 @@ MODULES = [
         "compat",
         "origins.fetcher",
         "origins.lease",
-        "origins.retrieval",
+        "origins.store_or_site",
         "origins.policies",
         "requests.judge",
         "crawl.crawl",
@@ -205,7 +205,7 @@ def is_of_tdmrep(site: str) -> bool:
     module, line = site.split()[0].split(":")
     for method in (Retrieval._look_for, Retrieval._ask_for):
         lines, first = inspect.getsourcelines(method)
-        if module == "retrieval" and first <= int(line) < first + len(lines):
+        if module == "store_or_site" and first <= int(line) < first + len(lines):
             return True
     return "look_for" in site
 

@@ -68,7 +68,7 @@ OF_THE_QUEUE = [
 BEHIND_IT = [
     "requests.judge:Judge.judge",
     "requests.judge:Outcomes.passed",
-    "origins.retrieval:Retrieval.retrieve",
+    "origins.store_or_site:Retrieval.retrieve",
     "origins.policies:Policies.usable",
     "origins.policies:Policies.usable_or_refresh",
     "hosts.own_shortage:OwnShortage.download",

@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus import RobotsParser
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.decide import Lookup, lookup
+from scrapy_robots_plus.origins.freshness import Lookup, lookup
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol import Reason
 from scrapy_robots_plus.protocol.access import Access, Failure

@@ -13,7 +13,7 @@ from scrapy_robots_plus import RobotsMiddleware
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.crawl_store import CrawlStore
-from scrapy_robots_plus.origins.retrieval import Retrieval
+from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.preferences.tdm import TdmFile
 from tests.crawling import crawl, make_crawler, names_rules, run, stat
 from tests.pages.stamping import StampSpider, StampStepSpider

@@ -14,9 +14,7 @@ from scrapy.statscollectors import StatsCollector
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.hosts.book import BookInMemory
-from scrapy_robots_plus.hosts.book_in_file import BookInFile
-from scrapy_robots_plus.hosts.shared_pace import (
+from scrapy_robots_plus.hosts.other_crawls import (
     FOREVER,
     GO_SECONDS,
     Ask,
@@ -24,6 +22,8 @@ from scrapy_robots_plus.hosts.shared_pace import (
     PaceBetweenProcesses,
     shared_pace,
 )
+from scrapy_robots_plus.hosts.shared_pace_book import BookInMemory
+from scrapy_robots_plus.hosts.shared_pace_in_file import BookInFile
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from tests.waiting import in_loop, until
@@ -31,7 +31,7 @@ from tests.waiting import in_loop, until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.hosts.shared_pace import SharedPace
+    from scrapy_robots_plus.hosts.other_crawls import SharedPace
 
 HOST = "a.example"
 REQUEST = Request("http://a.example/")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.http import Response
 
+from scrapy_robots_plus.hosts.answers import said_in
 from scrapy_robots_plus.hosts.quota import Left, Quota, left_in
-from scrapy_robots_plus.hosts.refusals import said_in
 from tests.protocol.worst_cases import seconds
 
 NOW = 1_800_000_000.0

@@ -48,7 +48,7 @@ def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
 
 OF_ORIGINS = ("access", "http_caching", "origin")
 """Files of ``protocol`` that the tests of origins answer for, or one of the same name."""
-TESTS_OF_ORIGINS = ("access_under", "decide", "delay", "judging", "outcomes", "source")
+TESTS_OF_ORIGINS = ("access_under", "delay", "freshness", "judging", "outcomes", "source")
 PARTS = (
     Part(
         "protocol",
@@ -70,7 +70,7 @@ PARTS = (
     Part(
         "origins",
         sources=(
-            *(f"origins/{each}.py" for each in ("decide", "judging")),
+            *(f"origins/{each}.py" for each in ("freshness", "judging")),
             *(f"protocol/{each}.py" for each in OF_ORIGINS),
             *(f"settings/{each}.py" for each in ("host_patterns", "override")),
         ),
@@ -133,11 +133,11 @@ PARTS = (
         "redis",
         sources=(
             "redis/host_queue.py",
-            "hosts/book_on_server.py",
+            "hosts/shared_pace_on_server.py",
         ),
         # Without test_redis_server.py: it tests the server that the others use.
         tests=(
-            "hosts/test_books.py",
+            "hosts/test_shared_pace_books.py",
             "redis/test_*.py",
             "!redis/test_redis_server.py",
         ),
@@ -151,12 +151,12 @@ PARTS = (
     ),
     of_crawl(
         "pacing",
-        "hosts/refusals.py",
-        "hosts/throttle.py",
+        "hosts/answers.py",
+        "hosts/after_refusals.py",
         tests=(
             "hosts/test_retry_after.py",
             "hosts/test_refusals.py",
-            "hosts/test_throttle.py",
+            "hosts/test_after_refusals.py",
             "hosts/test_walls.py",
         ),
     ),
@@ -166,17 +166,17 @@ PARTS = (
         # test_queue_properties.py, which takes longer than all the others together.
         "hosts/*.py",
         "!hosts/known.py",
-        "!hosts/refusals.py",
-        "!hosts/throttle.py",
+        "!hosts/answers.py",
+        "!hosts/after_refusals.py",
         "!hosts/downloader.py",
         "!hosts/own_shortage.py",
-        "!hosts/book_on_server.py",
+        "!hosts/shared_pace_on_server.py",
         tests=(
             "crawl/test_alarm.py",
             "hosts/test_*.py",
             *(f"!hosts/test_{each}.py" for each in ("shared_pace", "stored_lanes", "walls")),
             "!hosts/test_refusals.py",
-            "!hosts/test_throttle.py",
+            "!hosts/test_after_refusals.py",
         ),
     ),
     of_crawl(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.origins.decide import access_under
+from scrapy_robots_plus.origins.freshness import access_under
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure, Outcome
 
 RULES, OPEN, CLOSED = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE

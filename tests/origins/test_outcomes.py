@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.origins.decide import FetchResult, receive
+from scrapy_robots_plus.origins.freshness import FetchResult, receive
 from scrapy_robots_plus.protocol.access import (
     PRESETS,
     Access,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_robots_plus.origins.decide import Source
+from scrapy_robots_plus.origins.freshness import Source
 
 
 def test_names() -> None:

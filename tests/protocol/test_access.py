@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from scrapy_robots_plus.origins.decide import FetchResult
+from scrapy_robots_plus.origins.freshness import FetchResult
 from scrapy_robots_plus.protocol.access import (
     PRESETS,
     Access,

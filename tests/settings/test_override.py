@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from types import MappingProxyType
 
-from scrapy_robots_plus.origins.decide import as_meant_under, under_statuses
+from scrapy_robots_plus.origins.freshness import as_meant_under, under_statuses
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
 from scrapy_robots_plus.protocol.dialect import GOOGLE, RFC9309, Dialect, Names
 from scrapy_robots_plus.protocol.origin import Origin

@@ -33,10 +33,10 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
 from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
+from .after_refusals import Refusal, Throttle
 from .door import Door
 from .pace import GivenUp
 from .quota import QUOTA_HEADERS, Left, Quota, left_in
-from .throttle import Refusal, Throttle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,7 +107,7 @@ def is_handled(crawler: Crawler, request: Request, status: int) -> bool:
     return handled is None or status in handled
 
 
-class Refusals:
+class Answers:
     """Hears each answer. :class:`.Throttle` says what is a refusal, and the pace after it;
     :class:`.Quota` what is left of a limit; :class:`~scrapy_robots_plus.protocol.standing.Site` how
     the site treats the crawl.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_robots_plus.origins.decide import (
+from scrapy_robots_plus.origins.freshness import (
     FetchResult,
     Lookup,
     access_at,

@@ -15,10 +15,10 @@ from scrapy_robots_plus.protocol.verdict import Reason
 from .agents import Agents
 from .changes import report_change
 from .crawl_store import CrawlStore
-from .decide import FetchResult, Lookup, Source, fresh_for, lookup, receive
 from .fetch_budget import FetchBudget
 from .fetch_results import NETWORK_FAILURES
 from .fetcher import Fetcher
+from .freshness import FetchResult, Lookup, Source, fresh_for, lookup, receive
 from .lease import Member
 from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy

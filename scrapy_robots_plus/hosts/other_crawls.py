@@ -14,7 +14,7 @@ from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.product_token import product_tokens
 
-from .book import Book, BookInMemory
+from .shared_pace_book import Book, BookInMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,9 +212,9 @@ def shared_pace(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> S
 def open_book(value: str, group: str) -> Book:
     """The book at a place that ``ROBOTS_SHARED_PACE`` names, of the crawls in *group*."""
     if value.startswith("sqlite:"):
-        from .book_in_file import BookInFile
+        from .shared_pace_in_file import BookInFile
 
         return BookInFile(Path(value.removeprefix("sqlite:")), group)
-    from .book_on_server import BookOnServer
+    from .shared_pace_on_server import BookOnServer
 
     return BookOnServer(value, group)
