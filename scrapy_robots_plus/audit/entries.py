@@ -136,7 +136,9 @@ class CrawlEntry(Entry):
     status_policy: Object
     """`ROBOTS_STATUS_POLICY` as a table: what each status and each failure means."""
     keeps_delays: Flag
-    """Whether Crawl-delay is kept (`ROBOTS_CRAWL_DELAY_OBEY`)."""
+    """Whether Crawl-delay is kept, of hosts without an override."""
+    crawl_delay_obey: Flag | None = None
+    """`ROBOTS_CRAWL_DELAY_OBEY`; null if it is not set: delays are kept where rules are obeyed."""
     crawl_delay_max: Seconds
     """`ROBOTS_CRAWL_DELAY_MAX`; 0 for no maximum."""
     crawl_delay_too_long: Text

@@ -59,8 +59,8 @@ _decided_by = attrgetter(*_AS_DECIDED)
 
 
 _AS_SET = (
-    *("mode", "obey", "status_policy", "keeps_delays", "crawl_delay_max", "crawl_delay_too_long"),
-    *("stale_max", "ai_uses", "content_use", "ai_policy"),
+    *("mode", "obey", "status_policy", "keeps_delays", "crawl_delay_obey", "crawl_delay_max"),
+    *("crawl_delay_too_long", "stale_max", "ai_uses", "content_use", "ai_policy"),
 )
 """What the begin of a crawl says as its settings do."""
 

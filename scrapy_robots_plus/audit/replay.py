@@ -238,7 +238,9 @@ class _Known:
 
     def delay_for(self, agent: AgentNames) -> Delay | None:
         file, crawl = self.file, self._crawl
-        if file is None or not crawl.keeps_delays or "crawl_delay" in self._override:
+        # An older log has not the setting, only what follows from it where no override applies.
+        is_off = crawl.crawl_delay_obey is False or (crawl.obey and not crawl.keeps_delays)
+        if file is None or is_off or "crawl_delay" in self._override:
             return None
         most, too_long = crawl.crawl_delay_max, self._replay.too_long
         delay = delay_of(file.crawl_delay(agent), most, too_long)

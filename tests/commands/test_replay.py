@@ -409,3 +409,29 @@ def test_entries_of_a_log_by_hand_are_as_a_crawl_writes_them(whole: Path) -> Non
     entries = entries_in(whole)
     assert entries[0] == begin()
     assert entries[-1] == end(lines=6)
+
+
+@pytest.mark.parametrize(("delays", "reason"), [(None, "crawl_delay"), (False, "no_rule")])
+@pytest_twisted.ensureDeferred
+async def test_what_an_override_obeys_in_a_crawl_that_does_not(
+    sites: Sites, tmp_path: Path, delays: bool | None, reason: str
+) -> None:
+    slow, log = sites.host("User-agent: *\nCrawl-delay: 100\n"), tmp_path / "audit.jsonl"
+    settings: dict[str, Any] = {
+        "ROBOTSTXT_OBEY": False,
+        "ROBOTS_OVERRIDES": {slow.origin: {"obey": True, "reason": "asked to"}},
+        "ROBOTS_CRAWL_DELAY_OBEY": delays,
+        "ROBOTS_CRAWL_DELAY_MAX": 10,
+        "ROBOTS_CRAWL_DELAY_TOO_LONG": "skip",
+    }
+    await crawl(slow.url("/a"), ROBOTS_AUDIT_LOG=log, **ALL, **settings)
+    (found,) = (entry for entry in entries_in(log) if isinstance(entry, VerdictEntry))
+    assert found.reason == reason
+    assert Robots(tmp_path)("replay", log).lines == ["1 verdict, 0 differ"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_429_means_what_the_status_policy_said(sites: Sites, tmp_path: Path) -> None:
+    busy, log = sites.host(answer("", 429)), tmp_path / "audit.jsonl"
+    await crawl(busy.url("/a"), ROBOTS_AUDIT_LOG=log, ROBOTS_STATUS_POLICY="fail-open", **ALL)
+    assert Robots(tmp_path)("replay", log).lines == ["1 verdict, 0 differ"]
