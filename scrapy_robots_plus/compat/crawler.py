@@ -120,7 +120,7 @@ def fail(request: Request, error: Exception, crawler: Crawler) -> None:
     scraper = engine_of(crawler).scraper
     if scraper.slot is not None and scraper.slot.closing is None:
         failure = Failure(error)  # type: ignore[no-untyped-call]
-        scraper.enqueue_scrape(failure, request)
+        scraper.enqueue_scrape(failure, request).addBoth(lambda _: wake_engine(crawler))
 
 
 def count_before_downloader(crawler: Crawler) -> int:

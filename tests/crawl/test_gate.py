@@ -8,6 +8,7 @@ import pytest
 import pytest_twisted
 import scrapy
 from scrapy import signals
+from scrapy.core.engine import ExecutionEngine
 
 from scrapy_robots_plus import (
     Reason,
@@ -205,6 +206,28 @@ async def test_what_becomes_of_a_late_errback_is_what_becomes_of_any_other(
     assert stat(crawler, "item_scraped_count") == 1
     assert stat(crawler, "spider_exceptions/ValueError") == 1
     assert f"Spider error processing <GET {host.url('/closed/raises')}>" in caplog.text
+
+
+class LastSpider(ProbeSpider):
+    """The last that it has is a late errback."""
+
+    def parse(self, response: Response) -> None:
+        super().parse(response)
+        request = scrapy.Request(response.urljoin("/closed"))
+        self.crawler.engine.crawl(request)
+        request.errback = self.failed
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_crawl_ends_when_its_last_late_errback_has_ended(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not when the engine looks next, five seconds later."""
+    monkeypatch.setattr(ExecutionEngine, "_SLOT_HEARTBEAT_INTERVAL", 3_600)
+    host = sites.host(RULES)
+    crawler = await crawl(host.url("/first"), spider=LastSpider, CLOSESPIDER_TIMEOUT=20)
+    assert list(crawler.spider.failures) == [host.url("/closed")]
+    assert crawler.stats.get_value("finish_reason") == "finished"
 
 
 class DownloadingSpider(ProbeSpider):
