@@ -143,12 +143,12 @@ def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
 
 PURE = (
     "audit.[!cr]*|audit.chain|audit.re[!c]*",
-    "hosts.shared_pace_book|hosts.departures|hosts.pace|hosts.after_refusals",
+    "hosts.shared_pace|hosts.departures|hosts.pace|hosts.refusals",
     "hosts.host|hosts.discovery",
     "job.file|job.fingerprints|job.mending|job.reading|job.recent|job.requests|job.schema",
     "origins.freshness|origins.judging",
     "protocol*",
-    "hosts.shared_pace_*|hosts.departures",
+    "hosts.shared_pace*|hosts.departures",
     "redis.host_queue",
     "settings.declared|settings.host_patterns|settings.override",
     "storage*",

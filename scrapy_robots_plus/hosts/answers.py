@@ -33,10 +33,10 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
 from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
-from .after_refusals import Refusal, Throttle
 from .door import Door
 from .pace import GivenUp
 from .quota import QUOTA_HEADERS, Left, Quota, left_in
+from .refusals import Refusal, Throttle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

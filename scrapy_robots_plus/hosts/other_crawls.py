@@ -14,7 +14,7 @@ from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.product_token import product_tokens
 
-from .shared_pace_book import Book, BookInMemory
+from .shared_pace import Book, BookInMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .after_refusals import Throttle
     from .quota import Quota
+    from .refusals import Throttle
 
 SLOWLY = 0.1
 """The part of the wait that is kept between requests after it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.storage.redis_server import Server
 
-from .shared_pace_book import BookError, Entry
+from .shared_pace import BookError, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import Reason, RobotsGivenUp, RobotsMiddleware
-from scrapy_robots_plus.hosts.after_refusals import Throttle
 from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.refusals import Throttle
 from tests.broken_sites import Dead, EveryNth, served
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
@@ -375,7 +375,7 @@ class TestGivingUp:
 async def test_a_limit_of_two_a_second_is_found(sites: Sites) -> None:
     """At most 10 % refused, in real crawls of all limiters, with and without Retry-After.
 
-    The time depends on how busy the machine is; tests/hosts/test_after_refusals.py is stricter
+    The time depends on how busy the machine is; tests/hosts/test_throttle.py is stricter
     about it.
     """
     count = 400

@@ -22,7 +22,7 @@ from scrapy_robots_plus.hosts.other_crawls import (
     PaceBetweenProcesses,
     shared_pace,
 )
-from scrapy_robots_plus.hosts.shared_pace_book import BookInMemory
+from scrapy_robots_plus.hosts.shared_pace import BookInMemory
 from scrapy_robots_plus.hosts.shared_pace_in_file import BookInFile
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings

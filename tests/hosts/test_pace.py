@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scrapy import Request
 
-from scrapy_robots_plus.hosts.after_refusals import Throttle
 from scrapy_robots_plus.hosts.pace import Pace
+from scrapy_robots_plus.hosts.refusals import Throttle
 from scrapy_robots_plus.protocol.origin import Origin
 
 ORIGIN = Origin("http", "a.example", 80)

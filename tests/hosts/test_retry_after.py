@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from scrapy.http import Response
 
-from scrapy_robots_plus.hosts.after_refusals import Throttle
 from scrapy_robots_plus.hosts.answers import said_in
 from scrapy_robots_plus.hosts.pace import GONE, Backoff
+from scrapy_robots_plus.hosts.refusals import Throttle
 
 
 @pytest.mark.parametrize(

@@ -152,11 +152,11 @@ PARTS = (
     of_crawl(
         "pacing",
         "hosts/answers.py",
-        "hosts/after_refusals.py",
+        "hosts/refusals.py",
         tests=(
             "hosts/test_retry_after.py",
             "hosts/test_refusals.py",
-            "hosts/test_after_refusals.py",
+            "hosts/test_throttle.py",
             "hosts/test_walls.py",
         ),
     ),
@@ -167,7 +167,7 @@ PARTS = (
         "hosts/*.py",
         "!hosts/known.py",
         "!hosts/answers.py",
-        "!hosts/after_refusals.py",
+        "!hosts/refusals.py",
         "!hosts/downloader.py",
         "!hosts/own_shortage.py",
         "!hosts/shared_pace_on_server.py",
@@ -176,7 +176,7 @@ PARTS = (
             "hosts/test_*.py",
             *(f"!hosts/test_{each}.py" for each in ("shared_pace", "stored_lanes", "walls")),
             "!hosts/test_refusals.py",
-            "!hosts/test_after_refusals.py",
+            "!hosts/test_throttle.py",
         ),
     ),
     of_crawl(
