@@ -28,12 +28,8 @@ _SKIPPED = dict.fromkeys(map(ord, "\t\r\n"))
 _STRIPPED = "".join(map(chr, range(0x21)))
 """What browsers strip at both ends."""
 
-
-_escapes_in = re.compile("%.{0,2}").findall
-_KEPT = frozenset(
-    f"%{octet:02X}" for octet in range(256) if chr(octet) not in _AIOHTTP_PATH | _AIOHTTP_QUERY
-)
-"""Escapes that no library decodes or puts in upper case."""
+_rewritten_escape = re.compile(r"%(?![0189A-F][0-9A-F]|2[0235B]|3[CE]|5[B-E]|60|7[BCDF])").search
+"""Finds an escape that a library decodes or puts in upper case, or a bare ``%``."""
 
 
 def sent_forms(url: str) -> tuple[str, ...]:
@@ -45,7 +41,7 @@ def sent_forms(url: str) -> tuple[str, ...]:
     if (
         "/." in url
         or ";" in url
-        or ("%" in url and not _KEPT.issuperset(_escapes_in(url)))
+        or ("%" in url and _rewritten_escape(url))
         or url.find("//", 8) > 0  # after the one of the scheme
         or url[-1:] == "?"
         or "?#" in url
