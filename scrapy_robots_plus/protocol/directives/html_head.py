@@ -9,6 +9,7 @@ and what is not closed ends the reading, so that any text takes linear time.
 from __future__ import annotations
 
 import re
+import sys
 from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,13 +29,16 @@ _ATTRIBUTE = re.compile(
     rf"[{_BLANK}/]*(=[^{_BLANK}/>=]*|[^{_BLANK}/>=]+)"
     rf"(?:[{_BLANK}]*=[{_BLANK}]*(?:\"([^\"]*)(?:\"|\Z)|'([^']*)(?:'|\Z)|([^{_BLANK}>]*)))?"
 )
+_KEPT = "+" if sys.version_info >= (3, 11, 5) else ""
+"""Behind a repetition: gives nothing back, so that no round is remembered. In a hostile page, that
+would take some hundred times the memory of the page."""
 _MARKUP = rf"""<(?:
-    !--(?: -?> | (?: [^-]+ | -(?!-!?>) )* (?: --!?> | \Z ) )
+    !--(?: -?> | (?: [^-]+ | -(?!-!?>) )*{_KEPT} (?: --!?> | \Z ) )
     | CDATA
     | (?: [!?] | /(?![a-z]) ) [^>]* >?
     | (?P<name> (?P<raw> {"|".join(_RAW)} )(?=[{_BLANK}/>]) | /?[a-z][^{_BLANK}/>]* )
-      (?P<attributes> (?: {_ATTRIBUTE.pattern} )* [{_BLANK}/]* ) (?: (?P<closed> > ) | \Z )
-      (?(raw) (?: EMPTY (?: [^<]* <(?!/(?P=raw)[{_BLANK}/>]) )* [^<]* ) )
+      (?P<attributes> (?: {_ATTRIBUTE.pattern} )*{_KEPT} [{_BLANK}/]* ) (?: (?P<closed> > ) | \Z )
+      (?(raw) (?: EMPTY (?: [^<]* <(?!/(?P=raw)[{_BLANK}/>]) )*{_KEPT} [^<]* ) )
 )"""
 """A comment, a declaration or the like, or a tag, and the content of elements with text alone. It
 never steps back: what is not closed goes on to the end of the text."""
@@ -46,7 +50,7 @@ def _compiled(cdata: str, empty: str) -> re.Pattern[str]:
 
 
 _OF_HTML = _compiled("(?!)", "")
-_OF_XML = _compiled(r"!\[CDATA\[ (?: [^\]]+ | \](?!\]>) )* (?: \]\]> | \Z )", "(?<=/>) |")
+_OF_XML = _compiled(rf"!\[CDATA\[ (?: [^\]]+ | \](?!\]>) )*{_KEPT} (?: \]\]> | \Z )", "(?<=/>) |")
 _AS_OCTETS = "latin-1"
 _HUGE_NUMBER = re.compile("&#x?[0-9a-f]{9,};?", re.IGNORECASE)
 

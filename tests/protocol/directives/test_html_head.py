@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -243,6 +246,18 @@ class TestWhateverIsServed:
     def test_it_takes_linear_time(self, start: str, piece: str) -> None:
         text = start + piece * (40_000 // len(piece))
         assert takes_less(lambda: metas(text, xml=True), 10)
+
+    @pytest.mark.skipif(sys.version_info < (3, 11, 5), reason="re remembers each repetition")
+    @pytest.mark.parametrize("start", ["<!--", "<![CDATA[", "<meta ", "<script>"])
+    @pytest.mark.parametrize("piece", ["-", "x-", "]", "x]", "<", "x<", "a ", "a='' "])
+    def test_it_takes_memory_like_the_text(self, start: str, piece: str) -> None:
+        text = start + piece * (100_000 // len(piece))
+        tracemalloc.start()
+        try:
+            assert metas(text, xml=True) == []
+            assert tracemalloc.get_traced_memory()[1] < 5 * len(text)
+        finally:
+            tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
