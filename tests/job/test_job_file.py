@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
 
 from scrapy_robots_plus.job import JobFile, JobFileError, overview, rank_of
+from scrapy_robots_plus.job.recent import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
 from .jobs import kill_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -148,3 +149,26 @@ def test_another_thread_may_close_it(path: Path) -> None:
     thread.join()
     with JobFile(path) as file:
         assert (file.was_killed, file.held) == (False, 1)
+
+
+DESCRIPTORS = Path("/proc/self/fd")
+
+
+def open_files() -> set[str]:
+    return {str(each.readlink()) for each in DESCRIPTORS.iterdir() if each.is_symlink()}
+
+
+@pytest.mark.skipif(not DESCRIPTORS.exists(), reason="only Linux tells which files are open")
+def test_ten_thousand_hosts_need_no_file_but_the_jobs_own(path: Path) -> None:
+    before, hosts = open_files(), 10_000
+    with JobFile(path) as file:
+        for number in range(hosts):
+            file.add(f"host-{number}.example", 0, b"1")
+    with JobFile(path) as file:
+        for _ in range(10):
+            for lane in file.wake(hosts // 10):
+                file.add(lane, -2, b"2")
+                file.sleep(lane)
+        opened = open_files() - before
+        assert opened == set(map(str, (path, journal_of(path), recent_of(path))))
+        assert (file.asleep, file.held) == (hosts, 2 * hosts)
