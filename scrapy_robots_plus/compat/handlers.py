@@ -207,11 +207,11 @@ def _idle(handler: Any) -> Iterator[tuple[float, Callable[[], object]]]:
         for timer in timers.values():
             yield timer.getTime() - kept, partial(timer.reset, 0)
     elif _is_of_http2(pool):
-        for connection in pool._connections.values():  # noqa: SLF001
+        for key, connection in pool._connections.items():  # noqa: SLF001
             if _is_idle(connection):
                 timer = getattr(connection, "_TimeoutMixin__timeoutCall", None)
                 since = timer.getTime() - connection.IDLE_TIMEOUT if timer else 0.0
-                yield since, connection.transport.abortConnection
+                yield since, partial(_close_http2, pool, key, connection)
     connector = getattr(getattr(handler, "_session", None), "connector", None)
     for connections in getattr(connector, "_conns", {}).values():  # aiohttp
         for each in connections:
@@ -235,6 +235,13 @@ def _is_idle(connection: Any) -> bool:
     """Whether no request uses *connection*, an ``H2ClientProtocol``."""
     used = connection.metadata["active_streams"] or connection._pending_request_stream_pool  # noqa: SLF001
     return bool(connection.transport.connected) and not used
+
+
+def _close_http2(pool: Any, key: Any, connection: Any) -> None:
+    """Closes *connection*, which *pool* hands out until it is closed, a turn of the loop later."""
+    del pool._connections[key]  # noqa: SLF001
+    connection._conn_lost_deferred = Deferred()  # noqa: SLF001 - it would take out the next one
+    connection.transport.abortConnection()
 
 
 def _close_in_aiohttp(connections: Any, connection: Any) -> None:

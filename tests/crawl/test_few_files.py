@@ -21,7 +21,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.hosts.own_shortage import OwnShortage
 from tests.certificates import self_signed
 from tests.crawl_process import MODES
-from tests.crawling import IN_FILES, ProbeSpider, crawl
+from tests.crawling import IN_FILES, ProbeSpider, StepSpider, crawl
 from tests.everywhere import Everywhere
 from tests.nginx import nginx
 from tests.sending import HICCUP, TimedSpider
@@ -30,7 +30,7 @@ from tests.sites import after, answer, when
 from .job_process import Ended, Links, TwoPages, run_job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from scrapy import Request
@@ -116,6 +116,29 @@ def test_over_http2_too(sites: Sites) -> None:
     assert [host.fetched for host in hosts] == [["/page"]] * HOSTS, done.log
     assert "robotstxt/forbidden" not in done.stats
     assert done.stats["robotstxt/idle_closed"] > 0
+
+
+@ensureDeferred
+async def test_over_http2_no_request_gets_a_connection_that_is_being_closed(sites: Sites) -> None:
+    host = sites.host(tls=self_signed(http2=True))
+    handler = "scrapy.core.downloader.handlers.http2.H2DownloadHandler"
+    closed: list[int] = []
+
+    class ClosesIdle(StepSpider):
+        async def start(self) -> AsyncIterator[Request]:
+            compat.watch_handovers(self.crawler, self.close_idle)
+            async for request in super().start():
+                yield request
+
+        def close_idle(self, _: Request) -> None:
+            engine: Any = self.crawler.engine
+            closed.append(compat.close_idle_connections(engine.downloader, 9))
+
+    urls = [host.url("/1"), host.url("/2")]
+    crawler = await crawl(*urls, spider=ClosesIdle, DOWNLOAD_HANDLERS={"https": handler})
+    assert crawler.spider.failures == {}
+    assert host.fetched == ["/1", "/2"]
+    assert closed == [0, 1, 1]  # the first is for robots.txt
 
 
 @ensureDeferred
