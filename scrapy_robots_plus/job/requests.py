@@ -533,9 +533,8 @@ def _whole(fields: Collection[Any], *states: State) -> StoredRequest:
 _LANES = (
     # Those that are asleep, in a file of SQLite's own that no other process sees.
     f"PRAGMA temp.cache_size = -{CACHE_KIB // 4}",
-    # It is never used again after a rollback, and its journal would be one more such file, with
-    # some thousand lanes already.
-    "PRAGMA temp.journal_mode = OFF",
+    # With some thousand lanes, its journal would be one more file.
+    "PRAGMA temp.journal_mode = MEMORY",
     """
     CREATE TEMP TABLE lanes (
         name TEXT PRIMARY KEY NOT NULL,

@@ -71,6 +71,23 @@ def test_after_a_full_disk_each_call_fails_and_nothing_is_blamed(path: Path) -> 
         assert numbers(file) == list(range(50))
 
 
+def test_without_room_for_temporary_files_nothing_is_blamed(path: Path) -> None:
+    file = filled(path)
+    taken = file.take("host-0", 0, newest=True)
+    assert taken is not None
+    file.commit()
+    connection = file._connection
+    assert connection is not None
+    connection.execute("PRAGMA temp.max_page_count = 1")
+    with pytest.raises(JobFileError, match="no space is left"):
+        for number in range(1_000):
+            file.add(f"other-{number}.example", 0, b"x")
+    file.close()
+    with JobFile(path) as file:
+        assert not file.was_killed
+        assert numbers(file) == list(range(50))
+
+
 def make_full(file: JobFile) -> None:
     connection = file._connection
     assert connection is not None
