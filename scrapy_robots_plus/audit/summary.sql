@@ -40,7 +40,9 @@ CREATE VIEW totals AS SELECT *,
     (SELECT coalesce(sum(count), 0) AS crawls, coalesce(sum(count * logs_all), 0) AS full_crawls,
       coalesce(sum(count * (mode <> 'obey')), 0) AS observing_crawls FROM begins),
     (SELECT coalesce(sum(count * (allowed IS NOT NULL)), 0) AS ended,
-      coalesce(sum(count * lost), 0) AS lost FROM ends),
+      -- By parts, since a sum of integers that is too large is an error, and a product is none.
+      CAST(coalesce(sum(count * (lost / 1000000)) * 1000000 + sum(count * (lost % 1000000)), 0)
+        AS INTEGER) AS lost FROM ends),
     (SELECT CAST(total(max(allowed - coalesce(logged, 0), 0)) AS INTEGER) AS allowed_not_logged
       FROM last_ends JOIN (SELECT DISTINCT crawl FROM begins) USING (crawl)
       LEFT JOIN (SELECT crawl, sum(count * is_allowed) AS logged FROM verdicts GROUP BY crawl)

@@ -5,8 +5,10 @@ Needs warcio, which the extra ``[warc]`` installs.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
@@ -84,11 +86,12 @@ def made_anew(path: Path) -> BinaryIO:
     """A new file at *path*, or beside what is there: ``robots-2.warc.gz``. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     name, dot, ending = path.name.partition(".")
-    number = 1
-    while path.exists():
-        number += 1
+    for number in count(2):
+        # Not looked for before: another crawl may make it in the same moment.
+        with suppress(FileExistsError):
+            return path.open("xb", buffering=0)
         path = path.with_name(f"{name}-{number}{dot}{ending}")
-    return path.open("xb", buffering=0)  # another crawl may just have made it: then tried again
+    raise AssertionError  # there are as many names as numbers
 
 
 def _write_info(name: str, software: str, writer: Any) -> None:

@@ -25,7 +25,7 @@ from .output import UnreadableError, WrongUsageError, accessing, picked
 from .subcommand import alternatives, argument, read_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _STANDARD_OUTPUT = "-"
 _BEGINNING = 2_000
@@ -109,7 +109,7 @@ class Report(LogCommand):
         part = Selection(tuple(given.host), tuple(given.crawl), given.since, given.until)
         is_page = not (given.as_objects or given.csv)
         if is_page and given.output != _STANDARD_OUTPUT:
-            _check_target(target)
+            _check_target(target, given.logs)
         summary = Summary(is_part=bool(part.words))
         for entry in part.of(self.read()):
             summary.add(entry)
@@ -130,13 +130,15 @@ class Report(LogCommand):
         self.note(EXITS[self.reader.state])
 
 
-def _check_target(target: Path) -> None:
+def _check_target(target: Path, logs: Sequence[str]) -> None:
     """Raises WrongUsageError if writing *target* would destroy something."""
     if not target.is_file():
         return
     with accessing(target), target.open("rb") as file:
         beginning = file.read(_BEGINNING)
-    if beginning and not (beginning.startswith(b"<!DOCTYPE") and MAKER.encode() in beginning):
+    is_report = beginning.startswith(b"<!DOCTYPE") and MAKER.encode() in beginning
+    is_log = target.resolve() in (Path(log).resolve() for log in logs)
+    if not is_report and (beginning or is_log):
         raise WrongUsageError(f"{target} exists and is not a report; choose another name")
 
 

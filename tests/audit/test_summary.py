@@ -212,3 +212,8 @@ def test_its_file_is_closed_when_nobody_has_it_any_more() -> None:
 def test_sums_that_no_crawl_can_have_counted_are_exact_all_the_same() -> None:
     lost = 2**53 - 1, 2
     assert summary_of([begin(), *(end(lost=each) for each in lost)]).totals.lost == sum(lost)
+
+
+def test_a_sum_that_is_too_large_for_sqlite_is_the_largest_that_it_has() -> None:
+    ends = [end(str(number), lost=2**60) for number in range(1_500)]
+    assert summary_of([begin(), *ends]).totals.lost == 2**63 - 1

@@ -289,6 +289,27 @@ def test_two_crawls_at_the_same_time_have_a_file_each(tmp_path: Path) -> None:
     assert len(records_in(path)) == len(records_in(tmp_path / "robots-2.warc")) == 5
 
 
+def test_a_name_that_another_crawl_takes_in_the_same_moment_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, warned = tmp_path / "robots.warc", Warned()
+    path.write_bytes(b"of another crawl")
+    monkeypatch.setattr(Path, "exists", lambda _: False)  # it was not there a moment ago
+    warc = Warc(path, "tests", warned)
+    warc.add(exchanged())
+    assert warc.flush()
+    warc.close()
+    assert (warned, warc.errors, warc.lost) == ([], 0, 0)
+    assert path.read_bytes() == b"of another crawl"
+    assert len(records_in(tmp_path / "robots-2.warc")) == 3
+
+
+def test_a_link_to_nowhere_is_a_name_that_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "robots.warc").symlink_to(tmp_path / "gone")
+    write_one(tmp_path / "robots.warc", "http://x.example/robots.txt")
+    assert len(records_in(tmp_path / "robots-2.warc")) == 3
+
+
 FULL_DISK = """
 import resource, sys
 from pathlib import Path

@@ -182,6 +182,17 @@ def test_another_file_is_never_replaced(reporter: Robots) -> None:
     assert (reporter.folder / "audit.jsonl").read_bytes() == log
 
 
+def test_nor_is_an_empty_log(reporter: Robots) -> None:
+    log, link = reporter.folder / "new.jsonl", reporter.folder / "link.jsonl"
+    log.touch()
+    link.symlink_to(log)
+    for name in ("./new.jsonl", "link.jsonl"):
+        done = reporter("report", "new.jsonl", "-o", name)
+        assert (done.status, done.output) == (2, "")
+        assert f"{Path(name)} exists and is not a report" in done.errors
+        assert log.read_bytes() == b""
+
+
 def test_a_new_report_has_the_permissions_of_any_new_file(reporter: Robots) -> None:
     reporter("report", "audit.jsonl")
     (reporter.folder / "other").touch()
