@@ -148,14 +148,15 @@ def _has_rules(reading: Reading, chosen: Iterable[int]) -> bool:
 
 _URL = re.compile(rb"https?:/*[^/]*(/.*)?", re.IGNORECASE)
 _HOST = re.compile(rb"www\.[^/]*(/.*)?", re.IGNORECASE)
-_SEVERAL = re.compile(rb"[\s,]\s*((?<=\s)[/*]\S*)")
+_SEVERAL = re.compile(rb"\s([/*]\S*)")
 _REGULAR = re.compile(
     rb"^\^"  # ^/private
     rb"|(?<=[^*/])/\.[*+]\??(?=\$?$)"  # /private/.*
     rb"|\\(?:[dwsDWS](?![a-zA-Z])|[./?+*-])"  # /\d
-    rb"|\([^()/]*\|[^()]*\)"  # /(a|b)
-    rb"|\[[^\]/]*[a-zA-Z0-9]-[a-zA-Z0-9][^\]/]*\]"  # /[0-9]
+    rb"|\([^()/|]*\|[^()]*\)"  # /(a|b)
+    rb"|\[(?=[^][/]*[a-zA-Z0-9]-[a-zA-Z0-9])[^][/]*\]"  # /[0-9]
 )
+"""Each takes no more than a look or two at each octet, whatever the path."""
 
 
 def path_faults(reading: Reading, findings: Findings) -> None:

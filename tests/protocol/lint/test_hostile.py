@@ -61,6 +61,10 @@ MORE = {
     "unknown keys": lines("x{}:", ""),
     "odd characters": lines("\u00a0{}", ""),
     "regular expressions": lines("allow:/.*{}|/.*"),
+    "ranges that do not end": lines("Disallow: /" + "[a-b" * 3_990 + "{}"),
+    "a range of ranges": lines("Disallow: /[" + "a-b" * 5_300 + "{}"),
+    "alternatives that do not end": lines("Disallow: /(" + "|" * 15_900 + "{}"),
+    "a path and much space": lines("Disallow: /a" + " " * 15_900 + "{}"),
     "two keys": lines("allow:{}sitemap:"),
     "uses": lines("Content-Usage: /{} train-ai=n, x{}\nContent-Signal: search=no, search=yes, y"),
 }
