@@ -261,7 +261,8 @@ class Convert(_OfJob):
         folder = self.folder
         _check(folder)
         path = folder / FILE_NAME
-        part_of(path).unlink(missing_ok=True)
+        for each in folder.glob(f"{part_of(path).name}*"):  # of one that was killed
+            each.unlink()
         counts = self._convert(folder, part_of(path))
         replace(path)
         _move(folder)

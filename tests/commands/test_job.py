@@ -364,10 +364,15 @@ def test_a_job_of_scrapy_in_use_is_refused(tmp_path: Path) -> None:
 
 def test_a_conversion_that_was_killed_begins_anew(tmp_path: Path) -> None:
     begun_with_files(tmp_path / "job", ScrapyPriorityQueue, PickleLifoDiskQueue)
-    with JobFile(tmp_path / "job" / f"{FILE_NAME}.part") as file:
+    with JobFile(tmp_path / f"{FILE_NAME}.part") as file:
         file.add("", 0, b"half")
+        file.commit()
+        killed = kill_copy(tmp_path / f"{FILE_NAME}.part", tmp_path / "killed").parent
+    shutil.copytree(killed, tmp_path / "job", dirs_exist_ok=True)
     done = Robots(tmp_path)("job", "convert", "job")
+    assert (done.status, done.errors) == (0, "")
     assert done.output.startswith("30 requests and ")
+    assert {each.name for each in (tmp_path / "job").iterdir()} == {FILE_NAME, "before-conversion"}
 
 
 @pytest.mark.parametrize("session", sessions("docs/job-command.md"), ids=lambda each: each.command)

@@ -80,12 +80,16 @@ def test_without_room_for_temporary_files_nothing_is_blamed(path: Path) -> None:
     assert connection is not None
     connection.execute("PRAGMA temp.max_page_count = 1")
     with pytest.raises(JobFileError, match="no space is left"):
-        for number in range(1_000):
-            file.add(f"other-{number}.example", 0, b"x")
+        add_hosts(file, 1_000)
     file.close()
     with JobFile(path) as file:
         assert not file.was_killed
         assert numbers(file) == list(range(50))
+
+
+def add_hosts(file: JobFile, hosts: int) -> None:
+    for number in range(hosts):
+        file.add(f"other-{number}.example", 0, b"x")
 
 
 def make_full(file: JobFile) -> None:
