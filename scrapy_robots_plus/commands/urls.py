@@ -226,7 +226,10 @@ def _joined(base: str, url: str) -> str:
 
 def _entries_in(body: bytes) -> Iterator[tuple[str, bool]]:
     is_zipped = body[:3] == b"\x1f\x8b\x08"
-    sitemap = Sitemap(gunzip(body, max_size=MOST_OCTETS) if is_zipped else body)
+    try:
+        sitemap = Sitemap(gunzip(body, max_size=MOST_OCTETS) if is_zipped else body)
+    except StopIteration as error:  # it has no element
+        raise ValueError("it is not a sitemap") from error
     if sitemap.type not in ("urlset", "sitemapindex"):
         raise ValueError("it is not a sitemap")
     for entry in sitemap:

@@ -340,6 +340,7 @@ def test_what_is_not_a_sitemap_is_refused(sites: Sites, tmp_path: Path, body: st
     done = plan(Robots(tmp_path), "--sitemap", host.url("/map.xml"))
     assert (done.status, done.output) == (2, "")
     assert done.errors.startswith(f"scrapy robots plan: {host.url('/map.xml')} ")
+    assert "raised" not in done.errors  # that is about our code
 
 
 @pytest.mark.parametrize(
