@@ -299,8 +299,8 @@ ELSEWHERE = (
 )
 """Those that this version of Scrapy does not have."""
 OF_POOLS = {
-    *("_connections", "_new_connection", "_pending_request_stream_pool", "_pending_requests"),
-    "_pool_size_total",
+    *("_conn_lost_deferred", "_connections", "_new_connection"),
+    *("_pending_request_stream_pool", "_pending_requests", "_pool_size_total"),
 }
 """Names of connection pools, which are looked up where a pool is of the class that has them."""
 
