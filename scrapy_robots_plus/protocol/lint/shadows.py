@@ -223,7 +223,7 @@ class _Rules:
             for rank, each in self._starred:
                 if rank <= best:
                     break
-                if rank != own and matches(each, text):
+                if each != pattern and matches(each, text):
                     return rank
         return best
 

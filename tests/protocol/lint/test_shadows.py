@@ -195,6 +195,12 @@ def test_a_duplicate_is_named_with_the_first_of_its_kind() -> None:
     assert found_in(text) == [(3, "duplicate-rule", words), (4, "duplicate-rule", words)]
 
 
+@pytest.mark.parametrize("path", ["/a", "/*a", "/a$", "/*a$", "/a*b", "*"])
+def test_of_two_equal_rules_one_changes_nothing(path: str) -> None:
+    rule = f"Disallow: {path}\n"
+    assert codes(f"User-agent: *\n{rule}{rule}") == {3: "duplicate-rule"}
+
+
 def test_the_same_rule_is_named_in_each_process() -> None:
     """Of two that say the same: line 4 to the crawler ``a*``, and line 6 to ``a``."""
     text = "User-agent: a*\nAllow: /a$\nSitemap: /\nAllow: /a\nUser-agent: a\nAllow: /*a"
