@@ -79,6 +79,9 @@ class Leases:
     has.
     """
 
+    is_shared = False
+    """Whether another crawl may hold one of them."""
+
     def __init__(self, seconds: float, now: Callable[[], float]) -> None:
         """*seconds*: how long a lease lasts that is not released, by the clock *now*."""
         self._seconds = seconds
@@ -115,6 +118,8 @@ class LeasesOnServer(Leases):
     All methods raise :class:`~scrapy_robots_plus.redis.ServerError` if the server does not do what
     it is asked. A lease that was taken although the answer was lost expires like any other.
     """
+
+    is_shared = True
 
     def __init__(self, server: Server, seconds: float) -> None:
         self._server = server
@@ -187,7 +192,8 @@ class Turn:
     @property
     def is_late(self) -> bool:
         """Once this crawl is to fetch the file: whether another one may have just done so."""
-        return not self._fetches_anyway  # a server that has just failed is not asked once more
+        # A server that has just failed is not asked once more.
+        return self.leases.is_shared and not self._fetches_anyway
 
     async def wait(self) -> None:
         """Waits until the other crawl has ended its fetch, or has not in time."""
@@ -270,6 +276,7 @@ class Member:
         for other in _running:
             if other.agreed == self.agreed:
                 self.leases = other.leases
+                self.leases.is_shared = True
                 self.memory.share(other.memory)
                 break
         _running.add(self)

@@ -68,6 +68,7 @@ class OthersFirst:
     def __init__(self) -> None:
         self.calls: Courier | InPlace = InPlace()
         self.leases = lease.Leases(60, DEFAULT_CLOCK.monotonic)
+        self.leases.is_shared = True
 
     def turn(self, origin: Origin) -> lease.Turn:
         self.others_begin(origin)

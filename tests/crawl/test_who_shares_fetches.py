@@ -160,6 +160,7 @@ def test_crawls_of_one_process_share_while_both_run() -> None:
     one, other = Crawl(), Crawl()
     assert one.turn().leases is not other.turn().leases  # nobody knows yet whom they agree with
     first = one.open().turn()
+    assert not first.is_late  # alone, it need not look into its store once more
     second = other.open().turn()
     assert first.leases is second.leases
     assert first.is_late
@@ -183,6 +184,7 @@ def test_crawls_that_run_one_after_the_other_share_nothing() -> None:
     other.open()
     assert other.memory._encoded is not one.memory._encoded
     assert other.turn().leases is not one.turn().leases
+    assert not other.turn().is_late
     other.close()
 
 
