@@ -135,15 +135,14 @@ class Answers:
     def _response_downloaded(self, response: Response, request: Request) -> None:
         if TAP_META_KEY in request.meta:  # that of a robots.txt says nothing about pages
             return
-        status = response.status
+        status, origin = response.status, origin_of(request)
         is_telling = status >= 400 or not _TELLING.isdisjoint(response.headers)
-        if not is_telling and self._is_as_ever(request):
+        if not is_telling and (origin is None or self._is_as_ever(origin)):
             return
         said = said_in(response, self._clock.wall()) if is_telling else _NOTHING
         wait, left = min(said.wait, self._longest), said.left
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
-        origin = origin_of(request)
         if origin is None:
             return
         host = origin.host
@@ -166,11 +165,10 @@ class Answers:
         if self._door.lines:
             self._door.heard(request, host, is_pause=bool(wait) or is_refused)
 
-    def _is_as_ever(self, request: Request) -> bool:
-        """Whether nothing delays any host, and the one of *request* has refused nothing so far: a
-        good answer is only counted."""
-        origin = origin_of(request)
-        if self._door.lines or origin is None or origin in self._sites:
+    def _is_as_ever(self, origin: Origin) -> bool:
+        """Whether nothing delays any host, and that of *origin* has refused nothing so far: a good
+        answer is only counted."""
+        if self._door.lines or origin in self._sites:
             return False
         backoff = self._door.backoff(origin.host)
         if backoff.throttle is not None or backoff.quota is not None:
