@@ -314,8 +314,8 @@ def moment_in(text: str) -> float:
         ) from None
 
 
-_BATCH = 50_000
-"""Records that are deleted at a time: a crawl that uses the store goes on in between."""
+_BATCH = 1_000
+"""Records of a file that are deleted at a time: a crawl that uses it goes on in between."""
 
 
 _WHICH, _which = alternatives()
@@ -359,8 +359,11 @@ class Purge(_OfStore):
             for origin in origins:
                 deleted += store.get(origin) is not None
                 patiently(store.delete, origin)
-            while not origins and (found := patiently(store.purge, before, after, _BATCH)):
+            limit = None if store.remote else _BATCH  # a server goes through all names each time
+            while not origins and (found := patiently(store.purge, before, after, limit)):
                 deleted += found
+                if limit is None:
+                    break
             self.output.line(f"{deleted:,} of {counted(held, 'record')} deleted")
 
     def _span(self) -> tuple[float, float]:

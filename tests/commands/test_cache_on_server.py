@@ -101,6 +101,16 @@ def test_it_is_exported_emptied_and_imported(cache: Shell, store: RedisStore) ->
     assert held(store) == RECORDS[1:]
 
 
+def test_a_purge_goes_through_the_server_once(
+    cache: Shell, store: RedisStore, server: RedisServer
+) -> None:
+    with server.client() as client:
+        client.config_resetstat()
+        assert cache("purge", "--before", "1h").lines == ["1 of 3 records deleted"]
+        calls = client.info("commandstats")
+    assert calls["cmdstat_scan"]["calls"] == 3  # the first two count them
+
+
 def test_a_server_that_is_away_is_named_without_its_password(
     cache: Shell, server: RedisServer
 ) -> None:
