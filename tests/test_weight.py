@@ -27,7 +27,6 @@ UNUSED = (
     "redis",
     "robotparser",
     "spidermon",
-    "storage.exchange",
     "storage.redis_server",
     "storage.redis_store",
     "storage.sqlite_file",

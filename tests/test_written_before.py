@@ -2,8 +2,8 @@
 
 Those in ``tests/data/c7e4890`` are of crawls of http://old.example/ with that commit, which have
 got two of its eight pages: the job, the store, the audit log, the shared pace in a file and in
-Redis, what ``scrapy robots cache export`` makes of the store, and the keys of a worker's Redis, of
-one that was closed and of one that was killed, each as DUMP gives it.
+Redis, and the keys of a worker's Redis, of one that was closed and of one that was killed, each as
+DUMP gives it.
 """
 
 from __future__ import annotations
@@ -93,18 +93,6 @@ def test_a_store_is_read(old: Path) -> None:
     store.close()
     assert record is not None
     assert (record.body, record.outcome, record.lifetime) == (RULES, 200, 86_400)
-
-
-def test_exported_records_are_refused(tmp_path: Path) -> None:
-    """They name their fields otherwise; the store that they are of can be read."""
-    robots, store = Robots(tmp_path), f"sqlite:{tmp_path / 'new.db'}"
-    done = robots("cache", "import", DATA / "export.jsonl", "--store", store)
-    assert done.status == 1
-    assert done.errors == (
-        "line 1: version 1; only 2 is known: export the store anew, with this version of "
-        "scrapy-robots-plus\n"
-    )
-    assert done.lines == ["0 records imported, 0 newer in the store, 1 line left out"]
 
 
 def test_an_audit_log_is_replayed(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
 from scrapy_robots_plus.protocol.difference import Difference, PathChange, difference
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import target_of
-from scrapy_robots_plus.storage import open_reader, shown
 
 from .output import Line, Style, UnreadableError, WrongUsageError, fact, named, picked
 from .project import Source
@@ -82,12 +81,10 @@ class Diff(Subcommand):
         origin, robots = _site_in(name.removeprefix(STORED)), self.project.robots
         if origin is None:
             raise WrongUsageError(f"{name}: expected a site, such as {STORED}https://site.example")
-        if robots.store in (None, "memory"):
-            raise WrongUsageError(f"{name}: ROBOTS_STORE names no store that outlives a crawl")
-        with open_reader(robots.store, robots.fetch_max_bytes) as store:
+        with self.project.open_store() as store:
             record = store.get(origin)
         if record is None:
-            raise UnreadableError(f"{name}: the store {shown(robots.store)} has no copy of it")
+            raise UnreadableError(f"{name}: the store has no record of it")
         record = replace(record, access=access_of(record.outcome, robots.status_policy))
         return Source(self.project.policy_of(record), record)
 

@@ -31,9 +31,10 @@ from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.settings.scrapys_own import job_folder
+from scrapy_robots_plus.storage import open_reader
 from scrapy_robots_plus.storage.record import RobotsRecord
 
-from .output import UnreadableError
+from .output import UnreadableError, WrongUsageError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings, Settings
 
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.storage import StoreReader
 
     Work = Callable[[Crawl], Awaitable[None]]
 
@@ -71,8 +73,9 @@ class Project:
 
     def __init__(self, settings: Settings, arguments: Namespace) -> None:
         self.settings = settings
-        if getattr(arguments, "dialect", None):
-            settings.set("ROBOTS_DIALECT", arguments.dialect, "cmdline")
+        for option in ("dialect", "store"):
+            if value := getattr(arguments, option, None):
+                settings.set(f"ROBOTS_{option.upper()}", value, "cmdline")
         self.named_agent: str | None = getattr(arguments, "agent", None)
         """``--agent``."""
         _use_store_of_job(settings)
@@ -84,6 +87,20 @@ class Project:
     def robots(self) -> RobotsSettings:
         """The checked ``ROBOTS_`` settings. Raises RobotsSettingsError if they are wrong."""
         return RobotsSettings.from_settings(self.settings)
+
+    @property
+    def store_uri(self) -> str:
+        """The store that outlives crawls. Raises WrongUsageError if the project has none."""
+        uri = self.robots.store
+        if uri is None or uri == "memory":
+            raise WrongUsageError(
+                "expected a ROBOTS_STORE that outlives its crawl, or a JOBDIR with a store"
+            )
+        return uri
+
+    def open_store(self) -> StoreReader:
+        """That store, to be read only. Raises StoreError, and what :attr:`store_uri` does."""
+        return open_reader(self.store_uri, self.robots.fetch_max_bytes)
 
     @cached_property
     def agent(self) -> AgentNames:

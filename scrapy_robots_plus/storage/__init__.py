@@ -13,7 +13,7 @@ from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from .base import SECONDS_OF_USE, MemoryStore, Scanned, Store, StoreDamagedError, StoreReader
 from .record import Standing, StoreError
-from .redis_url import check_redis_url, hidden, without_password
+from .redis_url import check_redis_url, without_password
 
 __all__ = [
     "Scanned",
@@ -45,11 +45,6 @@ def check_store_uri(uri: object) -> str:
     if uri != "memory":
         raise ValueError(f"nothing can follow 'memory'; {_EXPECTED}")
     return uri
-
-
-def shown(uri: str) -> str:
-    """*uri*, which names a store, without user and password."""
-    return hidden(uri) if _scheme_of(uri) in _ON_SERVERS else uri
 
 
 def open_store(
@@ -99,9 +94,7 @@ def open_reader(uri: str, max_body: int = MAX_BYTES) -> StoreReader:
         return SqliteReader(_path_in(uri), max_body)
     from .redis_store import RedisReader
 
-    reader = RedisReader(uri, max_body)
-    reader.faults()  # so that it is known to answer
-    return reader
+    return RedisReader(uri, max_body)
 
 
 def _scheme_of(uri: str) -> str:

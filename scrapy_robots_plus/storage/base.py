@@ -89,11 +89,6 @@ class StoreReader(ABC):
     def _distrust(self, origin: Origin, error: CodecError) -> None:  # noqa: B027
         """Says that the record of *origin* cannot be trusted, where others may have changed it."""
 
-    def faults(self) -> Iterator[str]:
-        """What is wrong with the store itself, apart from its records: a line each."""
-        len(self)  # so that it is known to answer
-        return iter(())
-
     @abstractmethod
     def __len__(self) -> int:
         """The number of records."""

@@ -67,10 +67,6 @@ class RedisReader(StoreReader):
         self._closed = False
         self._warnings = 0
 
-    def faults(self) -> Iterator[str]:
-        self._ask(lambda client: client.ping())
-        return iter(())
-
     def __len__(self) -> int:
         return sum(1 for _ in self._names())
 

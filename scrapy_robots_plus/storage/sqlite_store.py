@@ -47,9 +47,6 @@ _ORIGINS_AFTER = "SELECT origin FROM records WHERE origin > ? ORDER BY origin LI
 _ORIGINS = 500
 """Origins that are read at once."""
 
-_MOST_FAULTS = 20
-"""How many faults of a file are named."""
-
 _PUT = """
     INSERT INTO records (origin, readable, fetched_at, failed_at, data) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (origin) DO UPDATE SET
@@ -92,9 +89,6 @@ class SqliteReader(StoreReader):
         self._connection: sqlite3.Connection | None = None
         self._closed = False
         self._run(id)  # opens it
-
-    def faults(self) -> Iterator[str]:
-        return iter(self._run(_faults))
 
     def __len__(self) -> int:
         return self._run(_count)
@@ -175,12 +169,6 @@ def _uri(path: Path) -> str:
     if file.identity(file.log_of(path), least_size=1) is not None:
         return f"{path.as_uri()}?mode=ro"
     return f"{path.as_uri()}?mode=ro&immutable=1"
-
-
-def _faults(connection: sqlite3.Connection) -> list[str]:
-    """What SQLite's own check finds. Reads the whole file."""
-    check = connection.execute(f"PRAGMA integrity_check({_MOST_FAULTS})")
-    return [str(line) for (line,) in check if line != "ok"]
 
 
 def _count(connection: sqlite3.Connection) -> int:

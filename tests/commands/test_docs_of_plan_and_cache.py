@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from hashlib import sha256
@@ -12,7 +11,6 @@ import pytest
 
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.storage.exchange import line_of
 from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
 from ..sites import answer
@@ -70,7 +68,7 @@ def of_the_page() -> list[RobotsRecord]:
             now - 5 * HOUR,
             origin=slow,
             url=slow.robots_url,
-            headers={},
+            headers={"content-type": "text/plain"},
             body=body,
             sha256=sha256(body).hexdigest(),
             failure=503,
@@ -82,8 +80,7 @@ def of_the_page() -> list[RobotsRecord]:
 
 
 def masked(text: str) -> str:
-    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "DATE", text)
-    return re.sub("[0-9a-f]{64}", "SHA256", text)
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "DATE", text)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +90,5 @@ def test_a_store_is_shown_as_on_the_page(session: Session, tmp_path: Path) -> No
     with SqliteStore(tmp_path / "robots.db", 10) as store:
         for record in of_the_page():
             store.put(record)
-    new = json.dumps(line_of(rules(9)))
-    older = json.dumps(line_of(rules(1, 1.0, origin=Origin("https", "site.example", 443))))
-    (tmp_path / "old.jsonl").write_text(f"{new}\n?\n{older}\n")
     shown, done = session.run(Robots(tmp_path))
     assert masked(done.errors + shown) == masked(session.output)

@@ -28,7 +28,7 @@ def robots(tmp_path: Path) -> Robots:
         ("diff", f"http://site.example/{RAW}", "r.txt"),
         ("diff", f"store:{RAW}", "r.txt"),
         ("report", f"{RAW}.jsonl"),
-        ("cache", "purge", "--origin", f"http://site.example:{RAW}", "--store", "sqlite:some.db"),
+        ("cache", "purge", f"http://site.example:{RAW}", "--store", "sqlite:some.db"),
         ("check", "http://site.example/", f"--{RAW}"),
         (RAW,),
     ],

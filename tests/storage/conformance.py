@@ -231,10 +231,6 @@ class StoreConformance(ABC):
         )
         assert not any(str(origin(number)) in found for number in range(1_501, 2_000, 100))
 
-    def test_a_sound_store_has_no_faults(self, store: Store) -> None:
-        store.put(rules(1))
-        assert list(store.faults()) == []
-
     def test_closed_it_says_so(self, store: Store) -> None:
         store.put(rules(1))
         store.close()
@@ -246,7 +242,6 @@ class StoreConformance(ABC):
             lambda: store.purge(START),
             lambda: len(store),
             lambda: list(store.scan()),
-            lambda: list(store.faults()),
         ):
             with pytest.raises(StoreError, match="closed"):
                 use()

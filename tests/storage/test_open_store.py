@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.storage import StoreError, check_store_uri, open_store, shown
+from scrapy_robots_plus.storage import StoreError, check_store_uri, open_store
 from scrapy_robots_plus.storage.base import MemoryStore
 
 from .records import origin, rules
@@ -58,13 +58,6 @@ def test_what_names_no_store_is_refused(uri: object, why: str) -> None:
 )
 def test_what_names_a_store_comes_back_as_it_is(uri: str) -> None:
     assert check_store_uri(uri) == uri
-
-
-def test_a_store_is_shown_without_user_and_password() -> None:
-    assert shown("redis://secret?crawler@redis.example") == "redis://***"
-    assert shown("redis://crawler:secret@redis.example:1/0?db=3") == "redis://***@redis.example:1/0"
-    assert shown("sqlite:a@b.db") == "sqlite:a@b.db"
-    assert shown("memory") == "memory"
 
 
 def test_the_check_opens_nothing(tmp_path: Path) -> None:

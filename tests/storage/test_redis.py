@@ -370,7 +370,6 @@ class TestLosses:
             store.put(rules(1))
             assert store.get(origin(1)) == rules(1)
             assert len(store) == 1
-            assert list(store.faults()) == []
             store.delete(origin(1))
             assert store.purge(START) == 0
             client.flushall()
@@ -424,17 +423,15 @@ def test_a_server_that_is_away_is_a_store_error(own_server: RedisServer) -> None
             lambda: store.purge(START),
             lambda: len(store),
             lambda: list(store.scan()),
-            lambda: list(store.faults()),
         ):
             with pytest.raises(StoreError, match=own_server.url):
                 use()
 
 
-def test_opening_a_store_asks_nothing_and_a_reader_asks_whether_it_is_there() -> None:
+def test_opening_asks_nothing() -> None:
     url = "redis://127.0.0.1:1/0"
     open_store(url, 10).close()
-    with pytest.raises(StoreError, match="refused"):
-        open_reader(url)
+    open_reader(url).close()
 
 
 def test_a_reader_changes_nothing(server: RedisServer, client: Any) -> None:
@@ -447,7 +444,6 @@ def test_a_reader_changes_nothing(server: RedisServer, client: Any) -> None:
         assert reader.get(origin(1)) == rules(1)
         assert reader.get(origin(2)) is None
         assert len(list(reader.scan())) == len(reader) == 2
-        assert list(reader.faults()) == []
     assert {key: client.dump(key) for key in client.keys("*")} == before
 
 

@@ -43,7 +43,6 @@ def test_it_returns_what_was_put(path: Path) -> None:
         assert reader.get(origin(3)) is None
         assert [each.record for each in reader.scan()] == [rules(1), never_read(2)]
         assert [each.record for each in reader.scan(str(origin(1)))] == [never_read(2)]
-        assert list(reader.faults()) == []
         assert len(reader) == 2
         assert reader
 
@@ -53,7 +52,6 @@ def test_it_leaves_the_file_as_it_is(path: Path) -> None:
     before = listing(path.parent)
     with SqliteReader(path) as reader:
         assert len(list(reader.scan())) == ROWS
-        assert list(reader.faults()) == []
         with pytest.raises(StoreError, match="readonly"):
             reader._run(lambda connection: connection.execute("DELETE FROM records"))
     assert listing(path.parent) == before
@@ -204,21 +202,6 @@ def test_a_record_of_a_longer_body_is_not_returned(path: Path) -> None:
     assert found.record is not None
 
 
-def test_a_broken_index_is_a_fault(path: Path) -> None:
-    fill(path, rows=5)
-    with SqliteReader(path) as reader:
-        assert list(reader.faults()) == []
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA writable_schema = ON")
-        connection.execute(
-            "UPDATE sqlite_schema SET sql = replace(sql, 'max(fetched_at, failed_at)', 'failed_at')"
-            " WHERE name = 'records_touched_at'"
-        )
-        connection.commit()
-    with SqliteReader(path) as reader:
-        assert any("records_touched_at" in fault for fault in reader.faults())
-
-
 def test_a_lost_table_is_damage(path: Path) -> None:
     fill(path, rows=5)
     change(path, "DROP TABLE records")
@@ -234,7 +217,6 @@ def test_closed_it_says_so(path: Path) -> None:
     for use in (
         lambda: reader.get(origin(1)),
         lambda: list(reader.scan()),
-        lambda: list(reader.faults()),
         lambda: len(reader),
     ):
         with pytest.raises(StoreError, match="closed"):
