@@ -210,8 +210,8 @@ def _job_is_kept(settings: BaseSettings) -> Iterator[str]:
     if not keeps_one_file(settings):
         yield (
             "This job is kept in files, from which a kill may lose requests, because "
-            "SCHEDULER_DISK_QUEUE says so, or because it was begun with files. For the latter, "
-            '"scrapy robots job convert JOBDIR" puts it into one file.'
+            "SCHEDULER_DISK_QUEUE or SCHEDULER_PRIORITY_QUEUE says so, or because it was begun "
+            'with files. For the latter, "scrapy robots job convert JOBDIR" puts it into one file.'
         )
     elif not issubclass(dupefilter, JobDupeFilter):
         what = "After a kill, requests that were not yet written count as seen"

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from scrapy_robots_plus.job import (
     FILE_NAME,
-    NAMED_BY,
     QUEUE_FOLDER,
+    UNSORTED,
     JobFile,
     JobFileError,
     held_requests,
@@ -287,16 +287,14 @@ class Convert(_OfJob):
                 file.commit()
 
         with self.opened(path) as file:
-            separates_hosts = False
             for part in parts_in(folder):
-                separates_hosts |= bool(part.lane)
                 for data in part.requests(lost):
                     file.add(part.lane, part.rank, data)
                     count("requests")
             for fingerprint in fingerprints_in(folder):
                 file.see(fingerprint)
                 count("seen")
-            file.set_note(NAMED_BY, "slots" if separates_hosts else "none")
+            file.set_note(UNSORTED, "yes")
         return counts
 
 

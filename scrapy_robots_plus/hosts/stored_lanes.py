@@ -110,10 +110,10 @@ class StoredLanes(Lanes):
         self.queue = queue
         self._hosts = hosts
         self.job = Job.of(crawler)
-        self.job.name_lanes("hosts", hosts.name_of)
-        self._classes = classes[0], classes[1] or classes[0]
-        self._has_starts = classes[1] is not None
-        self.newest_first = [each.newest_first for each in self._classes]
+        self.job.sort(hosts.name_of)
+        requests, starts = classes
+        self._has_starts = starts is not None
+        self.newest_first = [each.newest_first for each in (requests, starts or requests)]
         """Whether the newest request goes first; of start requests last."""
         self._most_urgent_asleep = -inf if self.asleep else inf
         """No lane that is asleep has a more urgent priority."""
@@ -155,7 +155,7 @@ class StoredLanes(Lanes):
         """Writes *request*; returns its rank. Raises ValueError if it cannot be written."""
         starts = self._has_starts and bool(request.meta.get(START_META_KEY))
         rank = rank_of(-priority_of(request), starts)
-        self.job.add(lane, rank, request, self._classes[starts].dumps)
+        self.job.add(lane, rank, request)
         return rank
 
     @property

@@ -15,7 +15,7 @@ from .mending import replace as replace
 from .reading import Overview as Overview
 from .reading import held_requests as held_requests
 from .reading import overview as overview
-from .requests import NAMED_BY as NAMED_BY
+from .requests import UNSORTED as UNSORTED
 from .schema import Contents as Contents
 from .schema import JobFileError as JobFileError
 from .schema import StoredRequest as StoredRequest

@@ -23,7 +23,7 @@ from .mending import (
     unused,
 )
 from .recent import Recent, read_recent, recent_of
-from .requests import LOSSES, NAMED_BY, JobRequests, mended
+from .requests import LOSSES, UNSORTED, JobRequests, mended
 from .schema import UNKNOWN, JobFileError, StoredRequest, connect, explained, journal_of
 
 if TYPE_CHECKING:
@@ -113,17 +113,13 @@ class JobFile(JobRequests):
         self._let_all_sleep()
 
     @mended
-    def name_lanes(self, by: str, name_of: Callable[[bytes], str | None]) -> None:
-        """Moves each request into the lane *name_of* its data, unless lanes are named *by* this
-        already. None means that it stays. A kill meanwhile leaves all where they were.
-
-        When a job is resumed with another priority queue, this reads all its requests.
+    def sort(self, name_of: Callable[[bytes], str | None]) -> None:
+        """After a conversion, moves each request into the lane *name_of* its data; None means that
+        it stays. A kill meanwhile leaves all where they were.
         """
-        named_by = self.note(NAMED_BY)
-        if named_by != by:
-            if named_by is not None:
-                self.rename(name_of)
-            self.set_note(NAMED_BY, by)
+        if self.note(UNSORTED):
+            self.rename(name_of)
+            self.set_note(UNSORTED, "")
             self._write()
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from . import FILE_NAME, JobFile, JobFileError, StoredRequest
 from .reports import JobReports
 from .schema import State
-from .written import Dumps, read, written
+from .written import read, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,9 +137,9 @@ class Job:
 
     # For queues
 
-    def add(self, lane: str, rank: int, request: Request, dumps: Dumps) -> None:
+    def add(self, lane: str, rank: int, request: Request) -> None:
         """Raises ValueError, like Scrapy's queues, if the request cannot be written."""
-        data = written(request, self.spider, dumps)
+        data = written(request, self.spider)
         hard_ends = 0
         if self._suspect is not None and request is self._suspect[0]:
             hard_ends = self._suspect[1].hard_ends
@@ -218,8 +218,8 @@ class Job:
             self._not_in_file.add(fingerprint)
             self._forget(fingerprint)
 
-    def name_lanes(self, by: str, name_of: Callable[[Request], str]) -> None:
-        """Moves each request into the lane *name_of* it, unless lanes are named *by* this."""
+    def sort(self, name_of: Callable[[Request], str]) -> None:
+        """After a conversion, moves each request into the lane *name_of* it."""
 
         def name(data: bytes) -> str | None:
             try:
@@ -227,7 +227,7 @@ class Job:
             except Exception:  # noqa: BLE001 - it is set aside when its turn comes
                 return None
 
-        self.file.name_lanes(by, name)
+        self.file.sort(name)
 
     # What is under way
 

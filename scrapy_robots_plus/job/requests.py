@@ -48,8 +48,9 @@ MOST_BYTES = 999_000_000
 MOST_AT_ONCE = 16
 """Of those that may be why the process was killed."""
 
-_BOOT, _GROUP, NAMED_BY, LOSSES = "boot", "suspects at once", "lanes are named by", "lost"
-"""Notes; LOSSES has a line for each time that damage has taken requests, until it is accepted."""
+_BOOT, _GROUP, UNSORTED, LOSSES = "boot", "suspects at once", "unsorted", "lost"
+"""Notes. UNSORTED: the job was converted, and its lanes are not those of a crawl. LOSSES has a line
+for each time that damage has taken requests, until it is accepted."""
 
 WAITING, UNDER_WAY, ALONE, LAST, ASIDE = State
 _OUT = (UNDER_WAY, ALONE)

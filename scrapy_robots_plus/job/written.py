@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import marshal
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 from scrapy import Request, Spider
@@ -20,36 +19,24 @@ _VERBATIM = "verbatim_url"
 
 _FIELDS = frozenset(Request.attributes)
 
-Dumps = Callable[[Any], bytes]
-"""Turns the fields of a request into bytes."""
 
-
-def pickled(fields: Any) -> bytes:
-    """Like Scrapy's queues; raises ValueError for what cannot be pickled."""
+def written(request: Request, spider: Spider) -> bytes:
+    """Raises ValueError for a request that cannot be written, such as one whose callback is a
+    lambda, and anything that an object in its meta raises.
+    """
+    fields = unusual_fields_of(request, spider)
     try:
         return pickle.dumps(fields, protocol=4)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(str(error)) from error
 
 
-def marshalled(fields: Any) -> bytes:
-    """Like Scrapy's queues; raises ValueError for what cannot be marshalled."""
-    return marshal.dumps(fields)
-
-
-def written(request: Request, spider: Spider, dumps: Dumps) -> bytes:
-    """Raises ValueError for a request that cannot be written, such as one whose callback is a
-    lambda.
-    """
-    return dumps(unusual_fields_of(request, spider))
-
-
 def read(data: bytes, spider: Spider) -> Request:
-    """The request written as *data*, in either way.
+    """The request written as *data*, here or by one of Scrapy's queues.
 
     Raises anything: its callback may have been renamed, its class may be gone.
     """
-    fields = pickle.loads(data) if data.startswith(_PICKLED) else marshal.loads(data)  # noqa: S301, S302
+    fields = _fields_in(data)
     meta = fields.get("meta") or {}
     if _VERBATIM in meta or not fields.keys() <= _FIELDS:
         return request_from_dict(fields, spider=spider)
@@ -66,7 +53,13 @@ def read(data: bytes, spider: Spider) -> Request:
 def url_in(data: bytes) -> str:
     """The URL of the request written as *data*, for a message."""
     try:
-        fields = pickle.loads(data) if data.startswith(_PICKLED) else marshal.loads(data)  # noqa: S301, S302
-        return str(fields["url"])
+        return str(_fields_in(data)["url"])
     except Exception:  # noqa: BLE001 - its meta may hold objects of classes that are gone
         return "a request that cannot be read"
+
+
+def _fields_in(data: bytes) -> dict[str, Any]:
+    fields: dict[str, Any] = (
+        pickle.loads(data) if data.startswith(_PICKLED) else marshal.loads(data)  # noqa: S301, S302
+    )
+    return fields

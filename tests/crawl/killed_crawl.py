@@ -50,10 +50,6 @@ SCRAPYS: dict[str, Any] = {
     "DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter",
 }
 """Everything as in Scrapy."""
-UNDER_SCRAPYS: dict[str, Any] = {
-    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"
-}
-"""The job's file under Scrapy's own priority queue."""
 
 
 def path_of(number: int) -> str:

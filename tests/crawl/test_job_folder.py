@@ -31,7 +31,6 @@ pytestmark = resumes_jobs
 
 RULES = "User-agent: *\nDisallow: /never\n"
 BY_PRIORITY = "scrapy.pqueues.ScrapyPriorityQueue"
-OURS = "scrapy_robots_plus.RobotsPriorityQueue"
 OUR_QUEUES = {
     "SCHEDULER_DISK_QUEUE": "scrapy_robots_plus.job.queues.PickleLifoDiskQueue",
     "SCHEDULER_START_DISK_QUEUE": "scrapy_robots_plus.job.queues.PickleFifoDiskQueue",
@@ -45,34 +44,14 @@ async def begun(host: Host, job: Path, **settings: Any) -> None:
     assert fetched([host]) != all_pages([host])
 
 
-@pytest.mark.parametrize("queue", [OURS, SCRAPYS_QUEUE, BY_PRIORITY])
 @pytest.mark.parametrize("left", [b"", b'{"a.exa'])
 @pytest_twisted.ensureDeferred
 async def test_a_job_goes_on_with_what_a_full_disk_left_of_scrapys_state(
-    sites: Sites, tmp_path: Path, queue: str, left: bytes
-) -> None:
-    host = sites.host(RULES)
-    await begun(host, tmp_path, SCHEDULER_PRIORITY_QUEUE=queue)
-    (tmp_path / "requests.queue" / "active.json").write_bytes(left)
-    await run_to_the_end([host], JOBDIR=str(tmp_path), SCHEDULER_PRIORITY_QUEUE=queue)
-    assert fetched([host]) == all_pages([host])
-
-
-@pytest.mark.parametrize("queue", [SCRAPYS_QUEUE, BY_PRIORITY])
-@pytest_twisted.ensureDeferred
-async def test_a_job_goes_through_other_priority_queues_and_back(
-    sites: Sites, tmp_path: Path, queue: str
+    sites: Sites, tmp_path: Path, left: bytes
 ) -> None:
     host = sites.host(RULES)
     await begun(host, tmp_path)
-    for number, each in enumerate((queue, OURS), start=2):
-        await run_until_so(
-            lambda: len(host.fetched) > 3 * number,  # noqa: B023 - used at once
-            [host],
-            JOBDIR=str(tmp_path),
-            CONCURRENT_REQUESTS=1,
-            SCHEDULER_PRIORITY_QUEUE=each,
-        )
+    (tmp_path / "requests.queue" / "active.json").write_bytes(left)
     await run_to_the_end([host], JOBDIR=str(tmp_path))
     assert fetched([host]) == all_pages([host])
 
@@ -130,18 +109,25 @@ async def refused(job: Path, **settings: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("queue", [OURS, SCRAPYS_QUEUE, BY_PRIORITY])
+OTHERS: list[dict[str, str]] = [
+    IN_FILES,
+    {"SCHEDULER_PRIORITY_QUEUE": SCRAPYS_QUEUE},
+    {"SCHEDULER_PRIORITY_QUEUE": BY_PRIORITY, **IN_FILES},
+]
+
+
+@pytest.mark.parametrize("queues", OTHERS)
 @pytest.mark.parametrize("end", ["stopped", "killed"])
 @pytest_twisted.ensureDeferred
 async def test_with_queues_of_another_kind_no_second_job_is_begun(
-    sites: Sites, tmp_path: Path, queue: str, end: str
+    sites: Sites, tmp_path: Path, queues: dict[str, str], end: str
 ) -> None:
     host, job = sites.host(RULES), tmp_path / "job"
     await begun(host, job)
     if end == "killed":  # such a run has not written its state
         shutil.rmtree(job / "requests.queue")
-    why = await refused(job, **IN_FILES, SCHEDULER_PRIORITY_QUEUE=queue)
-    assert "holds the requests of this job, and SCHEDULER_DISK_QUEUE is of another kind" in why
+    why = await refused(job, **queues)
+    assert "holds the requests of this job, and the queues are of another kind" in why
     await run_to_the_end([host], JOBDIR=str(job))
     assert fetched([host]) == all_pages([host])
 
@@ -163,7 +149,8 @@ async def test_a_job_in_files_is_not_begun_anew_in_one(
 @pytest_twisted.ensureDeferred
 async def test_queues_of_two_kinds_are_refused(tmp_path: Path) -> None:
     mixed = {**OUR_QUEUES, "SCHEDULER_DISK_QUEUE": IN_FILES["SCHEDULER_DISK_QUEUE"]}
-    assert "the queues on disk are of two kinds" in await refused(tmp_path, **mixed)
+    for queues in (mixed, {**OUR_QUEUES, "SCHEDULER_PRIORITY_QUEUE": SCRAPYS_QUEUE}):
+        assert "the queues are of two kinds" in await refused(tmp_path, **queues)
 
 
 @pytest_twisted.ensureDeferred

@@ -8,7 +8,7 @@ import pytest
 
 from tests.sites import answer
 
-from .killed_crawl import SCRAPYS, UNDER_SCRAPYS, LongWay, Outcome, kill_and_resume
+from .killed_crawl import SCRAPYS, LongWay, Outcome, kill_and_resume
 
 if TYPE_CHECKING:
     import asyncio
@@ -29,16 +29,13 @@ def test_killed_five_times_in_a_row_nothing_is_missing(sites: Sites, tmp_path: P
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("settings", [{}, UNDER_SCRAPYS], ids=["ours", "under Scrapy's"])
-def test_killed_at_200_moments_nothing_is_missing(
-    sites: Sites, tmp_path: Path, settings: dict[str, Any]
-) -> None:
+def test_killed_at_200_moments_nothing_is_missing(sites: Sites, tmp_path: Path) -> None:
     ours = theirs = Outcome()
     seed = 0
     while ours.kills < 200:
         seed += 1
         kills = 1 + seed % 8
-        ours += kill_and_resume(sites, tmp_path / f"{seed}", kills, seed, settings=settings)
+        ours += kill_and_resume(sites, tmp_path / f"{seed}", kills, seed)
         check(ours)
         if seed % 4 == 0:
             theirs += kill_and_resume(

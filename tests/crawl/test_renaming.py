@@ -1,4 +1,4 @@
-"""The lanes of a job get other names when it is resumed with another priority queue."""
+"""The requests of a job that was converted are sorted into the lanes of a crawl."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy import Request
 
-from scrapy_robots_plus.job import FILE_NAME, NAMED_BY, JobFile
+from scrapy_robots_plus.job import FILE_NAME, UNSORTED, JobFile
 from tests.job.jobs import kill_copy
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def filled(path: Path) -> JobFile:
             request = Request(f"http://{host}.example/{number}")
             lane = f"{host}.example" if number < REQUESTS // 2 else f"second {host}"
             file.add(lane, 0, pickle.dumps(request.to_dict(), protocol=4))
-    file.set_note(NAMED_BY, "slots")
+    file.set_note(UNSORTED, "yes")
     file.commit()
     return file
 
@@ -58,14 +58,14 @@ def assert_named_by_host(file: JobFile) -> None:
 def test_a_request_that_has_no_other_name_stays(tmp_path: Path) -> None:
     with filled(tmp_path / FILE_NAME) as file:
         names = sorted(file.wake(-1))
-        file.name_lanes("hosts", lambda _: None)
+        file.sort(lambda _: None)
         assert (file.held, sorted(file.wake(-1))) == (HOSTS * REQUESTS, names)
 
 
 def test_requests_stay_in_order(tmp_path: Path) -> None:
     with filled(tmp_path / FILE_NAME) as file:
-        file.name_lanes("hosts", by_host)
-        assert file.note(NAMED_BY) == "hosts"
+        file.sort(by_host)
+        assert file.note(UNSORTED) == ""
         assert_named_by_host(file)
 
 
@@ -84,11 +84,11 @@ def test_a_kill_meanwhile_leaves_all_where_they_were(tmp_path: Path, moment: int
     file = filled(path)
     names = sorted(file.wake(-1))
     with pytest.raises(Killed):
-        file.name_lanes("hosts", by_host_until_then)
+        file.sort(by_host_until_then)
     killed = kill_copy(path, tmp_path / "killed")
     file.close()
     with JobFile(killed) as file:
-        assert (file.held, file.note(NAMED_BY)) == (HOSTS * REQUESTS, "slots")
+        assert (file.held, file.note(UNSORTED)) == (HOSTS * REQUESTS, "yes")
         assert sorted(file.wake(-1)) == names
-        file.name_lanes("hosts", by_host)
+        file.sort(by_host)
         assert_named_by_host(file)

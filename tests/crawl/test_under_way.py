@@ -262,14 +262,10 @@ class HasOddMeta(Copied):
         yield self.request("/page", meta={"odd": Odd()})
 
 
-@pytest.mark.parametrize("queue", [None, "scrapy.pqueues.ScrapyPriorityQueue"])
 @pytest_twisted.ensureDeferred
-async def test_what_cannot_be_written_is_counted_once(
-    sites: Sites, tmp_path: Path, queue: str | None
-) -> None:
-    settings = {"SCHEDULER_PRIORITY_QUEUE": queue} if queue else {}
+async def test_what_cannot_be_written_is_counted_once(sites: Sites, tmp_path: Path) -> None:
     host = sites.host(RULES)
-    crawler = await crawl(spider=HasOddMeta, host=host, JOBDIR=str(tmp_path), **settings)
+    crawler = await crawl(spider=HasOddMeta, host=host, JOBDIR=str(tmp_path))
     assert host.fetched == ["/page"]
     assert stat(crawler, "robotstxt/queue/kept_in_memory") == 1
 

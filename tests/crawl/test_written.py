@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import marshal
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,7 @@ from hypothesis import strategies as st
 from scrapy import FormRequest, Request, Spider
 from scrapy.http import JsonRequest
 
-from scrapy_robots_plus.job.written import marshalled, pickled, read, written
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.job.written import Dumps
+from scrapy_robots_plus.job.written import read, written
 
 
 class Pages(Spider):
@@ -52,10 +50,10 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
-@given(dumps=st.sampled_from([pickled, marshalled]), fields=FIELDS)
-def test_all_that_a_request_says_comes_back(dumps: Dumps, fields: dict[str, Any]) -> None:
+@given(fields=FIELDS)
+def test_all_that_a_request_says_comes_back(fields: dict[str, Any]) -> None:
     request = Request(**fields)
-    again = read(written(request, SPIDER, dumps), SPIDER)
+    again = read(written(request, SPIDER), SPIDER)
     assert type(again) is Request
     assert again.to_dict(spider=SPIDER) == request.to_dict(spider=SPIDER)
 
@@ -72,14 +70,14 @@ def test_all_that_a_request_says_comes_back(dumps: Dumps, fields: dict[str, Any]
     ],
 )
 def test_so_does_a_request_of_another_class(request_: Request) -> None:
-    again = read(written(request_, SPIDER, pickled), SPIDER)
+    again = read(written(request_, SPIDER), SPIDER)
     assert type(again) is type(request_)
     assert again.to_dict(spider=SPIDER) == request_.to_dict(spider=SPIDER)
 
 
 def test_what_every_request_has_takes_no_space() -> None:
     request = Request("http://a.example/", meta={"depth": 1})
-    assert pickle.loads(written(request, SPIDER, pickled)) == {
+    assert pickle.loads(written(request, SPIDER)) == {
         "url": "http://a.example/",
         "meta": {"depth": 1},
     }
@@ -87,16 +85,17 @@ def test_what_every_request_has_takes_no_space() -> None:
 
 def test_a_url_comes_out_as_it_was_written() -> None:
     request = Request("http://a.example/é b|c", meta={"verbatim_url": True})
-    again = read(written(request, SPIDER, pickled), SPIDER)
+    again = read(written(request, SPIDER), SPIDER)
     assert again.url == request.url
     assert again.meta == request.meta
 
 
 def test_a_request_written_as_scrapys_queues_do_can_be_read() -> None:
-    """As this package wrote them before, and as a job in files holds them."""
+    """As a job in files holds them, which can be converted."""
     request = Request("http://a.example/", SPIDER.parse_page, priority=3)
-    again = read(pickle.dumps(request.to_dict(spider=SPIDER), protocol=4), SPIDER)
-    assert again.to_dict(spider=SPIDER) == request.to_dict(spider=SPIDER)
+    fields = request.to_dict(spider=SPIDER)
+    for data in (pickle.dumps(fields, protocol=4), marshal.dumps(fields)):
+        assert read(data, SPIDER).to_dict(spider=SPIDER) == fields
 
 
 @pytest.mark.parametrize(("priority", "whole"), [(2.0, 2), (0.5, 0), (-0.5, -1), (True, 1)])
@@ -105,6 +104,6 @@ def test_a_priority_that_was_set_to_another_number_counts_as_the_whole_one_below
 ) -> None:
     request = Request("http://a.example/")
     request.priority = priority
-    again = read(written(request, SPIDER, pickled), SPIDER)
+    again = read(written(request, SPIDER), SPIDER)
     assert again.priority == whole
     assert type(again.priority) is int

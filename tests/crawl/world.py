@@ -188,11 +188,12 @@ class World(HandClock):
             ),
         )
         self.crawler = crawler
+        classes: Any = (PickleLifoDiskQueue, PickleFifoDiskQueue)
         return RobotsPriorityQueue(
             crawler,
-            PickleLifoDiskQueue,
+            classes[0],
             str(folder / "requests.queue"),
-            start_queue_cls=PickleFifoDiskQueue,
+            start_queue_cls=classes[1],
             hosts=self.queue_hosts,
         )
 

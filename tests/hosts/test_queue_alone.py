@@ -57,13 +57,12 @@ def on_disk(request: pytest.FixtureRequest, folder: str) -> Kinds:
     return Kinds(ours.PickleLifoDiskQueue, ours.PickleFifoDiskQueue, folder)
 
 
-@pytest.fixture(params=["memory", "files", "one file", "one file, marshal"])
+@pytest.fixture(params=["memory", "files", "one file"])
 def kinds(request: pytest.FixtureRequest, folder: str) -> Kinds:
     return {
         "memory": Kinds(squeues.LifoMemoryQueue, squeues.FifoMemoryQueue, ""),
         "files": Kinds(squeues.PickleLifoDiskQueue, squeues.PickleFifoDiskQueue, folder),
         "one file": Kinds(ours.PickleLifoDiskQueue, ours.PickleFifoDiskQueue, folder),
-        "one file, marshal": Kinds(ours.MarshalLifoDiskQueue, ours.MarshalFifoDiskQueue, folder),
     }[request.param]
 
 
