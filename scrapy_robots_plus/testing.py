@@ -248,14 +248,16 @@ def verdicts(
     those of the project.
     """
     from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.commands.urls import origin_of
+    from scrapy_robots_plus.crawl.requests import as_requested
     from scrapy_robots_plus.origins.policies import record_of_text
+    from scrapy_robots_plus.protocol.origin import Origin
 
     project = Project(_settings(settings or {}), Namespace())
     body = robots_txt.encode() if isinstance(robots_txt, str) else robots_txt
     found = {}
     for url in urls:
-        requested, origin = origin_of(url)
+        requested = as_requested(url)
+        origin = Origin.of(requested)
         if origin is None:
             raise ValueError(f"{url} is not http or https: no robots.txt applies to it")
         settings_there = project.robots.for_origin(origin)

@@ -44,7 +44,7 @@ class Check(Subcommand):
     async def _ask(self, crawl: Crawl) -> None:
         policies = crawl.get(Policies)
         crawl.get(Retrieval).subscribe(lambda found: self._note(found.record))
-        async for asked in urls.asked_ahead(urls.arriving(self._urls), policies):
+        async for asked in urls.asked_ahead(self._urls, policies):
             verdict = None
             if not asked.problem:
                 verdict = await policies.verdict(asked.url, self.project.named_agent)

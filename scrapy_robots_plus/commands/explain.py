@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.origins.parsers import charset_of
-from scrapy_robots_plus.protocol import DIALECTS, Dialect, RobotsTxt, Verdict
-from scrapy_robots_plus.protocol.clean_param import CleanParams
 from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
 
@@ -19,19 +16,16 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.storage.record import RobotsRecord
 
     from .project import Source
-
-SITEMAPS_SHOWN = 10
 
 
 class Explain(Subcommand):
     """Show all that decides about one URL.
 
-    The rule and those it beat, the group and why it applies, the state of the robots.txt, what the
-    page may be used for, the delay, the sitemaps, and other dialects in which the answer differs.
-    Exit status: 0 if it is allowed, 1 if it is denied, 2 if its robots.txt cannot be read.
+    The rule and those it beat, the group and why it applies, the state of the robots.txt, the
+    delay, and what the page may be used for. Exit status: 0 if it is allowed, 1 if it is denied, 2
+    if its robots.txt cannot be read.
     """
 
     arguments = (
@@ -63,8 +57,6 @@ def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "agent", named(found["agent"])
     if "groups" in found:
         yield "group", _group(found["groups"], found["looked_for"])
-    for name, other in found.get("other_dialects", {}).items():
-        yield "but", _otherwise(name, other)
     yield from _file(found["robots_txt"])
     yield from _pace(found["pace"])
     for each in found["uses"]["statements"]:
@@ -72,15 +64,6 @@ def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "use", f"{each['category']}: {each['preference']} ({each['text']}, {where})"
     for url in found["licenses"]:
         yield "licence", url
-    if found.get("cleaned") not in (None, found["url"]):
-        yield "equal to", f"{found['cleaned']} (Clean-param)"
-    if found["preferred_host"]:
-        yield "host", f"{found['preferred_host']}, which the site prefers"
-    sitemaps = found["sitemaps"]
-    for url in sitemaps[:SITEMAPS_SHOWN]:
-        yield "sitemap", url
-    if len(sitemaps) > SITEMAPS_SHOWN:
-        yield "", f"and {len(sitemaps) - SITEMAPS_SHOWN:,} more"
 
 
 def _group(groups: list[tuple[str, ...]], names: tuple[str, ...]) -> str:
@@ -89,12 +72,6 @@ def _group(groups: list[tuple[str, ...]], names: tuple[str, ...]) -> str:
         return f"none applies: none is for {looked_for}, and none for *"
     agents = "; ".join(", ".join(each) for each in groups)
     return f"User-agent: {agents} (looked for {looked_for})"
-
-
-def _otherwise(name: str, other: dict[str, Any]) -> str:
-    word = "allowed" if other["allowed"] else "denied"
-    rule = f"{other['rule']}, line {other['line']}" if other["rule"] else "no rule matches"
-    return f"{word} in the dialect {name} ({rule})"
 
 
 def _file(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -129,7 +106,7 @@ def _pace(pace: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def explanation(url: str, agent: AgentNames, source: Source) -> dict[str, Any]:
     """All that decides about *url*, for ``--json``."""
-    policy, record, _ = source
+    policy = source.policy
     verdict = policy.verdict(url, agent)
     found = {
         "url": url,
@@ -140,17 +117,14 @@ def explanation(url: str, agent: AgentNames, source: Source) -> dict[str, Any]:
         "pace": _pace_of(policy, agent),
         "uses": policy.preferences(url, agent).as_dict(),
         "licenses": list(policy.licenses(agent)),
-        "preferred_host": policy.host,
-        "sitemaps": list(policy.sitemaps),
     }
     file = policy.parsed
     if file is not None:
         found["looked_for"] = file.names_for(agent)
         found["groups"] = [group.agents for group in file.groups_for(agent)]
-        found["beaten"] = list(map(_of_rule, file.explain(verdict.form or url, agent).beaten))
         found["dialect"] = file.dialect.name
-        found["cleaned"] = CleanParams(file.clean_params).cleaned(url)
-        found["other_dialects"] = dict(_others(verdict, url, agent, file.dialect, record))
+        beaten = file.explain(verdict.form or url, agent).beaten
+        found["beaten"] = [picked(each, "allowed", "rule", "line") for each in beaten]
     return found
 
 
@@ -159,7 +133,7 @@ def _state(source: Source) -> dict[str, Any]:
     state: dict[str, Any] = {
         "robots_url": record.url,
         "asked_url": record.url if is_file else record.origin.robots_url,
-        **picked(policy, "status", "access", "in_words"),
+        **picked(policy, "access", "in_words"),
         "detail": policy.detail or None,
         "sha256": record.sha256 or None,
         "size": len(record.body) if record.body else None,
@@ -169,7 +143,7 @@ def _state(source: Source) -> dict[str, Any]:
         state |= {
             "age": round(policy.age, 1),
             "fresh_for": round(policy.fresh_for, 1),
-            **picked(record, "lifetime", "failures"),
+            "failures": record.failures,
             "lifetime_from": source_of_lifetime(record.headers),
         }
     return state
@@ -185,19 +159,3 @@ def _pace_of(policy: Policy, agent: AgentNames) -> dict[str, Any]:
         "hourly": [] if hours is None else [{"hours": str(hours[0]), "delay": hours[1].kept}],
         "visit_time": None if visits is None else str(visits),
     }
-
-
-def _of_rule(verdict: Verdict) -> dict[str, Any]:
-    return picked(verdict, "allowed", "rule", "line")
-
-
-def _others(
-    verdict: Verdict, url: str, agent: AgentNames, dialect: Dialect, record: RobotsRecord
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The dialects in which the rules answer otherwise."""
-    for other in DIALECTS.values():
-        if other.name != dialect.name:
-            file = RobotsTxt.parse(record.body, other, charset_of(record.headers))
-            answer = file.verdict(url, agent)
-            if answer.allowed is not verdict.allowed:
-                yield other.name, {**_of_rule(answer), "reason": answer.reason}

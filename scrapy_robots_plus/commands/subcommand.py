@@ -166,13 +166,3 @@ def opened(name: str) -> Iterator[BinaryIO]:
         # A reader of its own: Python aborts if it ends while a thread reads from ``sys.stdin``.
         with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as stream:
             yield stream
-
-
-def numbered_lines(stream: BinaryIO, longest: int) -> Iterator[tuple[int, bytes]]:
-    """The lines of *stream*. Of one with more than *longest* bytes, only these."""
-    number = 0
-    while line := stream.readline(longest):
-        number += 1
-        yield number, line
-        while line and not line.endswith(b"\n"):  # the rest of it
-            line = stream.readline(longest)

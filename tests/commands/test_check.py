@@ -124,14 +124,6 @@ def test_a_file_that_is_longer_than_what_is_read_is_told(sites: Sites, alone: Ro
     assert alone("check", "--file", "some.txt", "http://site.invalid/").errors == ""
 
 
-def test_a_line_that_is_too_long_is_named(alone: Robots) -> None:
-    (alone.folder / "some.txt").write_text(RULES)
-    urls = f"http://site.invalid/{'a' * 70_000}\nhttp://site.invalid/b\n"
-    done = alone("check", "--file", "some.txt", "--input", "-", stdin=urls)
-    assert done.lines[0].startswith("undecided line 1 has more than 65,536 bytes: http://site")
-    assert (len(done.lines), done.status) == (2, 2)
-
-
 def test_hosts_are_asked_side_by_side(sites: Sites, robots: Robots) -> None:
     """One that never answers holds up its own answer, not the fetches of the others."""
     dead, hosts = sites.host(RULES), [sites.host(RULES) for _ in range(20)]

@@ -13,7 +13,6 @@ from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
-from ..sites import answer
 from ..storage.records import rules
 from .running import Robots
 from .sessions import Session, sessions
@@ -33,11 +32,9 @@ def test_a_plan_is_printed_as_the_page_shows(
     session: Session, sites: Sites, tmp_path: Path
 ) -> None:
     site, slow = sites.host(), sites.host("User-agent: *\nCrawl-delay: 10\nDisallow: /private/\n")
-    site.robots("User-agent: *\nDisallow: /private/\nSitemap: /sitemap.xml\n")
+    site.robots("User-agent: *\nDisallow: /private/\n")
     paths = ["/", "/a", "/private/b"]
     urls = [site.url(path) for path in paths]
-    entries = "".join(f"<url><loc>{url}</loc></url>" for url in urls)
-    site.pages["/sitemap.xml"] = answer(f"<urlset>{entries}</urlset>", content_type="text/xml")
     urls = urls * 2 + [slow.url(f"/{number}") for number in range(7)] + [slow.url("/private/c")]
     (tmp_path / "urls.txt").write_text("\n".join(urls))
     shown, done = session.run(Robots(tmp_path), site=site.origin, slow=slow.origin)

@@ -46,28 +46,11 @@ def test_all_that_decides(sites: Sites, robots: Robots) -> None:
         f"robots.txt  200, rules, {len(RULES)} bytes: {robots_url}",
         "delay       200 s asked, 60 s kept",
         "visit time  06:00-08:45 UTC",
-        "sitemap     https://site.example/sitemap.xml",
     ]
     assert "fresh for another " in done.output
     assert "(Cache-Control: max-age=7200)" in done.output
     assert done.status == 0
     assert host.fetched == []
-
-
-def test_the_preferred_host_and_an_equal_url_are_shown(alone: Robots) -> None:
-    (alone.folder / "r.txt").write_text("Host: www.site.invalid\nClean-param: ref /shop\n")
-    done = alone("explain", "--file", "r.txt", "http://site.invalid/shop?ref=1&id=2")
-    assert "equal to    http://site.invalid/shop?id=2 (Clean-param)" in done.lines
-    assert "host        www.site.invalid, which the site prefers" in done.lines
-    done = alone("explain", "--file", "r.txt", "http://site.invalid/shop?id=2")
-    assert not [line for line in done.lines if line.startswith("equal to")]
-
-
-def test_dialects_that_answer_otherwise_are_named(alone: Robots) -> None:
-    (alone.folder / "r.txt").write_text("User-agent: *\nDisallow: /p\nAllow: /p/open\n")
-    done = alone("explain", "--file", "r.txt", "http://site.invalid/p/open")
-    assert "but         denied in the dialect FIRST_MATCH (Disallow: /p, line 2)" in done.lines
-    assert not any("dialect GOOGLE" in line for line in done.lines)
 
 
 def test_json_has_the_same(sites: Sites, alone: Robots) -> None:

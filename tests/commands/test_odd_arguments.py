@@ -61,13 +61,6 @@ def test_an_empty_agent_is_not_taken_for_the_projects(
     assert "argument --agent: expected a text that is not empty" in done.errors
 
 
-@pytest.mark.parametrize("seconds", ["1e308", "1e18", "inf", "nan", "-1", "86401"])
-def test_a_response_time_is_one_of_this_world(robots: Robots, seconds: str) -> None:
-    done = robots("plan", "http://127.0.0.1:1/", "--response-time", seconds)
-    assert (done.status, done.output) == (2, "")
-    assert "--response-time: expected a number of seconds between 0 and 86,400" in done.errors
-
-
 @pytest.mark.parametrize(
     "command",
     [("check",), ("plan",), ("permissions", "--use", "train-ai")],
@@ -83,14 +76,6 @@ def test_a_byte_order_mark_is_not_part_of_the_first_url(robots: Robots) -> None:
     urls = "\ufeffhttp://site.invalid/closed\r\nhttp://site.invalid/\r\n"
     done = robots("check", "--file", "r.txt", "--input", "-", stdin=urls)
     assert [line.split()[0] for line in done.lines] == ["denied", "allowed"]
-
-
-def test_a_line_that_is_too_long_is_one_answer(robots: Robots) -> None:
-    """Neither is a part of a URL judged as if it were the whole, nor the rest as another one."""
-    urls = f"http://site.invalid/{'x' * 1_000_000}\nhttp://site.invalid/closed\n"
-    done = robots("check", "--file", "r.txt", "--input", "-", "--json", stdin=urls)
-    assert [each["result"] for each in done.json] == ["undecided", "denied"]
-    assert len(done.output) < 2_000
 
 
 def test_a_long_line_of_a_file_is_apart_from_what_it_means(robots: Robots) -> None:
