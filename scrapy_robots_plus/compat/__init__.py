@@ -8,5 +8,4 @@ from .crawler import *
 from .failures import *
 from .handlers import *
 from .loops import *
-from .names import *
 from .slots import *

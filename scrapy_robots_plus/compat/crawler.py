@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
@@ -81,13 +82,12 @@ def close_crawl(crawler: Crawler, reason: str) -> None:
     It counts as closing from now on.
     """
     _ending.add(crawler)
-    call_later(0, _close, crawler, reason)
+    call_later(0, lambda: deferred_from_coro(_close(crawler, reason)))
 
 
-def _close(crawler: Crawler, reason: str) -> None:
-    engine = engine_of(crawler)
-    if engine.spider is not None and engine._slot is not None:  # noqa: SLF001
-        deferred_from_coro(engine.close_spider_async(reason=reason))
+async def _close(crawler: Crawler, reason: str) -> None:
+    with suppress(RuntimeError):  # there is no spider to close
+        await engine_of(crawler).close_spider_async(reason=reason)
 
 
 def user_agent_of(request: Request) -> bytes | None:

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Coroutine
 from functools import partial
-from operator import itemgetter
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.http import Response
 from scrapy.utils import _compression
-from scrapy.utils.asyncio import call_later
 from scrapy.utils.httpobj import urlparse_cached
-from twisted.internet.defer import Deferred
 
 from .crawler import engine_of
-from .loops import run_in_background
 
 if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
-    from twisted.python.failure import Failure
-
-logger = logging.getLogger(__name__)
-
 
 DownloadFunction = Callable[[Request], Coroutine[Any, Any, Response]]
 """``DownloadHandlers.download_request_async``."""
@@ -39,46 +30,28 @@ class _Handover:
     Needed by 2.14 to 2.19: no public name takes a request away from its handler.
     """
 
-    def __init__(self, handlers: Any) -> None:
-        self.handlers = handlers
-        self.inner: DownloadFunction = handlers.download_request_async
+    def __init__(self, download: DownloadFunction) -> None:
+        self.inner = download
         self.outer: StandIn | None = None
-        self._seen: set[str] = set()
 
     def __call__(self, request: Request) -> Coroutine[Any, Any, Response]:
-        scheme = request.url.partition(":")[0]
-        if scheme not in self._seen:
-            self._look_at(scheme)
         return self.inner(request) if self.outer is None else self.outer(self.inner, request)
-
-    def _look_at(self, scheme: str) -> None:
-        """Mends a handler with the first request for it: handlers are made when needed."""
-        handler = self.handlers._get_handler(scheme.lower())  # noqa: SLF001
-        if handler is not None:  # of the schemes that there are, which nobody else can add to
-            self._seen.add(scheme)
-            pool = getattr(handler, "_pool", None)
-            if _is_of_http2(pool):
-                _report_failures(pool)
 
     @classmethod
     def of(cls, downloader: Downloader) -> _Handover | None:
         """None for a downloader of another kind."""
         handlers: Any = getattr(downloader, "handlers", None)
-        download = getattr(handlers, "download_request_async", None)
-        if download is None:
+        if handlers is None:
             return None
+        download = handlers.download_request_async
         if not isinstance(download, cls):
-            handlers.download_request_async = download = cls(handlers)
+            handlers.download_request_async = download = cls(download)
         return download
 
 
 def retry_handovers(downloader: Downloader, retries: StandIn) -> None:
     """Calls *retries* in place of all that :func:`stand_before_handlers` has placed, or will place:
     it may hand over the same request several times.
-
-    Connections of HTTP/2 that cannot be opened fail from now on, which takes until the timeout in
-    2.14 to 2.19 (H2ConnectionPool hears of connections alone). That can go when they do by
-    themselves.
     """
     handover = _Handover.of(downloader)
     if handover is not None:
@@ -140,152 +113,40 @@ def make_room(downloader: Downloader, places: int) -> None:
     """
     handlers: dict[str, Any] = downloader.handlers._handlers  # noqa: SLF001
     for handler in handlers.values():
-        if getattr(handler, "_pool_size_total", 0):  # 0: no limit
-            _widen(handler, places)
-
-
-def _widen(handler: Any, places: int) -> None:
-    pages = handler._pool_size_total  # noqa: SLF001
-    handler._pool_size_total = pages + places  # noqa: SLF001
-    pools = _pools(handler)
-    for pool, limit in pools:
-        setattr(pool, limit, pages + places)
-    logger.debug(
-        "%(handler)s: %(pools)d connection pools raised from %(pages)d to %(all)d connections, "
-        "to leave room for robots.txt (https://github.com/scrapy/scrapy/pull/7932)",
-        {
-            "handler": type(handler).__name__,
-            "pools": len(pools),
-            "pages": pages,
-            "all": pages + places,
-        },
-    )
-
-
-def _pools(handler: Any) -> list[tuple[Any, str]]:
-    """Where the connection pools of *handler* keep their limits."""
-    connector = getattr(getattr(handler, "_session", None), "connector", None)  # aiohttp 3
-    transport = getattr(getattr(handler, "_default_client", None), "_transport", None)  # httpx
-    pools = [
-        (connector, "_limit"),
-        (getattr(transport, "_pool", None), "_max_connections"),
-        (getattr(handler, "_limits", None), "max_connections"),  # of clients for proxies
-    ]
-    return [(pool, limit) for pool, limit in pools if hasattr(pool, limit)]
+        pages = getattr(handler, "_pool_size_total", 0)
+        if not pages:  # no limit
+            continue
+        handler._pool_size_total = pages + places  # noqa: SLF001
+        connector = getattr(getattr(handler, "_session", None), "connector", None)  # aiohttp 3
+        transport = getattr(getattr(handler, "_default_client", None), "_transport", None)  # httpx
+        for pool, limit in (
+            (connector, "_limit"),
+            (getattr(transport, "_pool", None), "_max_connections"),
+            (getattr(handler, "_limits", None), "max_connections"),  # of clients for proxies
+        ):
+            if hasattr(pool, limit):
+                setattr(pool, limit, pages + places)
 
 
 def close_idle_connections(downloader: Downloader, most: int) -> int:
-    """Closes at most *most* connections that are kept open for later requests.
+    """Closes at most *most* connections that are kept open for later requests, those first that
+    have been idle for the longest time. They are closed in one of the next turns of the loop.
+    Returns how many.
 
-    Those that have been idle for the longest time come first. They are closed in one of the next
-    turns of the loop. Returns how many.
-
-    Needed by 2.14 to 2.19, which limit the idle connections of a host, but not of all hosts
-    together. Can go when a setting does.
+    Needed by 2.14 to 2.19, whose ``HTTP11DownloadHandler`` keeps them for four minutes, however
+    many hosts there are. Can go when a setting limits them. The handlers for aiohttp and httpx keep
+    theirs for 15 seconds at most.
     """
-    idle: list[tuple[float, Callable[[], object]]] = []
-    for handler in _handlers_of(downloader):
-        with suppress(AttributeError, TypeError):  # a pool of another kind: it keeps what it has
-            idle += _idle(handler)
-    idle.sort(key=itemgetter(0))
-    for _, close in idle[:most]:
-        close()
+    handlers = getattr(getattr(downloader, "handlers", None), "_handlers", {})
+    idle: list[Any] = []
+    for handler in handlers.values():
+        timers = getattr(getattr(handler, "_pool", None), "_timeouts", None)
+        if isinstance(timers, dict):  # of Twisted's HTTPConnectionPool
+            idle += timers.values()
+    idle.sort(key=methodcaller("getTime"))
+    for timer in idle[:most]:
+        timer.reset(0)
     return len(idle[:most])
-
-
-def _handlers_of(downloader: Downloader) -> list[Any]:
-    handlers = getattr(downloader, "handlers", None)
-    return list(getattr(handlers, "_handlers", {}).values())
-
-
-def _idle(handler: Any) -> Iterator[tuple[float, Callable[[], object]]]:
-    """The idle connections of *handler*: since when, by its clock, and what closes each."""
-    pool: Any = getattr(handler, "_pool", None)
-    timers = getattr(pool, "_timeouts", None)
-    if isinstance(timers, dict):  # of Twisted, which HTTP11DownloadHandler uses
-        kept: float = getattr(pool, "cachedConnectionTimeout", 0.0)
-        for timer in timers.values():
-            yield timer.getTime() - kept, partial(timer.reset, 0)
-    elif _is_of_http2(pool):
-        for key, connection in pool._connections.items():  # noqa: SLF001
-            if _is_idle(connection):
-                timer = getattr(connection, "_TimeoutMixin__timeoutCall", None)
-                since = timer.getTime() - connection.IDLE_TIMEOUT if timer else 0.0
-                yield since, partial(_close_http2, pool, key, connection)
-    connector = getattr(getattr(handler, "_session", None), "connector", None)
-    for connections in getattr(connector, "_conns", {}).values():  # aiohttp
-        for each in connections:
-            yield each[1], partial(_close_in_aiohttp, connections, each)
-    clients = [
-        getattr(handler, "_default_client", None),
-        *getattr(handler, "_proxy_clients", {}).values(),
-    ]
-    for client in clients:  # httpx
-        pool = getattr(getattr(client, "_transport", None), "_pool", None)
-        for connection in getattr(pool, "_connections", ()):
-            if connection.is_idle():
-                inner = getattr(connection, "_connection", None)
-                yield (
-                    getattr(inner, "_expire_at", None) or 0.0,
-                    partial(_close_in_httpx, connection),
-                )
-
-
-def _is_idle(connection: Any) -> bool:
-    """Whether no request uses *connection*, an ``H2ClientProtocol``."""
-    used = connection.metadata["active_streams"] or connection._pending_request_stream_pool  # noqa: SLF001
-    return bool(connection.transport.connected) and not used
-
-
-def _close_http2(pool: Any, key: Any, connection: Any) -> None:
-    """Closes *connection*, which *pool* hands out until it is closed, a turn of the loop later."""
-    del pool._connections[key]  # noqa: SLF001
-    connection._conn_lost_deferred = Deferred()  # noqa: SLF001 - it would take out the next one
-    connection.transport.abortConnection()
-
-
-def _close_in_aiohttp(connections: Any, connection: Any) -> None:
-    connections.remove(connection)
-    connection[0].close()
-
-
-def _close_in_httpx(connection: Any) -> None:
-    run_in_background(connection.aclose())
-
-
-def _is_of_http2(pool: object) -> bool:
-    return type(pool).__name__ == "H2ConnectionPool"
-
-
-def _report_failures(pool: Any) -> None:
-    """Lets requests fail when their connection of *pool* cannot be opened."""
-    connect = pool._new_connection  # noqa: SLF001
-
-    def instead(key: Any, uri: object, endpoint: Any) -> Any:
-        def fail(failure: Failure) -> None:
-            for waiter in pool._pending_requests.pop(key, ()):  # noqa: SLF001
-                waiter.errback(failure)
-
-        return connect(key, uri, _Endpoint(endpoint, fail))
-
-    pool._new_connection = instead  # noqa: SLF001
-
-
-class _Endpoint:
-    """Tells *failed*, in a later turn of the loop, when a connection cannot be opened."""
-
-    def __init__(self, endpoint: Any, failed: Callable[[Failure], None]) -> None:
-        self._endpoint = endpoint
-        self._failed = failed
-
-    def connect(self, factory: object) -> Deferred[Any]:
-        connected: Deferred[Any] = Deferred()
-
-        def later(failure: Failure) -> None:
-            call_later(0, self._failed, failure)
-
-        self._endpoint.connect(factory).addCallbacks(connected.callback, later)
-        return connected
 
 
 def codec(name: str) -> Any:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
     from scrapy import Request
-    from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
@@ -205,20 +204,6 @@ class Crawl:
             crawl = cls(crawler, clock)
             _crawls[crawler] = ReferenceType(crawl)
         return crawl
-
-    def check_names(self, downloader: Downloader | None = None) -> None:
-        """Raises MissingNamesError, which stops the crawl, if this Scrapy is too new or too old.
-
-        Looks at *downloader*, or else at the engine.
-        """
-        try:
-            if downloader is not None:
-                compat.check_downloader(downloader)
-            else:
-                compat.check_names("ExecutionEngine", compat.engine_of(self.crawler))
-        except compat.MissingNamesError as error:
-            compat.end_crawl(self.crawler, error)
-            raise
 
     @property
     def stats(self) -> StatsCollector:

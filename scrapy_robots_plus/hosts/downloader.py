@@ -84,7 +84,6 @@ class RobotsDownloader(Downloader):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._crawl = crawl = Crawl.of(crawler)
-        crawl.check_names(self)
         self._errors = crawl.errors
         self._most = self.total_concurrency or inf
         has_throttler = compat.has_throttler(crawler)

@@ -194,7 +194,6 @@ class LanesInFiles(Lanes):
         self._most = compat.most_queue_files() if folder else None
         self.files = 0
         """How many are open."""
-        compat.check_names("ScrapyPriorityQueue", self.make_queue(Address(None, ""), ()))
 
     def resume(self, state: Any, resumed: Callable[[Lane], None]) -> None:
         """Opens the lanes of a job, *state* is what :meth:`close` returned; calls *resumed* with

@@ -63,7 +63,6 @@ def hosts_of(crawler: Crawler) -> Hosts:
     hosts = hosts_in_use(crawler)
     if hosts is None:
         crawl = Crawl.of(crawler)
-        crawl.check_names()
         hosts = crawl.readiness = Hosts(Known(crawl))
         crawler.signals.connect(hosts.alarm.cancel, signals.spider_closed)
         crawl.end_listeners.append(hosts.came_back)

@@ -32,7 +32,6 @@ class RobotsSitemapSpider(SitemapSpider):
 
     async def start(self) -> AsyncIterator[Any]:
         """Scrapy's own start requests; those for a robots.txt are answered from what is known."""
-        compat.check_names("SitemapSpider", self)
         async for each in super().start():
             if isinstance(each, Request) and asks_for_robots_txt(each.url):
                 each.meta.setdefault(SITEMAPS_META_KEY, True)
