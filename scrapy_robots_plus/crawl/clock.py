@@ -60,7 +60,7 @@ class Alarm:
     """Seconds. Timers and clocks differ by less; without it such a difference would be a busy
     loop."""
 
-    def __init__(self, ring: Callable[[], None], now: Now, call_later: CallLater) -> None:
+    def __init__(self, ring: Callable[[], object], now: Now, call_later: CallLater) -> None:
         self._ring = ring
         self._now = now
         self._call_later = call_later

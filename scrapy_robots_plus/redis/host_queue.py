@@ -145,6 +145,8 @@ class HostQueue:
         for each whether it may be due at once; None if it was seen, or taken by another worker.
         """
         answers: list[bool | None] = []
+        if not any(each.fingerprint for each in requests):
+            seen = ""
         keys = [seen or moved_from] if seen or moved_from else []
         for start in range(0, len(requests), self.AT_ONCE):
             arguments: list[Any] = ["move" if moved_from else ""]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,9 @@ from scrapy.utils.request import request_from_dict
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.clock import Alarm, Clock
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import fields_of, priority_of, unusual_fields_of
 from scrapy_robots_plus.protocol.printable import counted, printable
-from scrapy_robots_plus.storage.redis_server import ServerError
 
 from .host_queue import Stored
 
@@ -63,12 +62,7 @@ class Pushing:
     """Requests that are given at one time: the engine waits meanwhile."""
 
     def __init__(
-        self,
-        crawler: Crawler,
-        session: Session,
-        hosts: HostStates,
-        serialization: Serialization,
-        clock: Clock,
+        self, crawler: Crawler, session: Session, hosts: HostStates, serialization: Serialization
     ) -> None:
         self._log = logger(crawler)
         self._stats = compat.stats_of(crawler)
@@ -82,9 +76,9 @@ class Pushing:
         self.on_seen: Callable[[Request], object] = bool
         """Called for each request that counted as new, and that the server has seen before."""
         self.kept: deque[tuple[Stored, Request | None]] = deque()
-        """Those that wait for the server; as themselves, too, until that is away."""
-        self._failed = 0
-        """How many of these it could not be given."""
+        """Those that wait for the server; as themselves, too, unless that is away."""
+        self._is_away = False
+        """Whether the server did not take the first of them."""
         self.unwritable: deque[Request] = deque()
         """Those that no server can keep."""
         self._of_memory = Once()
@@ -92,7 +86,9 @@ class Pushing:
         """Those that pages have yielded with which the engine is not done, and when."""
         self._seen_here: set[str] = set()
         """Fingerprints of what is kept here, written or not."""
-        self._soon = Alarm(self.give, clock.monotonic, clock.call_later)
+        self._looked_up: tuple[Request | None, str] = None, ""
+        """The last request of :meth:`is_seen`, and its fingerprint."""
+        self._soon = session.alarm(self.give)
 
     def __len__(self) -> int:
         return len(self.kept) + len(self.unwritable)
@@ -105,25 +101,39 @@ class Pushing:
             return Stored("", -score, data)
         return Stored(self._hosts.host_of(request), priority_of(request), data)
 
-    def push(self, request: Request, fingerprint: str) -> bool:
-        """Whether *request* is new as far as this worker knows; others may have seen it."""
-        if fingerprint in self._seen_here:
-            return False
+    def is_seen(self, request: Request, fingerprint: str) -> bool:
+        """Whether one like *request* waits here. Else it is pushed next, and the server is asked.
+
+        In a Redis Cluster, it is asked now.
+        """
+        if self._session.is_cluster:
+            return not self._session.is_new(self.seen_key, fingerprint)
+        self._looked_up = request, fingerprint
+        return fingerprint in self._seen_here
+
+    def push(self, request: Request) -> None:
+        """Adds *request*, unless the server has seen one like it."""
+        looked_up, fingerprint = self._looked_up
+        if request is not looked_up:
+            fingerprint = ""
+        self._looked_up = None, ""
         try:
             data = self._serialization.written(request)
         except Exception as error:  # noqa: BLE001 - any serializer may be in use
             if fingerprint and not self._session.is_new(self.seen_key, fingerprint):
-                return False
+                self.on_seen(request)
+                return
             self._keep_unwritable(request, error)
         else:
-            host = self._hosts.host_of(request)
-            stored = Stored(host, priority_of(request), data, fingerprint)
-            self.kept.append((stored, None if self._failed else request))
-            if not self._failed:
+            stored = Stored(self._hosts.host_of(request), priority_of(request), data, fingerprint)
+            if self._is_away:  # maybe for long: what is written takes the least memory
+                self._stats.inc_value(stats.SHARED_QUEUE_KEPT)
+                self.kept.append((stored, None))
+            else:
+                self.kept.append((stored, request))
                 self._soon.set(self._session.now())
         if fingerprint:
             self._seen_here.add(fingerprint)
-        return True
 
     def _keep_unwritable(self, request: Request, error: Exception) -> None:
         self._stats.inc_value(stats.QUEUE_KEPT_IN_MEMORY)
@@ -154,7 +164,7 @@ class Pushing:
 
     def give_at_once(self) -> None:
         """Gives the server what is kept, unless it has just been away."""
-        if not self._failed:
+        if not self._is_away:
             self.give()
 
     def give(self, most: int = MOST) -> None:
@@ -162,13 +172,15 @@ class Pushing:
         self._soon.cancel()
         while self.kept and most > 0:
             batch = list(islice(self.kept, min(self.AT_ONCE, most)))
-            try:
-                answers = self._session.push([stored for stored, _ in batch], self.seen_key)
-            except ServerError:
-                self._keep()
+            requests = [stored for stored, _ in batch]
+            give = partial(self._session.queue.push, requests, self.seen_key)
+            answers = self._session.attempt(give)
+            if answers is None:
+                if not self._is_away:
+                    self._stats.inc_value(stats.SHARED_QUEUE_KEPT, len(self.kept))
+                self._is_away = True
                 return
             most -= len(batch)
-            self._failed = max(0, self._failed - len(batch))
             for (stored, request), is_due in zip(batch, answers, strict=True):
                 self.kept.popleft()
                 self._seen_here.discard(stored.fingerprint)
@@ -177,6 +189,7 @@ class Pushing:
                     self.on_given(is_due)
                 elif request is not None:
                     self.on_seen(request)
+        self._is_away = self._is_away and bool(self.kept)
 
     def close(self) -> None:
         """Gives the server all that is kept."""
@@ -190,11 +203,3 @@ class Pushing:
                 "%s could not be given to the queue of requests before the crawl ended",
                 counted(len(self), "request"),
             )
-
-    def _keep(self) -> None:
-        """The server is away, maybe for long: what is written takes the least memory."""
-        if not self._failed:
-            self.kept = deque((stored, None) for stored, _ in self.kept)
-        if len(self.kept) > self._failed:
-            self._stats.inc_value(stats.SHARED_QUEUE_KEPT, len(self.kept) - self._failed)
-        self._failed = len(self.kept)

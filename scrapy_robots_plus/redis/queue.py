@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider, signals
-from scrapy_redis import picklecompat
 from scrapy_redis.dupefilter import RFPDupeFilter
+from scrapy_redis.queue import Base
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class RobotsQueue:
+class RobotsQueue(Base):  # type: ignore[misc] # it has no types
     """``SCHEDULER_QUEUE_CLASS`` of scrapy-redis: many workers ask each host as one crawler would.
 
     The requests of each host wait in a queue of their own. A host is handed out when it is due, by
@@ -34,20 +34,9 @@ class RobotsQueue:
         """Called by scrapy-redis. *server*: its connection, from which this one is made. *key*:
         where requests are; requests in a queue of scrapy-redis itself at this key are taken over.
         """
-        serializer = picklecompat if serializer is None else serializer
-        for method in ("loads", "dumps"):
-            if not hasattr(serializer, method):
-                raise TypeError(f"serializer does not implement {method!r} function: {serializer}")
-        self.server = server
-        self.spider = spider
-        self.key = key % {"spider": spider.name}
-        self.serializer = serializer
-        self.worker = Worker(spider.crawler, server, self.key, serializer)
-
-    @property
-    def crawler(self) -> Crawler:
-        """That of the spider."""
-        return self.spider.crawler
+        super().__init__(server, spider, key, serializer)
+        self.crawler: Crawler = spider.crawler
+        self.worker = Worker(self.crawler, server, self.key, self.serializer)
 
     @guarded("the shared queue", otherwise=1)
     def __len__(self) -> int:
@@ -57,8 +46,7 @@ class RobotsQueue:
     def push(self, request: Request) -> None:
         """Adds *request*. While the server is away it is kept in memory."""
         try:
-            if not self.worker.was_pushed(request):
-                self.worker.pushing.push(request, "")
+            self.worker.pushing.push(request)
         except Exception as error:  # noqa: BLE001 - it would be lost
             Crawl.of(self.crawler).errors.tell("the shared queue", error)
             self.worker.stranded.append(request)
@@ -96,24 +84,20 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
         dupefilter: Self = super().from_spider(spider)
         worker = Worker.of(spider.crawler)
         if worker is not None:
-            dupefilter.use(worker)
+            dupefilter._worker, dupefilter.crawler = worker, worker.crawler
+            worker.pushing.seen_key = dupefilter.key
+            worker.pushing.on_seen = dupefilter._was_seen
         return dupefilter
-
-    def use(self, worker: Worker) -> None:
-        """Shares the connection of *worker*."""
-        self._worker, self.crawler = worker, worker.crawler
-        worker.use_seen(self.key)
-        worker.pushing.on_seen = self._was_seen
 
     def request_seen(self, request: Request) -> bool:
         """Whether a request like *request* has been seen by any worker."""
         if self._worker is None:
             return bool(super().request_seen(request))
-        return not self._is_new(request, self._worker)
+        return self._is_seen(request, self._worker)
 
-    @guarded("the duplicate filter of the shared queue", otherwise=True)
-    def _is_new(self, request: Request, worker: Worker) -> bool:
-        return worker.push_new(request, self.request_fingerprint(request))
+    @guarded("the duplicate filter of the shared queue", otherwise=False)
+    def _is_seen(self, request: Request, worker: Worker) -> bool:
+        return worker.pushing.is_seen(request, self.request_fingerprint(request))
 
     def _was_seen(self, request: Request) -> None:
         """*request*, which scrapy-redis has counted as new, is not."""

@@ -17,10 +17,10 @@ from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.storage.redis_server import ServerError
 
-from .host_queue import Exchange, HostQueue, Link, Report, State, Stored
+from .host_queue import Exchange, HostQueue, Link, Report, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -35,7 +35,7 @@ GRACE = 1.0
 
 
 class Session:
-    """Reports are kept until the server has them. Only :meth:`push` raises, if the server fails."""
+    """Reports are kept until the server has them. Nothing raises, whatever the server does."""
 
     SOON = 0.05
     """Seconds within which the server is told that a host is free."""
@@ -61,7 +61,8 @@ class Session:
         """Called when reports have waited for long enough; makes an exchange."""
         self._untold: list[tuple[Report, float]] = []
         """And since when each of them is."""
-        self._flush = Alarm(self._flush_now, self.now, clock.call_later)
+        self._clock = clock
+        self._flush = self.alarm(lambda: self.on_flush())
         self._is_known = False
         self.is_unsure = False
         """Whether the server may know something else of what the worker has than the worker."""
@@ -111,8 +112,9 @@ class Session:
         self._untold.append((report, now))
         self._flush.set(now + (self.SOON if soon else self.LATER))
 
-    def _flush_now(self) -> None:
-        self.on_flush()
+    def alarm(self, ring: Callable[[], object]) -> Alarm:
+        """Calls *ring* at a moment by :attr:`now`."""
+        return Alarm(ring, self.now, self._clock.call_later)
 
     @property
     def has_to_renew(self) -> bool:
@@ -195,14 +197,6 @@ class Session:
         """Makes sure that the worker is alive."""
         self._renew_at = 0.0
         self.on_flush()
-
-    def push(self, requests: Sequence[Stored], seen_key: str) -> list[bool | None]:
-        """See :meth:`.HostQueue.push`. Raises :class:`.ServerError` if the server does not."""
-        try:
-            return self._link.run(lambda _: self.queue.push(requests, seen_key))
-        except ServerError as error:
-            self._failed(error)
-            raise
 
     @cached_property
     def is_cluster(self) -> bool:

@@ -13,7 +13,6 @@ from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.door import Door
@@ -74,18 +73,15 @@ class Worker:
         session.on_flush = self._exchange
         self._leases = Leases(crawler, session, hosts)
         self._serialization = Serialization(compat.spider_of(crawler), serializer)
-        self.pushing = Pushing(crawler, session, hosts, self._serialization, crawl.clock)
+        self.pushing = Pushing(crawler, session, hosts, self._serialization)
         self.pushing.on_given = self._was_given
         self._idle_time = Idle(crawler, crawl.clock)
-        wake = partial(compat.wake_engine, crawler)
-        self._alarm = Alarm(wake, self._now, crawl.clock.call_later)
+        self._alarm = session.alarm(partial(compat.wake_engine, crawler))
         self._ask_at = self._asked_at = 0.0
         self._handed_out = 0
         """Since the server was asked for requests."""
         self._there, self._there_at = 0, -inf
         """How many requests the server has, as far as is known, and since when."""
-        self._pushed: Request | None = None
-        self._seen_key = ""
         self.patience = 0.0
         """Seconds to wait for new requests before the crawl ends: SCHEDULER_IDLE_BEFORE_CLOSE."""
         self._idle_since: float | None = None
@@ -123,26 +119,6 @@ class Worker:
         return _workers.get(crawler)
 
     # For the queue and the duplicate filter
-
-    def use_seen(self, key: str) -> None:
-        """*key*: the set of fingerprints of what was seen."""
-        self._seen_key = key
-        if not self._session.is_cluster:
-            self.pushing.seen_key = key
-
-    def push_new(self, request: Request, fingerprint: str) -> bool:
-        """Whether *request* is new; then it is pushed, before the queue is asked to."""
-        if self._session.is_cluster:
-            return self._session.is_new(self._seen_key, fingerprint)
-        is_new = self.pushing.push(request, fingerprint)
-        if is_new:
-            self._pushed = request
-        return is_new
-
-    def was_pushed(self, request: Request) -> bool:
-        """Whether *request* is the last one of :meth:`push_new`."""
-        pushed, self._pushed = self._pushed, None
-        return request is pushed
 
     def next(self) -> Request | None:
         """The next request that may be sent; None if there is none now. The engine is woken when
@@ -365,4 +341,4 @@ class Worker:
 
     @guarded("the shared queue")
     def _push_stranded(self, request: Request) -> None:
-        self.pushing.push(request, "")
+        self.pushing.push(request)

@@ -342,7 +342,7 @@ async def test_no_crawl_idles_where_scrapy_lacks_a_name(
     "path",
     [
         "redis.worker:Worker.next",
-        "redis.worker:Worker.push_new",
+        "redis.pushing:Pushing.is_seen",
         "redis.leases:Leases.add",
         "redis.pushing:Pushing.push",
         "requests.judge:Judge.judge",

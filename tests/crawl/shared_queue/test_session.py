@@ -74,7 +74,7 @@ def test_what_is_left_is_told_at_the_end(session: Session, client: Any) -> None:
 def kept(crawler: Crawler, session: Session, number: int) -> Pushing:
     """As many requests were added while the server was away."""
     no: Any = None  # asked for what is added from now on
-    pushing = Pushing(crawler, session, no, no, Clock())
+    pushing = Pushing(crawler, session, no, no)
     pushing.kept.extend((Stored("a.example", 0.0, b"%d" % each), None) for each in range(number))
     return pushing
 
