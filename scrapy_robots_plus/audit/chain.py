@@ -1,10 +1,10 @@
-"""The chain of the lines of an audit log: each holds the hash of the one before.
+"""The chain of a crawl's lines in an audit log: each holds the hash of the crawl's line before.
 
-So a line that was changed, removed, inserted or moved is found. Whoever rewrites all lines from
-there to the end, with their hashes, is not: keep the last hash elsewhere.
+So a line that was changed, removed, inserted or moved is found. Whoever rewrites all lines of a
+crawl from there to its end, with their hashes, is not: keep the last hash elsewhere.
 
-A writer goes on from the last line that it knows, whatever happened to the file: the first line of
-a new file follows the last one of the file before, and both together are one chain.
+Each crawl has a chain of its own, wherever its lines are: crawls that write to one file do not have
+to know of each other, and the files that a log was rotated into are as good as one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .entries import SHA256, VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Mapping
 
 
 class State(IntEnum):
@@ -28,12 +28,11 @@ class State(IntEnum):
     WHOLE = 0
     """All lines are there, and each crawl has ended."""
     UNFINISHED = 1
-    """What is there is right, but a crawl has no end: it runs, was killed, or was cut off."""
-    PART = 2
-    """What is there is right, but it continues lines that are not there."""
-    CUT = 3
+    """What is there is right, but a crawl or a line has no end: it is written, was killed, or was
+    cut off."""
+    CUT = 2
     """Lines are missing."""
-    DAMAGED = 4
+    DAMAGED = 3
     """Something was changed, moved, repeated or inserted."""
 
     @property
@@ -65,12 +64,15 @@ def place(log: str | None, line: int) -> str:
 LONGEST_LINE = 16 * 1024 * 1024
 """Octets. What is longer is not a line of a log."""
 
+HEAD = b'{"v":'
+"""How every line begins."""
+
 _SEAL = re.compile(rb',"hash":"([0-9a-f]{64})"}\n?')
 _LENGTH_OF_SEAL = len(f',"hash":"{64 * "0"}"}}')
 
 
 class Link(NamedTuple):
-    """What the next line has to know of a line."""
+    """What the next line of a crawl has to know of a line."""
 
     number: int
     """From 0."""
@@ -88,12 +90,18 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=dict
 
 
 def seal(fields: Mapping[str, Any], after: Link) -> tuple[bytes, Link]:
-    """The line with *fields* that follows *after*, with its newline."""
+    """The line with *fields* that follows *after*, with its newline.
+
+    Raises ValueError if it would be too long.
+    """
     number = after.number + 1
     whole = {"v": VERSION, "n": number, **fields, "prev": after.hash}
     text = _ENCODER.encode(whole)
     digest = sha256(text.encode("ascii")).hexdigest()
-    return f'{text[:-1]},"hash":"{digest}"}}\n'.encode("ascii"), Link(number, digest)
+    line = f'{text[:-1]},"hash":"{digest}"}}\n'.encode("ascii")
+    if len(line) > LONGEST_LINE:
+        raise ValueError(f"it has {len(line):,} bytes")
+    return line, Link(number, digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +110,7 @@ class Line:
 
     link: Link
     previous: str
-    """The hash of the line before it, as it states it."""
+    """The hash of its crawl's line before it, as it states it."""
     fields: Mapping[str, Any]
     """All of them."""
     digest: str
@@ -112,15 +120,6 @@ class Line:
     def is_genuine(self) -> bool:
         """Whether it is as it was written."""
         return self.digest == self.link.hash
-
-    @property
-    def continues(self) -> tuple[Link, int] | None:
-        """If a crawl goes on here, in another file or after a cut: its last line before, and how
-        many lines it had up to there."""
-        match self.fields.get("continues"):
-            case {"n": int(number), "hash": str(digest), "lines": int(lines)}:
-                return Link(number, digest), lines
-        return None
 
 
 def parse(raw: bytes) -> Line:
@@ -145,68 +144,6 @@ def parse(raw: bytes) -> Line:
     return Line(Link(number, stated[1].decode("ascii")), previous, fields, digest)
 
 
-class Checker:
-    """Checks the lines of one or several files, one after the other.
-
-    A file may begin a log (number 0), or continue the one before it.
-    """
-
-    def __init__(self) -> None:
-        self.logs = 0
-        """How many were begun."""
-        self._last = START
-        """The line with the highest number so far."""
-        self._digest = START.hash
-        """Its hash, computed: if the stated one was changed, the next line still has this one."""
-        self._unread = 0
-        """Lines in a row, just before, that could not be read: they may stand for lines, or not."""
-        self._is_first = True
-        """Whether the next line is the first of its file."""
-
-    def next_file(self) -> None:
-        """The next line is the first of another file."""
-        self._is_first, self._unread = True, 0
-
-    def unreadable(self) -> None:
-        """Where the next line should be, something else stands."""
-        self._unread += 1
-        self._is_first = False
-
-    def check(self, line: Line, ends: Collection[Link] = ()) -> Iterator[tuple[State, str]]:
-        """What is wrong with the next *line*.
-
-        *ends*: the last lines of the crawls so far. When a file that several crawls write to is
-        emptied, the first to go on may not know the last lines of the others.
-        """
-        is_first, self._is_first = self._is_first, False
-        if not line.is_genuine:
-            yield State.DAMAGED, "changed: its hash is another one"
-            self._go_on(Link(self._last.number + 1 + self._unread, line.link.hash), line.digest)
-            return
-        before = Link(line.link.number - 1, line.previous)
-        if is_first and self._may_follow(before, ends, goes_on=line.continues is not None):
-            self.logs += before == START or not self.logs
-            self._go_on(before, before.hash)
-        yield from self._check_place(line)
-
-    def _may_follow(self, before: Link, ends: Collection[Link], *, goes_on: bool) -> bool:
-        """Whether the first line of a file may follow *before* instead of the line before it."""
-        return before == START or (goes_on and (not self.logs or before in ends))
-
-    def _check_place(self, line: Line) -> Iterator[tuple[State, str]]:
-        expected, number = self._last.number + 1, line.link.number
-        if number < expected:
-            yield State.DAMAGED, f"out of order: its number is {number}, not {expected}"
-            return
-        missing = number - expected - self._unread
-        if missing > 0:
-            lines = "1 line is" if missing == 1 else f"{missing} lines are"
-            what = f"{lines} missing before it: its number is {number}, not {number - missing}"
-            yield State.CUT, what
-        elif number == expected and line.previous not in (self._last.hash, self._digest):
-            what = "does not follow the line before it, which was put there later"
-            yield State.DAMAGED, what
-        self._go_on(line.link, line.digest)
-
-    def _go_on(self, link: Link, digest: str) -> None:
-        self._last, self._digest, self._unread = link, digest, 0
+def is_torn(raw: bytes) -> bool:
+    """Whether *raw* is the beginning of a line, as a kill in the middle of a write leaves it."""
+    return raw.startswith(HEAD) and not _SEAL.search(raw)

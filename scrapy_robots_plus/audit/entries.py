@@ -112,7 +112,7 @@ class Entry:
     time: Moment
     """When it happened."""
     crawl: Text
-    """Which crawl: several may write to one file."""
+    """Which crawl: several may write to one file, each with a chain of its own."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -159,9 +159,6 @@ class CrawlEntry(Entry):
     """Which share of the allowed requests is logged: `ROBOTS_AUDIT_LOG_ALLOWED`."""
     bodies: Text | None = None
     """The folder of the robots.txt files, relative to that of the log if it lies below it."""
-    continues: Object | None = None
-    """If the crawl goes on here, because the file was rotated, emptied or cut: its last line
-    before, with `n`, `hash`, and `lines`, the number of its lines up to there."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -345,8 +342,6 @@ class EndEntry(Entry):
     `{"train-ai/disallow": 12}`."""
     lost: Count
     """Lines of the crawl that could not be written."""
-    lines: Count | None = None
-    """Lines of the crawl before this one, in all files."""
 
 
 ENTRIES: tuple[type[Entry], ...] = (

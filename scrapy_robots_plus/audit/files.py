@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy_robots_plus.crawl.log import Once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -36,59 +34,24 @@ def is_at(file: BinaryIO, path: Path) -> bool:
 
 
 def append(file: BinaryIO, data: bytes) -> int:
-    """Appends *data*; returns the size of the file then, in octets.
+    """Appends *data* in one write, before or after what others append in the same moment; returns
+    where it ends, in octets from the start of the file.
 
     Raises OSError, for a full disk for example; then the file is as it was before.
     """
-    size = file.seek(0, os.SEEK_END)
+    file.seek(0, os.SEEK_END)
     rest = memoryview(data)
     try:
         while rest:
             rest = rest[file.write(rest) :]
     except OSError:
-        file.truncate(size)
+        file.truncate(file.tell() - (len(data) - len(rest)))
         raise
-    return size + len(data)
-
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-
-_TAKEN = (errno.EWOULDBLOCK, errno.EACCES)
-
-
-def try_lock(file: BinaryIO) -> bool:
-    """Locks *file*; False if somebody else has locked it now.
-
-    Also true where a file system or Windows has no such locks: then two crawls that write in the
-    same moment may damage the chain.
-    """
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return error.errno not in _TAKEN
-    return True
-
-
-@contextmanager
-def locked(file: BinaryIO) -> Iterator[bool]:
-    """Whether *file* is locked in the meantime: see :func:`try_lock`."""
-    is_ours = try_lock(file)
-    try:
-        yield is_ours
-    finally:
-        if is_ours and fcntl is not None:
-            with suppress(OSError):  # there are no locks here, so it was not locked
-                fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+    return file.tell()
 
 
 class Appender:
-    """One crawl's access to a file that others may append to at the same time.
+    """One crawl's access to a file that grows.
 
     Nothing here raises OSError: what goes wrong is warned of once, counted, and tried again.
     """
@@ -103,8 +66,6 @@ class Appender:
         """Entries that were not written and will not be."""
         self.errors = 0
         """Times that the file could not be written, or was gone."""
-        self.is_locked_out = False
-        """Whether somebody else was writing when it was last tried."""
         self._waiting: list[Any] = []
         self._room = room
         self._meanwhile = f"up to {room:,} {noun} wait in memory meanwhile"
@@ -125,16 +86,15 @@ class Appender:
 
     def flush(self) -> bool:
         """Writes what waits. False if that was not possible: it waits further."""
-        self.is_locked_out = False
         try:
-            self.is_locked_out = not self._write()
+            self._write()
         except OSError as error:
             self.went_wrong(f"it cannot be written ({error.strerror or error}); {self._meanwhile}")
             return False
-        return not self.is_locked_out
+        return True
 
-    def _write(self) -> bool:
-        """Writes what waits; False if somebody else is writing. Raises OSError."""
+    def _write(self) -> None:
+        """Writes what waits. Raises OSError."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -147,9 +107,6 @@ class Appender:
         self.errors += 1
         self._warn_once(text)
 
-    def _warn(self, text: str) -> None:
-        self._tell(f"{self.path}: {text}")
-
     def _warn_once(self, text: str) -> None:
         if self._once.is_first(text.partition("(")[0]):
-            self._warn(text)
+            self._tell(f"{self.path}: {text}")

@@ -1,8 +1,4 @@
-"""Reads an audit log, or its parts: in constant memory, with the chain checked.
-
-Each crawl counts its own lines. So what was cut off is missed when its crawl goes on or ends, even
-if the chain was sealed anew.
-"""
+"""Reads an audit log, or its parts: in constant memory, with the chain of each crawl checked."""
 
 from __future__ import annotations
 
@@ -10,13 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.printable import counted
 
-from .chain import LONGEST_LINE, START, Checker, Damage, Line, Link, State, parse, place
-from .entries import CrawlEntry, EndEntry, Entry, VerdictEntry, from_fields
+from .chain import LONGEST_LINE, START, Damage, Line, State, is_torn, parse, place
+from .entries import EndEntry, Entry, from_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     Wrong = tuple[State, str]
@@ -29,56 +26,60 @@ MOST_OPEN_CRAWLS = 1_000
 
 
 @dataclass(slots=True)
-class _Open:
-    """A crawl without an end so far."""
+class _Chain:
+    """The lines of a crawl so far."""
 
     begin: str
-    """Where that is, in words."""
-    last: Link
-    lines: int | None
-    """How many it has; None if that is not known."""
-    denials: int | None
-    """How many lines say that a request was denied; None if that is not known, or is no matter."""
+    """Where the first is, in words."""
+    number: int = START.number
+    """That of the last one."""
+    hashes: tuple[str, ...] = (START.hash,)
+    """The last one's: as stated, and as computed. If one was changed, the next line has the other.
+    """
+
+    def take(self, line: Line) -> Iterator[Wrong]:
+        """What is wrong with the next *line*."""
+        expected, number = self.number + 1, line.link.number
+        if not line.is_genuine:
+            yield State.DAMAGED, "changed: its hash is another one"
+            number = expected
+        elif number < expected:
+            what = f"out of order: its number in its crawl is {number}, not {expected}"
+            yield State.DAMAGED, what
+            return
+        elif number > expected:
+            some = counted(number - expected, "line")
+            are = "is" if number - expected == 1 else "are"
+            yield State.CUT, f"{some} of its crawl {are} missing before it"
+        elif line.previous not in self.hashes:
+            what = "does not follow its crawl's line before it, which was put there later"
+            yield State.DAMAGED, what
+        self.number, self.hashes = number, (line.link.hash, line.digest)
 
 
 class Crawls:
     """Follows the crawls of a log."""
 
     def __init__(self) -> None:
-        self._open: dict[str, _Open] = {}
-        self._has_forgotten = False
-        """Whether there were too many of them."""
+        self._open: dict[str, _Chain] = {}
+        self._ended: Recent[str, _Chain] = Recent(MOST_OPEN_CRAWLS)
 
     def __len__(self) -> int:
         """How many have no end so far."""
         return len(self._open)
 
-    @property
-    def ends(self) -> list[Link]:
-        """The last line of each."""
-        return [each.last for each in self._open.values()]
-
-    def follow(self, entry: Entry, line: Line, where: Callable[[], str]) -> Iterator[Wrong]:
-        """What is wrong with *entry* for its crawl. *where* says in words where its *line* is."""
-        crawl = self._open.get(entry.crawl)
-        if isinstance(entry, CrawlEntry):
-            crawl = yield from _begun(entry, crawl, line, where())
-        elif crawl is None:
-            if not self._has_forgotten:
-                yield State.CUT, f"the beginning of crawl {entry.crawl:.100} is missing"
-            crawl = _Open(where(), line.link, None, None)
-        if isinstance(entry, EndEntry):
-            self._open.pop(entry.crawl, None)
-            yield from _counted_wrongly(entry, crawl)
-            return
-        self._open[entry.crawl] = crawl
-        crawl.last = line.link
-        if crawl.lines is not None:
-            crawl.lines += 1
-        if crawl.denials is not None and isinstance(entry, VerdictEntry):
-            crawl.denials += not entry.allowed
+    def follow(self, line: Line, where: Callable[[], str]) -> Iterator[Wrong]:
+        """What is wrong with *line* for its crawl. *where* says in words where it is."""
+        name = str(line.fields.get("crawl"))
+        chain = self._open.get(name) or self._ended.get(name)
+        if chain is None:
+            chain = _Chain(where())
+            if line.is_genuine:  # else its name may be what was changed
+                self._open[name] = chain
+        yield from chain.take(line)
+        if line.fields.get("type") == EndEntry.type and name in self._open:
+            self._ended.put(name, self._open.pop(name))
         if len(self._open) > MOST_OPEN_CRAWLS:
-            self._has_forgotten = True
             yield self._unfinished(next(iter(self._open)))
 
     def unfinished(self) -> Iterator[Wrong]:
@@ -92,38 +93,6 @@ class Crawls:
             "missing: it was killed or still runs, or lines were removed"
         )
         return State.UNFINISHED, what
-
-
-def _begun(
-    begin: CrawlEntry, crawl: _Open | None, line: Line, where: str
-) -> Generator[Wrong, None, _Open]:
-    """The crawl that begins here, or goes on; and what is wrong with that."""
-    if line.continues is None:
-        if crawl is not None:
-            yield State.DAMAGED, f"crawl {begin.crawl:.100} begins a second time"
-        return _Open(where, line.link, 0, 0 if begin.mode == "obey" else None)
-    last, lines = line.continues
-    if crawl is None:
-        after = f"number {last.number}, with the hash {last.hash:.64}"
-        yield State.PART, f"crawl {begin.crawl:.100} goes on after {after}, which is not here"
-        return _Open(where, last, lines, None)
-    missing = lines - (crawl.lines or 0)
-    if missing > 0:
-        is_, some = "is" if missing == 1 else "are", counted(missing, "line")
-        yield State.CUT, f"{some} of crawl {begin.crawl:.100} {is_} missing before it"
-    elif (crawl.last, crawl.lines) != (last, lines):
-        yield State.DAMAGED, f"crawl {begin.crawl:.100} goes on after another line than its last"
-    return _Open(crawl.begin, last, lines, crawl.denials)
-
-
-def _counted_wrongly(end: EndEntry, crawl: _Open) -> Iterator[Wrong]:
-    """Whether the lines of a crawl are those that its *end* counts."""
-    said = f"the end of crawl {end.crawl:.100} counts"
-    if end.lines is not None and crawl.lines is not None and end.lines != crawl.lines:
-        state = State.CUT if end.lines > crawl.lines else State.DAMAGED
-        yield state, f"{said} {end.lines} lines before it, not {crawl.lines}"
-    elif crawl.denials is not None and end.denied > crawl.denials + end.lost:
-        yield State.CUT, f"{said} {end.denied} denials, not {crawl.denials}"
 
 
 class LogReader:
@@ -144,7 +113,6 @@ class LogReader:
         self._logs = logs
         self._tell = tell
         self._unshown = unshown
-        self._checker = Checker()
         self._log = ""
         self._position = 0
         self.crawls = Crawls()
@@ -167,11 +135,6 @@ class LogReader:
         return [log.name for log in self._logs]
 
     @property
-    def logs(self) -> int:
-        """How many logs were begun: a file may be one of its own, or continue the one before."""
-        return self._checker.logs
-
-    @property
     def place(self) -> dict[str, Any]:
         """Of the last entry: ``log``, None if only one is read, and ``line``, counted from 1."""
         return {"log": self._log or None, "line": max(self._position, 1)}
@@ -180,7 +143,6 @@ class LogReader:
         """The entries in the order of the files. One of an unknown type has what all have."""
         for log in _in_order(self._logs):
             self._log, self._position = log.name if len(self._logs) > 1 else "", 0
-            self._checker.next_file()
             with log.open("rb") as file:
                 # A line that is too long is read as several, and none of them can be right.
                 for raw in iter(partial(file.readline, LONGEST_LINE), b""):
@@ -196,31 +158,27 @@ class LogReader:
             self.report(*wrong)
 
     def _read(self, raw: bytes) -> Entry | None:
+        if raw == b"\n" and self.is_readable:
+            return None  # it ends what looked torn while another crawl was writing it
         try:
             line = parse(raw)
         except ValueError as error:
-            self._checker.unreadable()
-            self.report(*self._unreadable(raw, error))
+            if is_torn(raw):
+                what = "has no end: its crawl was killed or is writing it, or it was cut off"
+                self.report(State.UNFINISHED, what)
+            else:
+                self.report(State.DAMAGED, f"not a line of a log: {error}")
             return None
         self.last = line.link
-        wrong = list(self._checker.check(line, self.crawls.ends if line.continues else ()))
-        entry = None
+        for wrong in self.crawls.follow(line, lambda: place(**self.place)):
+            self.report(*wrong)
         try:
             entry = from_fields(line.fields)
         except ValueError as error:
-            wrong = wrong or [(State.DAMAGED, f"cannot be read: {error}")]
-        else:
-            self.is_readable = True
-            wrong += self.crawls.follow(entry, line, lambda: place(**self.place))
-        for each in wrong:
-            self.report(*each)
+            self.report(State.DAMAGED, f"cannot be read: {error}")
+            return None
+        self.is_readable = True
         return entry
-
-    def _unreadable(self, raw: bytes, error: ValueError) -> tuple[State, str]:
-        if raw.endswith(b"\n") or not self.is_readable:
-            return State.DAMAGED, f"not a line of a log: {error}"
-        what = "its end is missing: the crawl was killed or is writing it, or it was cut off"
-        return State.UNFINISHED, what
 
     def report(self, state: State, what: str) -> None:
         """Counts something that is wrong with the last line that was read."""

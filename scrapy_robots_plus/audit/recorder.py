@@ -127,7 +127,7 @@ class Recorder:
         )
 
     def end(self, reason: str) -> None:
-        """The last line, to be written by the next flush, which counts the lines."""
+        """The last line, to be written by the next flush, which counts what was lost."""
         tally, counts = self._crawl.get(Tally), self._crawl.stats.get_stats()
         entry = self._entry(
             EndEntry,

@@ -35,10 +35,6 @@ _P = ParamSpec("_P")
 SECONDS_BETWEEN_WRITES = 0.5
 """A crash of the process loses what came in since the last write."""
 
-_ATTEMPTS_AT_THE_END = 40
-_SECONDS_BETWEEN_ATTEMPTS = 0.05
-"""Another process may be writing to the file."""
-
 
 class Audit:
     """Writes the audit log and the WARC file, if the settings name them.
@@ -74,17 +70,13 @@ class Audit:
         self._loop = create_looping_call(write)
         self._loop.start(SECONDS_BETWEEN_WRITES, now=False)
 
-    async def _spider_closed(self, reason: str) -> None:
+    def _spider_closed(self, reason: str) -> None:
         if self._loop is None:
             return
         self._loop.stop()
         if self._recorder is not None:
             self._recorder.end(reason)
-        for _ in range(_ATTEMPTS_AT_THE_END):
-            self._write()
-            if not any(log.is_locked_out for log in self._logs):
-                break
-            await self._crawl.clock.sleep(_SECONDS_BETWEEN_ATTEMPTS)
+        self._write()
         for log in self._logs:
             log.close()
             if log.errors:
@@ -97,9 +89,7 @@ class Audit:
     def _tell(self, log: AuditLog) -> None:
         """Counts what was written, and names the last line."""
         self._crawl.stats.set_value(stats.AUDIT_LINES, log.written)
-        if log.repairs:
-            self._crawl.stats.set_value(stats.AUDIT_REPAIRS, log.repairs)
-        if log.last is not None:
+        if log.written:
             text = "%s: %d lines written; the last is number %d, its hash is %s"
             logger(self._crawl.crawler).info(text, log.path, log.written, *log.last)
 

@@ -228,7 +228,7 @@ class Summary:
             self._count("changed", (entry.time, origin, *told), entry.time)
 
     def _add_begin(self, entry: CrawlEntry) -> None:
-        if entry.continues is not None and entry.crawl in self._logs_all:
+        if entry.crawl in self._logs_all:
             return  # it goes on in another file
         logs_all = entry.allowed_share >= 1
         self._logs_all.put(entry.crawl, logs_all)

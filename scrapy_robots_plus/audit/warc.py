@@ -53,7 +53,7 @@ class Warc(Appender):
         """Takes one exchange, to be written by the next :meth:`flush`."""
         self._take(self._records(partial(_write_pair, exchange)))
 
-    def _write(self) -> bool:
+    def _write(self) -> None:
         if self._waiting:
             if self._file is None or not is_at(self._file, Path(self._file.name)):
                 self._let_go()
@@ -63,7 +63,6 @@ class Warc(Appender):
             append(self._file, b"".join([self._info, *self._waiting]))
             self._info = b""
             self._waiting.clear()
-        return True
 
     def close(self) -> None:
         super().close()

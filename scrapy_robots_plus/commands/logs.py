@@ -67,9 +67,8 @@ class LogCommand(Subcommand):
         """With how much was read."""
         reader, files = self.reader, len(self.given.logs)
         in_files = f" in {counted(files, 'file')}" if files > 1 else ""
-        logs = f", {reader.logs:,} logs" if reader.logs > 1 else ""
         word = (reader.state.word, _STYLES.get(reader.state, Style.UNSURE))
-        return word, f": {counted(reader.lines, 'line')}{in_files}{logs}"
+        return word, f": {counted(reader.lines, 'line')}{in_files}"
 
     def state_fields(self) -> dict[str, Any]:
         """The state for ``--json``."""
@@ -77,7 +76,6 @@ class LogCommand(Subcommand):
         return {
             "log_state": reader.state.word,
             "lines_read": reader.lines,
-            "logs": reader.logs,
             "damages": reader.damaged,
             "last_number": reader.last.number,
             "last_hash": reader.last.hash,

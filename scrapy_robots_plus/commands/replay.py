@@ -41,8 +41,8 @@ class Replay(LogCommand):
 
     Without --agent, --dialect and --status-policy, each verdict should come out as it was logged;
     with them, it says what would have changed. Exit status: 0 if nothing differs, 1 if something
-    does, 2 if a verdict could not be recomputed; 3 if a crawl has no end, 4 if the log continues
-    another file, 5 if lines are missing, 6 if it is damaged.
+    does, 2 if a verdict could not be recomputed; 3 if a crawl has no end, 4 if lines are missing, 5
+    if the log is damaged.
     """
 
     # In constant memory. What counts is the settings in the log, not those of the project.

@@ -48,8 +48,8 @@ class Report(LogCommand):
     """Write an HTML report of an audit log: what was allowed and denied, and why.
 
     An earlier report is replaced, any other file is not. Exit status: 0 if the log is whole; 2 if
-    it cannot be read; 3 if a crawl has no end, 4 if it continues another file, 5 if lines are
-    missing, 6 if it is damaged, all of which the page says too.
+    it cannot be read; 3 if a crawl has no end, 4 if lines are missing, 5 if it is damaged, all of
+    which the page says too.
     """
 
     # Sums up the log in constant memory, then writes the page at once.

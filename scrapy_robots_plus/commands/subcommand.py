@@ -37,11 +37,9 @@ class Exit(IntEnum):
     """Something could not be read or decided, or the command was used wrongly."""
     UNFINISHED = 3
     """Of an audit log: a crawl has no end."""
-    PART = 4
-    """Of an audit log: it continues lines that were not given."""
-    CUT = 5
+    CUT = 4
     """Of an audit log: lines are missing."""
-    DAMAGED = 6
+    DAMAGED = 5
     """Of an audit log: something was changed, moved, repeated or inserted."""
     INTERRUPTED = 130
     """Ctrl-C."""

@@ -233,5 +233,3 @@ wait to be"""
 AUDIT_ERRORS = "robotstxt/audit/errors"
 """times that the audit log, a robots.txt beside it or the WARC file could not be written, or the
 log was removed"""
-AUDIT_REPAIRS = "robotstxt/audit/repairs"
-"""times that the last line of the audit log was torn, and was set aside"""

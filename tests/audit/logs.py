@@ -11,10 +11,10 @@ from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.audit.replay import OUR_PARSER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from scrapy_robots_plus.audit.chain import Damage, State
+    from scrapy_robots_plus.audit.chain import Damage, Link, State
     from scrapy_robots_plus.audit.entries import Entry
 
 
@@ -71,11 +71,16 @@ def write(path: Path, *entries: Entry, crawl: str = "a") -> AuditLog:
 
 def write_sealed(path: Path, entries: Iterable[Entry]) -> None:
     """A log with these *entries*, whole crawls or not."""
-    link = START
     with path.open("wb") as file:
-        for entry in entries:
-            line, link = seal(to_fields(entry), link)
-            file.write(line)
+        file.writelines(sealed(entries))
+
+
+def sealed(entries: Iterable[Entry]) -> Iterator[bytes]:
+    """The lines of *entries*, each chained to the one before it of its crawl."""
+    last: dict[str, Link] = {}
+    for entry in entries:
+        line, last[entry.crawl] = seal(to_fields(entry), last.get(entry.crawl, START))
+        yield line
 
 
 def entries_in(path: Path) -> list[Entry]:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
-from unittest.mock import ANY
 
 import pytest
 
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.entries import CrawlEntry
-from scrapy_robots_plus.audit.files import locked
-from scrapy_robots_plus.audit.log import ROOM, find_tail, repair
+from scrapy_robots_plus.audit.log import ROOM
 from tests.audit.logs import (
     Warned,
     begin,
@@ -36,7 +32,7 @@ ROOT = Path(__file__).parent.parent.parent
 def test_a_crawl_is_written_with_its_beginning_and_end(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "audit.jsonl"
     log = write(path, verdict())
-    assert entries_in(path) == [begin(), verdict(), end(lines=2)]
+    assert entries_in(path) == [begin(), verdict(), end()]
     assert damages_in(path) == []
     assert (log.written, log.lost, log.errors) == (3, 0, 0)
 
@@ -56,7 +52,7 @@ def test_nothing_is_written_before_a_flush_and_the_beginning_at_the_first(tmp_pa
     log.close()
 
 
-def test_crawls_that_take_turns_write_one_chain(tmp_path: Path) -> None:
+def test_crawls_that_take_turns_write_to_one_file(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     logs = [open_log(path, crawl) for crawl in ("a", "b")]
     for number in range(5):
@@ -69,24 +65,6 @@ def test_crawls_that_take_turns_write_one_chain(tmp_path: Path) -> None:
         log.close()
     assert damages_in(path) == []
     assert len(urls_in(path)) == 10
-
-
-def test_while_another_writes_it_waits(tmp_path: Path) -> None:
-    path = tmp_path / "audit.jsonl"
-    write(path)
-    with path.open("rb+", buffering=0) as other:
-        with locked(other) as is_ours:
-            assert is_ours
-            log = open_log(path, "b")
-            log.add(verdict(crawl="b"))
-            assert not log.flush()
-            assert log.waiting == 1
-        assert log.flush()
-    assert log.errors == 0
-    log.add(end("b"))
-    assert log.flush()
-    log.close()
-    assert damages_in(path) == []
 
 
 PROCESS = """
@@ -107,7 +85,7 @@ assert log.errors == log.lost == 0
 """
 
 
-def test_four_processes_write_one_chain(tmp_path: Path) -> None:
+def test_four_processes_write_to_one_file(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     programs = [Program(CODE, PROCESS, str(path), f"p{each}", "300") for each in range(4)]
     for program in programs:
@@ -122,85 +100,28 @@ def test_four_processes_write_one_chain(tmp_path: Path) -> None:
 # A torn end
 
 
-def some_content(tmp_path: Path) -> bytes:
-    path = tmp_path / "whole.jsonl"
-    write(path, verdict("http://x.example/é"))
-    return path.read_bytes()
-
-
-def whole_until(content: bytes, cut: int) -> int:
-    """The end of the last whole line in the first *cut* octets; a newline may be missing."""
-    ends = [position + 1 for position, byte in enumerate(content) if byte == 10]
-    return max((end for end in ends if end <= cut + 1), default=0)
-
-
-def test_a_log_cut_at_any_byte_ends_with_its_last_whole_line(tmp_path: Path) -> None:
-    content, aside = some_content(tmp_path), tmp_path / "torn"
-    for cut in range(len(content) + 1):
-        kept = whole_until(content, cut)
-        file = io.BytesIO(content[:cut])
-        done = repair(file, find_tail(file), aside)
-        assert file.getvalue() == content[:kept]
-        if kept < cut:
-            assert aside.read_bytes() == content[kept:cut] + b"\n"
-            aside.unlink()
-            assert done == (
-                f"its last line was torn: {cut - kept:,} bytes were cut off, they are now in torn"
-            )
-        else:
-            assert not aside.exists()
-            assert done == ("" if kept == cut else "its last line had no end")
-
-
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.3, 0.6, 0.9, 0.999, 1.0])
 def test_a_log_that_was_cut_goes_on_when_it_is_opened_again(tmp_path: Path, part: float) -> None:
-    content = some_content(tmp_path)
-    cut = int(len(content) * part)
     path, warned = tmp_path / "audit.jsonl", Warned()
-    path.write_bytes(content[:cut])
+    write(path, verdict("http://x.example/é"))
+    content = path.read_bytes()
+    whole = content[: int(len(content) * part)]
+    path.write_bytes(whole)
+    before = entries_in(path)
     log = open_log(path, "b", warned)
     log.add(end("b"))
     assert log.flush()
     log.close()
-    before = _read(content[: whole_until(content, cut)], tmp_path)
-    assert entries_in(path) == [*before, begin("b"), end("b", lines=1)]
-    assert all("the end of crawl a" in damage for damage in damages_in(path))
-    assert log.repairs == len(warned) == (whole_until(content, cut) != cut)
-
-
-def _read(content: bytes, folder: Path) -> list[Any]:
-    path = folder / "part"
-    path.write_bytes(content)
-    return entries_in(path)
-
-
-@pytest.mark.parametrize(
-    "torn",
-    [
-        b"x" * 200_000,
-        b'{"v":1,"n":3' + b"x" * 17_000_000,
-        b"\0" * 4096,
-        b"one\ntwo\nthree",
-        b"one\n\n\n",
-        b'{"v":1}\n' * 50_000,
-    ],
-    ids=["long", "longer than a line may be", "zeros", "lines", "ended lines", "many lines"],
-)
-def test_whatever_follows_the_last_whole_line_is_set_aside(tmp_path: Path, torn: bytes) -> None:
-    path = tmp_path / "audit.jsonl"
-    write(path)
-    whole = path.read_bytes()
-    path.write_bytes(whole + torn)
-    write(path, crawl="b")
+    assert entries_in(path) == [*before, begin("b"), end("b")]
     assert path.read_bytes().startswith(whole)
-    assert damages_in(path) == []
-    assert (tmp_path / "audit.jsonl.torn").read_bytes() == torn + b"\n"
+    assert len(warned) == (whole[-1:] not in (b"", b"\n"))
+    assert state_of(path) is (State.UNFINISHED if 0 < part < 1 else State.WHOLE)
 
 
 def test_an_empty_file_is_a_log(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     path.touch()
-    assert write(path).repairs == 0
+    write(path)
     assert damages_in(path) == []
 
 
@@ -237,15 +158,15 @@ def test_a_file_that_is_removed_begins_anew(tmp_path: Path) -> None:
     log.close()
     again, last = entries_in(path)
     assert isinstance(again, CrawlEntry)
-    assert again.continues == {"n": 5, "hash": ANY, "lines": 6}
-    assert last == end(lines=7)
-    assert state_of(path) is State.PART
+    assert last == end()
+    assert damages_in(path) == ["line 1: 6 lines of its crawl are missing before it"]
+    assert state_of(path) is State.CUT
     assert log.errors == 3
     (warning,) = warned
     assert "it was removed or replaced" in warning
 
 
-def test_a_line_that_another_tore_while_this_crawl_runs_is_repaired(tmp_path: Path) -> None:
+def test_a_line_that_another_tore_while_this_crawl_runs_is_told(tmp_path: Path) -> None:
     path, warned = tmp_path / "audit.jsonl", Warned()
     log = open_log(path, warned=warned)
     assert log.flush()
@@ -254,8 +175,19 @@ def test_a_line_that_another_tore_while_this_crawl_runs_is_repaired(tmp_path: Pa
     log.add(end())
     assert log.flush()
     log.close()
+    assert state_of(path) is State.UNFINISHED
+    (damage,) = damages_in(path)
+    assert damage.startswith("line 2: has no end: its crawl was killed or is writing it")
+
+
+def test_an_empty_line_is_passed_over(tmp_path: Path) -> None:
+    """One crawl has ended what another was just writing."""
+    path = tmp_path / "audit.jsonl"
+    write(path)
+    with path.open("ab") as other:
+        other.write(b"\n")
+    write(path, crawl="b")
     assert damages_in(path) == []
-    assert len(warned) == log.repairs == 1
 
 
 @pytest.mark.parametrize("kind", ["folder", "below a file", "pipe", "device", "name too long"])

@@ -72,15 +72,15 @@ def test_a_line_that_is_not_one_is_told_once_and_the_rest_is_read(tmp_path: Path
 def test_an_entry_of_a_later_kind_has_what_all_have_and_a_wrong_one_is_told(tmp_path: Path) -> None:
     path = tmp_path / "log"
     later = {"type": "of a newer version", "time": "2026-01-01T00:00:00Z", "crawl": "a", "new": 1}
-    wrong = {"type": begin().type, "time": 5}
+    wrong = {"type": begin().type, "time": 5, "crawl": "a"}
     link, lines = START, []
-    for fields in (to_fields(begin()), later, to_fields(end(lines=2)), wrong):
+    for fields in (to_fields(begin()), later, to_fields(end()), wrong):
         line, link = seal(fields, link)
         lines.append(line)
     path.write_bytes(b"".join(lines))
     damages: list[Damage] = []
     reader = LogReader([path], damages.append)
     at = moment_of("2026-01-01T00:00:00Z")
-    assert list(reader) == [begin(), Entry(time=at, crawl="a"), end(lines=2)]
+    assert list(reader) == [begin(), Entry(time=at, crawl="a"), end()]
     assert [damage.line for damage in damages] == [4]
     assert "cannot be read: 'time'" in damages[0].what

@@ -301,7 +301,7 @@ async def test_bodies_are_where_the_setting_says(
 
 
 @pytest_twisted.ensureDeferred
-async def test_two_crawls_of_one_process_write_one_chain(sites: Sites, log: Path) -> None:
+async def test_two_crawls_of_one_process_write_to_one_file(sites: Sites, log: Path) -> None:
     host = sites.host(RULES)
     urls = [host.url(f"/closed/{number}") for number in range(50)]
     crawlers = [make_crawler(ROBOTS_AUDIT_LOG=log) for _ in range(2)]
@@ -360,8 +360,8 @@ def _cut_to_ten_lines(log: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "alone", "together"),
     [
-        (_copied_and_emptied, State.PART, State.WHOLE),
-        (_moved, State.PART, State.WHOLE),
+        (_copied_and_emptied, State.CUT, State.WHOLE),
+        (_moved, State.CUT, State.WHOLE),
         (_cut_to_ten_lines, State.CUT, State.CUT),
     ],
 )
@@ -399,7 +399,7 @@ async def test_a_log_that_is_removed_goes_on(
     host = sites.host(RULES)
     crawler = await crawl(host.url("/a"), spider=Remover, ROBOTS_AUDIT_LOG=log)
     assert [type(entry) for entry in entries_in(log)][:1] == [CrawlEntry]
-    assert state_of(log) is State.PART
+    assert state_of(log) is State.CUT
     assert stat(crawler, "robotstxt/audit/errors") == 1
     assert caplog.text.count("it was removed or replaced") == 1
 

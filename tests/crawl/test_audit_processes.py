@@ -37,7 +37,7 @@ def test_in_each_reactor_mode(sites: Sites, tmp_path: Path, mode: str) -> None:
     assert warc.exists()
 
 
-def test_four_crawls_write_one_chain(sites: Sites, tmp_path: Path) -> None:
+def test_four_crawls_write_to_one_file(sites: Sites, tmp_path: Path) -> None:
     host, log = sites.host(RULES), tmp_path / "audit.jsonl"
     urls = [host.url(f"/closed/{number}") for number in range(50)]
     with ThreadPoolExecutor() as pool:
@@ -98,5 +98,6 @@ def test_a_kill_loses_a_second_at_most_and_the_next_crawl_goes_on(
     with log.open("ab") as file:
         file.write(b'{"v":1,"n":')  # as a kill in the middle of a write leaves it
     write(log, crawl="next")
-    assert damages_in(log) == [damage.replace(damage.split(":")[0], f"line {len(entries_in(log))}")]
+    torn, _ = damages_in(log)
+    assert "has no end: its crawl was killed" in torn
     assert urls_in(log) == logged

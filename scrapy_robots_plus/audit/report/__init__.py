@@ -146,7 +146,6 @@ def _damage(log: LogReader) -> Html:
 
 
 _DAMAGES = {
-    State.PART: "This log is a part of one: what was before it is not here.",
     State.CUT: "This log is not whole: lines are missing.",
     State.DAMAGED: "This log is not whole: it was changed.",
 }
@@ -163,11 +162,9 @@ def _observe_mode(totals: Any) -> str:
 _UNLOGGED = "Allowed requests were not all logged: about those it says only how many there were."
 
 _CHAIN = {
-    State.WHOLE: ", and all of them are right. Each crawl counted its lines, and none is missing.",
+    State.WHOLE: ", and all of them are right. None is missing, and each crawl has ended.",
     State.UNFINISHED: ", and all of them are right. But a crawl has no end here: it still ran, was "
     "killed, or the last lines were removed.",
-    State.PART: ", and those that are here are right. What was before them is in another file, or "
-    "was removed.",
     State.CUT: ". The top of this page says what is missing.",
     State.DAMAGED: ". The top of this page says what is wrong with them.",
 }
