@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit
 
 from scrapy_robots_plus.job import (
     FILE_NAME,
@@ -25,11 +24,10 @@ from scrapy_robots_plus.job import (
 )
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
-from scrapy_robots_plus.settings import checks
 
-from .output import Line, Style, UnreadableError, WrongUsageError, picked
+from .output import Line, Style, UnreadableError, WrongUsageError, fact, picked
 from .scrapys_files import SEEN, fingerprints_in, parts_in
-from .subcommand import JSON, Exit, Subcommand, argument, read_by
+from .subcommand import JSON, Exit, Subcommand, argument
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -88,12 +86,8 @@ def described(request: StoredRequest) -> str:
     return f"{url_in(request.data)}: {why}"
 
 
-def size(octets: int) -> str:
-    """Such as ``53 kB`` or ``1,455.2 MB``."""
-    return f"{octets / 1e3:.0f} kB" if octets < 1e6 else f"{octets / 1e6:,.1f} MB"
-
-
 _HOSTS = 10
+"""Those with the most requests, which are named."""
 
 
 class Show(_OfJob):
@@ -105,35 +99,34 @@ class Show(_OfJob):
 
     arguments = (
         FOLDER,
-        argument(
-            "--hosts",
-            type=read_by(checks.whole_number("hosts", 0, 1_000_000).read),
-            default=_HOSTS,
-            metavar="NUMBER",
-            help=f"name the hosts with the most requests (default: {_HOSTS})",
-        ),
         argument("--urls", action="store_true", help="name each request, in the order they came"),
-        argument("--host", metavar="HOST", help="name each request to this host"),
         JSON,
     )
 
     def run(self) -> None:
-        path, host = self.path, self.given.host
+        path = self.path
         try:
-            found = overview(path, self.given.hosts)
-            held = _requests(path, host) if self.given.urls or host else None
+            found = overview(path, _HOSTS)
+            held = list(map(_request, held_requests(path))) if self.given.urls else []
         except JobFileError as error:
-            raise UnreadableError(f"{error} ({size(path.stat().st_size)})") from error
-        fields = _fields(path, found) | ({} if held is None else {"requests": held})
-        self.show(fields, _in_words(path, found, held or []))
+            raise UnreadableError(str(error)) from error
+        fields = _fields(path, found)
+        if self.given.urls:
+            fields["requests"] = held
+        self.show(fields, _in_words(path, found, held))
         if found.set_aside:
             self.note(Exit.FOUND)
+
+
+def _request(held: tuple[StoredRequest, str]) -> dict[str, Any]:
+    request, state = held
+    return {"url": url_in(request.data), "state": state, "priority": -request.priority}
 
 
 def _in_words(path: Path, found: Overview, held: list[dict[str, Any]]) -> Iterator[Line]:
     yield ((str(path), Style.BOLD),)
     for name, value in _facts(path, found):
-        yield (f"  {name:<14}", Style.NAME), value
+        yield fact(f"  {name}", value, 15)
     lists = {
         "Most requests": [f"{number:>9,} {name}" for name, number in found.largest],
         "Set aside": list(map(described, found.set_aside)),
@@ -144,23 +137,6 @@ def _in_words(path: Path, found: Overview, held: list[dict[str, Any]]) -> Iterat
             yield ()
             yield ((title, Style.BOLD),)
         yield from ((f"  {line}",) for line in lines)
-
-
-def _requests(path: Path, host: str | None) -> list[dict[str, Any]]:
-    """All, or those to *host*."""
-    requests = ((url_in(each.data), each, state) for each, state in held_requests(path))
-    return [
-        {"url": url, "state": state, "priority": -each.priority}
-        for url, each, state in requests
-        if host is None or _host_of(url) == host.lower()
-    ]
-
-
-def _host_of(url: str) -> str | None:
-    try:
-        return urlsplit(url).hostname
-    except ValueError:
-        return None
 
 
 def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
@@ -174,13 +150,13 @@ def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
     for loss in found.losses:
         yield "lost", f'{loss}. "scrapy robots job accept" ends this message'
     yield "seen", counted(found.fingerprints, "fingerprint")
-    yield "size", f"{size(path.stat().st_size)}, {size(found.free)} of it free"
+    yield "size", f"{path.stat().st_size:,} bytes"
 
 
 def _fields(path: Path, found: Overview) -> dict[str, Any]:
     return {
         "file": str(path),
-        **picked(found, "was_closed", "waiting", "under_way", "last", "losses", "free"),
+        **picked(found, "was_closed", "waiting", "under_way", "last", "losses"),
         "hosts": found.lanes,
         "set_aside": [
             {"url": url_in(each.data), "host": each.lane, "kills": each.hard_ends}
@@ -222,23 +198,6 @@ class Accept(_OfJob):
         for loss in losses:
             self.output.line(loss)
         self.output.line(f"{counted(len(losses), 'message')} will not come again")
-
-
-class Shrink(_OfJob):
-    """Make the file of a job as small as what it holds.
-
-    Copies the file: the disk needs room for what it holds, twice. Exit status: 0; 2 if the job is
-    in use, cannot be read, or the disk is full.
-    """
-
-    # Crawls use free space again, so this is for jobs that will not grow as large again.
-
-    def run(self) -> None:
-        path = self.path
-        before = path.stat().st_size
-        with self.opened() as file:
-            file.shrink()
-        self.output.line(f"{size(before)} before, {size(path.stat().st_size)} now")
 
 
 KEPT_IN = "before-conversion"
@@ -303,18 +262,6 @@ def _check(folder: Path) -> None:
         raise WrongUsageError(f"{folder} has a {FILE_NAME} already")
     if not (folder / SEEN).exists() and not any(parts_in(folder)):
         raise WrongUsageError(f"{folder} holds no requests of a job: expected a JOBDIR of Scrapy")
-    user = _process_with(folder / SEEN)
-    if user is not None:
-        raise UnreadableError(f"{folder} is in use by the process {user}: stop that crawl first")
-
-
-def _process_with(path: Path) -> str | None:
-    """One that has *path* open, where the system tells (Linux). Crawls do all the time."""
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
-        with suppress(OSError):  # it has ended, or is another user's
-            if os.path.samefile(link, path):
-                return link.parts[2]
-    return None
 
 
 def _move(folder: Path) -> None:
@@ -325,4 +272,4 @@ def _move(folder: Path) -> None:
             os.replace(folder / name, kept / name)
 
 
-MEMBERS = (Show, Retry, Accept, Convert, Shrink)
+MEMBERS = (Show, Retry, Accept, Convert)

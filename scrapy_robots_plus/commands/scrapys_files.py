@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
-from contextlib import closing, suppress
+from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,18 +36,12 @@ class Part(NamedTuple):
         """*lost* is told how many cannot be read."""
         if self.path.is_dir():
             yield from _fifo(self.path, lost)
-        elif self._first(6) == b"SQLite":
-            yield from _sqlite(self.path)
-        elif len(self._first(_SIZE)) == _SIZE:
+        elif self.path.stat().st_size:
             with (
                 self.path.open("rb") as file,
                 mmap(file.fileno(), 0, access=ACCESS_READ) as data,
             ):
                 yield from _lifo(data, lost)
-
-    def _first(self, octets: int) -> bytes:
-        with self.path.open("rb") as file:
-            return file.read(octets)
 
 
 def parts_in(folder: Path) -> Iterator[Part]:
@@ -112,9 +105,3 @@ def _fifo(folder: Path, lost: Callable[[int], None]) -> Iterator[bytes]:
         is_damaged |= at < len(data)
     if told > found or is_damaged:
         lost(max(1, told - found))
-
-
-def _sqlite(path: Path) -> Iterator[bytes]:
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
-        for (item,) in connection.execute("SELECT item FROM queue ORDER BY id"):
-            yield item

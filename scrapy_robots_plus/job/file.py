@@ -85,12 +85,6 @@ class JobFile(JobRequests):
         return losses
 
     @mended
-    def shrink(self) -> None:
-        """Gives free space back to the disk. Takes time, and as much space again meanwhile."""
-        self._write()
-        self.vacuum()
-
-    @mended
     def commit(self) -> None:
         """Everything since the last commit outlives a kill from now on, together.
 

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity, pragma
+from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity
 
 from .fingerprints import DIGEST
 from .recent import read_recent, recent_of
@@ -38,8 +38,6 @@ class Overview(NamedTuple):
     fingerprints: int
     largest: list[tuple[str, int]]
     """The lanes with the most requests, and how many wait there."""
-    free: int
-    """Octets that new requests will use first."""
 
 
 def overview(path: Path, most_lanes: int) -> Overview:
@@ -58,7 +56,6 @@ def overview(path: Path, most_lanes: int) -> Overview:
             set_aside=job.requests(State.ASIDE),
             fingerprints=fingerprints,
             largest=connection.execute(_LARGEST, (most_lanes,)).fetchall(),
-            free=pragma(connection, "freelist_count") * pragma(connection, "page_size"),
         )
 
 

@@ -430,10 +430,10 @@ class JobRequests:
         write_counts(self._run, read_counts(self._run)._replace(running=0))
         self._run("COMMIT")
 
-    def vacuum(self, into: str | None = None) -> None:
-        """Gives free space back to the disk, or writes all that is saved to a new file."""
+    def vacuum(self, into: str) -> None:
+        """Writes all that is saved to a new file."""
         self._run("ROLLBACK")
-        self._run("VACUUM INTO ?", (into,)) if into else self._run("VACUUM")
+        self._run("VACUUM INTO ?", (into,))
         self._run("BEGIN IMMEDIATE")
         self._withdraw()
 

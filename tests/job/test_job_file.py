@@ -129,18 +129,6 @@ def test_a_second_process_is_refused(file: JobFile, path: Path) -> None:
     file.add("host", 0, b"")
 
 
-def test_the_space_of_what_was_dealt_with_is_given_back(file: JobFile, path: Path) -> None:
-    for number in range(300):
-        file.add("host", 0, b"%d" % number * 1_000)
-    while (found := file.take("host", 0, newest=True)) and file.held > 1:
-        file.end(found.id)
-    file.see(b"1")
-    file.shrink()
-    assert path.stat().st_size < 100_000
-    assert journal_of(path).stat().st_size < 20_000  # where the one under way stands
-    assert (file.held, file.under_way, file.see(b"1")) == (1, 1, False)
-
-
 def test_another_thread_may_close_it(path: Path) -> None:
     file = JobFile(path)
     file.add("host", 0, b"1")

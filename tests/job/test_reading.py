@@ -39,8 +39,7 @@ def test_all_states_are_counted(path: Path) -> None:
     found = overview(killed, 2)
     assert not found.was_closed
     assert (found.waiting, found.lanes, found.under_way, found.last) == (70, 3, 1, 0)
-    assert (found.fingerprints, found.free % 4_096) == (100, 0)
-    assert found.free > 0
+    assert found.fingerprints == 100
     assert found.largest == [("host-1", 33), ("host-2", 33)]
     (aside,) = found.set_aside
     assert (aside.id, aside.lane, aside.hard_ends) == (taken[28].id, "host-0", 0)
