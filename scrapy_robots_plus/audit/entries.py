@@ -268,22 +268,6 @@ class VerdictEntry(Entry):
 
 
 @dataclass(slots=True, kw_only=True)
-class SaidEntry(Entry):
-    """A page says something of its use: that it objects, or anything if the URL is in the share"""
-
-    url: Text
-    """The URL of the page."""
-    origin: Text
-    """Its origin."""
-    agent: Names
-    """The names that it was read for."""
-    statements: Objects
-    """What its headers and meta tags say: `category`, `preference`, `source` and `text`."""
-    mode: Text
-    """`obey`, or `observe` if nothing was skipped."""
-
-
-@dataclass(slots=True, kw_only=True)
 class PageEntry(Entry):
     """Because of what a page says of itself, requests or items were dropped or marked"""
 
@@ -348,7 +332,6 @@ ENTRIES: tuple[type[Entry], ...] = (
     CrawlEntry,
     FileEntry,
     VerdictEntry,
-    SaidEntry,
     PageEntry,
     StandingEntry,
     EndEntry,

@@ -20,8 +20,7 @@ from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.pages.stamp import PagePreferences, Sent
-from scrapy_robots_plus.protocol.preferences import Preference, Statement, combine
+from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.product_token import AgentNames, product_tokens
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.override import dialect_to_json
@@ -35,7 +34,6 @@ from .entries import (
     Entry,
     FileEntry,
     PageEntry,
-    SaidEntry,
     StandingEntry,
     VerdictEntry,
 )
@@ -93,7 +91,6 @@ class Recorder:
         crawl.exemption_listeners.append(survives(self._exempted))
         crawl.page_listeners.append(survives(self._page_taken))
         crawl.standing_listeners.append(survives(self._stands_otherwise))
-        crawl.get(PagePreferences).listeners.append(survives(self._said))
         crawl.get(Retrieval).subscribe(survives(self._retrieved))
         self._in_hand = None if self._enforces else crawl.in_hand
         if self._in_hand is not None:
@@ -262,20 +259,6 @@ class Recorder:
             self._add(entry)
 
     # A page, a site
-
-    def _said(self, request: Request, sent: Sent, statements: tuple[Statement, ...]) -> None:
-        objects = combine(statements).objection(sent.policy.settings.uses) is not None
-        if not (objects or (statements and is_in_share(request.url, self._share))):
-            return
-        entry = self._entry(
-            SaidEntry,
-            url=request.url,
-            origin=str(sent.policy.origin),
-            agent=sent.agent,
-            statements=[each.as_dict() for each in statements],
-            mode=self._mode,
-        )
-        self._add(entry)
 
     def _page_taken(self, page: Page) -> None:
         entry = self._entry(

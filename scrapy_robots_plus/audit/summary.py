@@ -24,7 +24,6 @@ from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_patter
 
 from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry
 from .reading import MOST_OPEN_CRAWLS
-from .timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -134,8 +133,6 @@ class Summary:
         """By crawl that has begun."""
         self._sent: Recent[tuple[str, str], float] = Recent(_MOST_SENT)
         """By crawl and origin: when its last request was sent, in seconds since the epoch."""
-        self.timeline = Timeline()
-        """``allowed``, ``denied``, ``failure`` and ``change``."""
 
     def rows(self, view: str, most: int = ALL, **where: object) -> Iterator[Any]:
         """The first rows of a view of ``summary.sql``, as objects with its names; if *where* gives
@@ -202,7 +199,6 @@ class Summary:
         if not entry.allowed:
             why = (entry.rule, entry.line, entry.robots_url, entry.use, entry.source)
         self._count("verdicts", (*key, sets, *why), entry.time, entry.url)
-        self.timeline.add("allowed" if entry.allowed else "denied", entry.time)
         if entry.sent is not None and self._logs_all.get(crawl):
             self._measure((_kept(crawl), _kept(origin)), entry.sent, entry.delay)
 
@@ -220,10 +216,7 @@ class Summary:
         failure = (entry.failure or entry.status or "") if is_unread else None
         key = (crawl, origin, status, entry.access, failure, entry.delay_asked)
         self._count("files", key, entry.time)
-        if is_unread:
-            self.timeline.add("failure", entry.time)
         if entry.changed:
-            self.timeline.add("change", entry.time)
             told = (entry.previous or "", entry.sha256 or "", entry.suspicion or "")
             self._count("changed", (entry.time, origin, *told), entry.time)
 

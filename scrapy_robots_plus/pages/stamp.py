@@ -29,7 +29,7 @@ from scrapy_robots_plus.protocol.printable import printable, rfc3339
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from scrapy.http import Response
 
@@ -163,8 +163,6 @@ class PagePreferences:
         self._stats = crawl.stats
         self._clock = crawl.clock
         self._said = crawl.get(Policies).said
-        self.listeners: list[Callable[[Request, Sent, tuple[Statement, ...]], None]] = []
-        """Called with each page that says something of its use, and what that is."""
         self._knows_departures = False
         self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
         self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
@@ -202,8 +200,6 @@ class PagePreferences:
         if of_page or licenses:
             preferences = combine((*preferences.statements, *of_page))
             add_preferences(request, preferences, [_joined(response, each) for each in licenses])
-            for listener in self.listeners:
-                listener(request, sent, of_page)
         if not preferences:
             return None
         self._count(policy.origin, preferences)

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 VOID = {"br", "link", "meta"}
 ELEMENT = re.compile(
     "html|head|meta|title|link|style|body|header|main|section|nav|a|h[1-3]|p|b|div|span|ul|li|dl|dt"
-    "|dd|table|thead|tbody|tfoot|tr|th|td|br|code|time|details|summary|figure|figcaption|svg|rect"
+    "|dd|table|thead|tbody|tfoot|tr|th|td|br|code|time|details|summary"
 )
 ATTRIBUTE = re.compile(
-    "lang|charset|http-equiv|content|name|rel|href|id|class|aria-label|aria-hidden|role|scope|dir"
-    "|datetime|data-head|viewbox|preserveaspectratio|x|y|[xy][12]|width|height"
+    "lang|charset|http-equiv|content|name|rel|href|id|class|aria-label|scope|dir|datetime|data-head"
 )
 
 

@@ -221,11 +221,3 @@ def test_an_asked_delay_that_is_not_kept_is_named() -> None:
     sent = [allowed(SLOW, "/", at, delay=60.0) for at in (0, 61)]
     found = page_of([begin(), read(SLOW, delay=60.0, delay_asked=120.0), *sent])
     assert found.figures("hosts")[SLOW][3:] == ["120 s", "60 s", "61.0 s"]
-
-
-def test_a_picture_has_words_or_nothing_to_say(sample: Page) -> None:
-    pictures = sample.all("svg")
-    assert len(pictures) == 4
-    for picture in pictures:
-        hidden = picture.get("aria-hidden") == "true"
-        assert hidden or (picture["role"] == "img" and picture["aria-label"]), picture

@@ -35,9 +35,9 @@ def join(parts: Iterable[object], between: object = "") -> Html:
     return Html(text(between).join(text(part) for part in parts))
 
 
-def element(name: str, /, *content: object, **attributes: str | float | None) -> Html:
+def element(name: str, /, *content: object, **attributes: str | None) -> Html:
     """An element that has an end. Of attributes, None is left out; ``class_`` stands for ``class``,
-    and ``aria_label`` for ``aria-label``.
+    and ``data_head`` for ``data-head``.
     """
     given = (
         f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'

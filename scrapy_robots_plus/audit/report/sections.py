@@ -7,7 +7,7 @@ from http.client import responses
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.summary import TOLERANCE
-from scrapy_robots_plus.protocol.printable import counted, duration
+from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from . import html
@@ -29,8 +29,6 @@ _NAMED = 5
 """Sites of a cause that are named."""
 _HASH = 12
 """Characters of a hash that are shown."""
-_HEIGHT = 40
-"""Of the longest bar, in units of its picture."""
 
 
 def sites(summary: Summary) -> Iterator[Html]:
@@ -89,7 +87,7 @@ _REASONS = {reason.value: reason.words.format("the robots.txt") for reason in Re
 
 
 def reasons(summary: Summary) -> Iterator[Html]:
-    """What decided, which rules denied most, and when."""
+    """What decided, and which rules denied most."""
     totals = summary.totals
     rows = [
         [_capitalized(_REASONS.get(each.reason, each.reason)), each.denied, each.allowed]
@@ -105,46 +103,12 @@ def reasons(summary: Summary) -> Iterator[Html]:
         yield element("div", html.fold("The rules that denied most", shown), id="rules")
     else:
         yield element("p", "No rule of a robots.txt denied a request.")
-    yield from _over_time(summary)
 
 
 def _rule(rule: Any) -> list[object]:
     line = f"line {rule.line} of " if rule.line is not None else ""
     where = small(line, code(rule.robots_url), _for_example(rule))
     return [join([code(rule.rule), where]), rule.denied]
-
-
-_STRIPS = {
-    "denied": "Requests denied",
-    "allowed": "Requests allowed",
-    "failure": "robots.txt could not be read",
-    "change": "robots.txt changed",
-}
-
-
-def _over_time(summary: Summary) -> Iterator[Html]:
-    bars, start, width = summary.timeline.bars, summary.timeline.start, summary.timeline.width
-    if len(bars) < 2:
-        return
-    strips = [_strip(what, [bar[what] for bar in bars]) for what in _STRIPS]
-    ends = html.moment(start), html.moment(start + len(bars) * width)
-    about = small(f"Each bar stands for {duration(width)}; times are in UTC.")
-    yield html.fold("Over time", about, *strips, element("div", *ends, class_="axis"))
-
-
-def _strip(what: str, counts: list[int]) -> Html:
-    name, most = _STRIPS[what], max(counts)
-    heights = [max(3, round(count / most * _HEIGHT)) if count else 0 for count in counts]
-    shapes = [
-        element("rect", class_=what, x=place, y=_HEIGHT - height, width=0.9, height=height)
-        for place, height in enumerate(heights)
-        if height
-    ]
-    label = f"Bars over time: {name}, {sum(counts):,} in all"
-    view = {"viewBox": f"0 0 {len(counts)} {_HEIGHT}", "preserveAspectRatio": "none"}
-    picture = element("svg", *shapes, role="img", aria_label=label, **view)
-    caption = element("figcaption", element("b", name), f" {sum(counts):,}, at most {most:,} a bar")
-    return element("figure", caption, picture) if most else Html()
 
 
 _ACCESS = {
