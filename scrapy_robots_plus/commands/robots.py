@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sqlite3
 import sys
 import traceback
 from types import ModuleType
@@ -104,7 +105,7 @@ class RobotsCommand(ScrapyCommand):
             self.exitcode = Exit.INTERRUPTED
         except WrongUsageError as error:
             opts.parser.error(printable(error))
-        except (RobotsSettingsError, StoreError, OSError) as error:
+        except (RobotsSettingsError, StoreError, OSError, sqlite3.Error) as error:
             output.error(f"{opts.program}: {error}")
             self.exitcode = Exit.UNDECIDED
         except Exception:  # noqa: BLE001 - Python's own status is 1, which means "denied" here

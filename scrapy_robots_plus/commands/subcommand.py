@@ -18,7 +18,6 @@ from scrapy_robots_plus.settings import checks
 from .output import Line, Output, UnreadableError, accessing
 
 if TYPE_CHECKING:
-    from argparse import _MutuallyExclusiveGroup
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from .project import Project, Source
@@ -52,12 +51,6 @@ def argument(*flags: str, **options: Any) -> ArgumentParser:
     declared = ArgumentParser(add_help=False)
     declared.add_argument(*flags, **options)
     return declared
-
-
-def alternatives() -> tuple[ArgumentParser, _MutuallyExclusiveGroup]:
-    """Declares arguments of which one may be given: those that are added to the group."""
-    declared = ArgumentParser(add_help=False)
-    return declared, declared.add_mutually_exclusive_group()
 
 
 class Subcommand(ABC):
@@ -100,8 +93,8 @@ class Subcommand(ABC):
     def run(self) -> None:
         """Does it, and notes what makes the exit status.
 
-        May raise WrongUsageError, UnreadableError, StoreError or RobotsSettingsError, which end the
-        command with status 2.
+        May raise WrongUsageError, UnreadableError, StoreError, RobotsSettingsError and
+        sqlite3.Error, which end the command with status 2.
         """
 
 
