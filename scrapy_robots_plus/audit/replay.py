@@ -27,7 +27,7 @@ from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.protocol.access import Outcome, StatusTable
+    from scrapy_robots_plus.protocol.access import Outcome
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
@@ -81,10 +81,9 @@ class Changes:
 
     agent: AgentNames | None = None
     dialect: Dialect | None = None
-    status_policy: StatusTable | None = None
 
     def __bool__(self) -> bool:
-        return (self.agent, self.dialect, self.status_policy) != (None, None, None)
+        return (self.agent, self.dialect) != (None, None)
 
 
 class Decided(NamedTuple):
@@ -137,7 +136,7 @@ class CrawlReplay:
         self.parsed = partial(files.get, bodies)
         self.dialect = changes.dialect or dialect_from_json(crawl.dialect)
         own_table = {key: Access(value) for key, value in crawl.status_policy.items()}
-        self.table = changes.status_policy or {**_UNNAMED, **own_table}
+        self.table = {**_UNNAMED, **own_table}
         if crawl.crawl_delay_too_long not in get_args(TooLong):
             raise ValueError(f"{crawl.crawl_delay_too_long!r} is no crawl_delay_too_long")
         self.too_long = cast("TooLong", crawl.crawl_delay_too_long)

@@ -22,12 +22,11 @@ from scrapy_robots_plus.audit.replay import (
     UndecidedError,
 )
 from scrapy_robots_plus.crawl.recent import Recent
-from scrapy_robots_plus.protocol.access import status_table
 from scrapy_robots_plus.protocol.printable import counted
 
 from .logs import EXITS, LOGS, LogCommand
 from .output import Line, Style
-from .subcommand import JSON, Exit, argument, dialect, name, read_by
+from .subcommand import JSON, Exit, argument, dialect, name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,10 +38,10 @@ _TEXTS = 10_000
 class Replay(LogCommand):
     """Re-evaluate every request in an audit log, or check the log.
 
-    Without --agent, --dialect and --status-policy, each verdict should come out as it was logged;
-    with them, it says what would have changed. Exit status: 0 if nothing differs, 1 if something
-    does, 2 if a verdict could not be recomputed; 3 if a crawl has no end, 4 if lines are missing, 5
-    if the log is damaged.
+    Without --agent and --dialect, each verdict should come out as it was logged; with them, it says
+    what would have changed. Exit status: 0 if nothing differs, 1 if something does, 2 if a verdict
+    could not be recomputed; 3 if a crawl has no end, 4 if lines are missing, 5 if the log is
+    damaged.
     """
 
     # In constant memory. What counts is the settings in the log, not those of the project.
@@ -51,15 +50,6 @@ class Replay(LogCommand):
         LOGS,
         argument("--agent", type=name, metavar="NAME", help="what if it were this crawler"),
         argument("--dialect", type=dialect, metavar="NAME", help="what if files were read in this"),
-        argument(
-            "--status-policy",
-            type=read_by(status_table),
-            metavar="NAME",
-            help="what if this were ROBOTS_STATUS_POLICY",
-        ),
-        argument(
-            "--bodies", metavar="FOLDER", help="where the robots.txt files are (default: as logged)"
-        ),
         argument(
             "--verify",
             action="store_true",
@@ -76,8 +66,6 @@ class Replay(LogCommand):
 
     def _texts_of(self, crawl: CrawlEntry) -> Bodies | None:
         """The folder of the robots.txt files that *crawl* has kept; None if it kept none."""
-        if self.given.bodies:
-            return Bodies(Path(self.given.bodies))
         beside = Path(self.given.logs[0]).parent
         return None if crawl.bodies is None else Bodies(beside / crawl.bodies)
 
@@ -107,8 +95,7 @@ class Replay(LogCommand):
     # Decides again about each request
 
     def _replay(self) -> None:
-        given = self.given
-        self._changes = Changes(given.agent, given.dialect, given.status_policy)
+        self._changes = Changes(self.given.agent, self.given.dialect)
         self._crawls: Recent[str, CrawlReplay] = Recent(MOST_OPEN_CRAWLS)
         """Those without an end so far; killed crawls have none."""
         self._differences = Differences()

@@ -23,7 +23,7 @@ from scrapy_robots_plus.audit.replay import (
     ParsedFiles,
     UndecidedError,
 )
-from scrapy_robots_plus.protocol.access import PRESETS, status_table
+from scrapy_robots_plus.protocol.access import PRESETS
 from scrapy_robots_plus.protocol.dialect import DIALECTS, GOOGLE, RFC9309, dialect_named
 from scrapy_robots_plus.settings.override import dialect_to_json
 from tests.audit.logs import begin, verdict
@@ -136,8 +136,6 @@ def test_another_status_policy(about: dict[str, Any], by_preset: dict[str, bool]
     entry = logged(**{"sha256": None, "access": "unavailable", **about})
     for preset, allowed in by_preset.items():
         own = {key: str(value) for key, value in PRESETS[preset].items()}
-        changes = Changes(status_policy=status_table(preset))
-        assert replayed(None, entry, changes, stale_max=1e6).allowed is allowed
         assert replayed(None, entry, status_policy=own, stale_max=1e6).allowed is allowed
         overridden = logged(
             **{

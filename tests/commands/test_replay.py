@@ -6,7 +6,6 @@ import fcntl
 import itertools
 import os
 import re
-import shutil
 import termios
 from contextlib import suppress
 from pathlib import Path
@@ -90,10 +89,6 @@ async def test_what_would_have_changed_is_printed_in_groups(sites: Sites, tmp_pa
     assert re.fullmatch(rf" +line \d+: {ruled}/open", example)
     by_dialect = robots("replay", log, "--dialect", "google")
     assert by_dialect.lines[-1].endswith("1 would differ: 1 denied instead of allowed")
-    by_policy = robots("replay", log, "--status-policy", "mk1996")
-    assert by_policy.lines[-1].endswith(
-        "2 would differ: 1 denied instead of allowed, 1 allowed instead of denied"
-    )
     (*groups, summed) = robots("replay", log, "--agent", "Barbot", "--json").json
     assert sum(group["count"] for group in groups) == 3
     assert groups[0]["after"]["allowed"] is not groups[0]["before"]["allowed"]
@@ -277,8 +272,7 @@ def test_damage_is_found_and_named_by_its_line(
     assert len(damages) == summed["damages"] == len(found)
     assert damages[0]["line"] == int(found[0].split()[1].rstrip(":"))
     assert summed["log_state"] == word
-    whatever_is_logged = ("--status-policy", "fail-open")  # no text was kept
-    assert robots("replay", whole, *whatever_is_logged).output.startswith(told[0])
+    assert robots("replay", whole).output.startswith(told[0])
 
 
 def test_a_log_full_of_damage_is_summed_up(tmp_path: Path) -> None:
@@ -314,18 +308,6 @@ def test_a_verdict_of_a_crawl_that_began_elsewhere_is_undecided(tmp_path: Path) 
 
 @names_rules
 @pytest_twisted.ensureDeferred
-async def test_bodies_that_were_moved_can_be_named(sites: Sites, tmp_path: Path) -> None:
-    log, robots = tmp_path / "audit.jsonl", Robots(tmp_path)
-    await crawl(sites.host(RULES).url("/closed"), ROBOTS_AUDIT_LOG=log)
-    shutil.move(tmp_path / "audit.bodies", tmp_path / "elsewhere")
-    assert robots("replay", log).status == 2
-    assert robots("replay", log, "--bodies", "elsewhere").status == 0
-    assert robots("replay", log, "--verify").status == 5
-    assert robots("replay", log, "--verify", "--bodies", "elsewhere").status == 0
-
-
-@names_rules
-@pytest_twisted.ensureDeferred
 async def test_a_text_that_was_changed_is_told(sites: Sites, tmp_path: Path) -> None:
     log, robots = tmp_path / "audit.jsonl", Robots(tmp_path)
     await crawl(sites.host(RULES).url("/closed"), ROBOTS_AUDIT_LOG=log)
@@ -356,7 +338,6 @@ async def test_the_text_of_an_empty_file_is_known(sites: Sites, tmp_path: Path) 
     [
         ((), "the following arguments are required: AUDIT_LOG"),
         (("audit.jsonl", "--dialect", "NOBODYS"), "'NOBODYS' is not a dialect"),
-        (("audit.jsonl", "--status-policy", "lax"), "'lax' is not a preset"),
         (("missing.jsonl",), "missing.jsonl cannot be read: No such file or directory"),
         ((".",), ". cannot be read: Is a directory"),
     ],
