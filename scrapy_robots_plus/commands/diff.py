@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import Dialect, Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
-from scrapy_robots_plus.protocol.difference import Difference, PathChange, difference
+from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms, difference
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import target_of
 
 from .output import Line, Style, UnreadableError, WrongUsageError, fact, named, picked
 from .project import Source
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, dialect
+from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
 from .urls import site_of
 
 if TYPE_CHECKING:
@@ -50,13 +50,11 @@ class Diff(Subcommand):
         argument("after", metavar="B", help="the copy after"),
         AGENT,
         DIALECT,
-        argument("--dialect-b", type=dialect, metavar="NAME", help="read B in this one, not as A"),
-        argument("--all", action="store_true", help="show all changes, however many"),
         JSON,
     )
 
     def run(self) -> None:
-        names, own = (self.given.before, self.given.after), self.project.robots.dialect
+        names = self.given.before, self.given.after
         if names == ("-", "-"):
             raise WrongUsageError("only one of A and B can be standard input")
         # What a site has now, whatever a store has of it; and the store stays as it is.
@@ -64,7 +62,8 @@ class Diff(Subcommand):
         self.project.settings.set("ROBOTS_STORE", "memory", "cmdline")
         sources: list[Source] = []
         self.project.read(places, sources.append)
-        before, after = map(_read, sources, (own, self.given.dialect_b or own))
+        dialect = self.project.robots.dialect
+        before, after = (_read(source, dialect) for source in sources)
         self._show(names, sources, difference(before, after, self.project.agent))
 
     def _place(self, name: str) -> Origin | Source:
@@ -97,18 +96,7 @@ class Diff(Subcommand):
             self.note(Exit.FOUND)
         elif not found.complete:
             self.note(Exit.UNDECIDED)
-        copies = [
-            {
-                "name": name,
-                "in_words": None if source.is_file else source.policy.in_words,
-                "access": source.policy.access,
-                "user_agents": terms.names,
-                "crawl_delay": terms.crawl_delay,
-                "request_rate": None if terms.request_rate is None else str(terms.request_rate),
-                "visit_time": None if terms.visit_time is None else str(terms.visit_time),
-            }
-            for name, source, terms in zip(names, sources, (found.before, found.after), strict=True)
-        ]
+        copies = list(map(_copy_fields, names, sources, (found.before, found.after)))
         fields = {
             "agent": agent,
             "differs": differs,
@@ -136,10 +124,10 @@ class Diff(Subcommand):
             if changes:
                 yield ()
                 yield (title, style), (f" ({len(changes):,})", Style.FAINT)
-            for change in islice(changes, self._most):
+            for change in islice(changes, _MOST):
                 yield "  ", (" ".join(printable(path, _SHOWN) for path in change.examples), style)
                 yield "      ", f"{_because(change.before)} -> {_because(change.after)}"
-            yield from self._left_out(changes)
+            yield from _left_out(changes)
         if terms:
             yield ()
             yield from terms
@@ -159,17 +147,26 @@ class Diff(Subcommand):
             if before != after:
                 yield fact(title, f"{before} -> {after}", 12)
         for mark, urls in (("-", fields["sitemaps_removed"]), ("+", fields["sitemaps_added"])):
-            for url in islice(urls, self._most):
+            for url in islice(urls, _MOST):
                 yield fact("sitemap", f"{mark} {url}", 12)
-            yield from self._left_out(urls)
+            yield from _left_out(urls)
 
-    @property
-    def _most(self) -> int | None:
-        return None if self.given.all else _MOST
 
-    def _left_out(self, changes: tuple[object, ...]) -> Iterator[Line]:
-        if not self.given.all and len(changes) > _MOST:
-            yield ((f"  and {len(changes) - _MOST:,} more, which --all shows", Style.FAINT),)
+def _left_out(changes: tuple[object, ...]) -> Iterator[Line]:
+    if len(changes) > _MOST:
+        yield ((f"  and {len(changes) - _MOST:,} more", Style.FAINT),)
+
+
+def _copy_fields(name: str, source: Source, terms: Terms) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in_words": None if source.is_file else source.policy.in_words,
+        "access": source.policy.access,
+        "user_agents": terms.names,
+        "crawl_delay": terms.crawl_delay,
+        "request_rate": None if terms.request_rate is None else str(terms.request_rate),
+        "visit_time": None if terms.visit_time is None else str(terms.visit_time),
+    }
 
 
 def _site_in(name: str) -> Origin | None:
@@ -231,6 +228,6 @@ def _path_fields(change: PathChange) -> dict[str, Any]:
     return {
         "became": "allowed" if change.allowed else "denied",
         "examples": change.examples,
-        "before": picked(change.before, "reason", "rule", "line", "group"),
-        "after": picked(change.after, "reason", "rule", "line", "group"),
+        "before": picked(change.before, "reason", "rule", "line"),
+        "after": picked(change.after, "reason", "rule", "line"),
     }

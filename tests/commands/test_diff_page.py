@@ -27,7 +27,7 @@ SESSIONS = sessions("docs/diff.md")
 
 
 def test_there_are_sessions() -> None:
-    assert len(SESSIONS) == 4
+    assert len(SESSIONS) == 3
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.command)
