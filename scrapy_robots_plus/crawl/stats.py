@@ -183,13 +183,11 @@ NOINDEX_MARKED = "robotstxt/noindex/marked"
 
 SITEMAPS_FOUND = "robotstxt/sitemaps/found"
 """sitemaps that robots.txt files name, read so far"""
-SITEMAPS_RELATIVE = "robotstxt/sitemaps/relative"
-"""those of them without a scheme, against the protocol; resolved like a link"""
 SITEMAPS_SCHEDULED = "robotstxt/sitemaps/scheduled"
 """sitemap requests that `ROBOTS_SITEMAPS` gave to the scheduler, duplicates included"""
-SITEMAPS_LEFT_OUT = "robotstxt/sitemaps/left_out/<reason>"
-"""Sitemap lines that are not requested: `scheme` (not http or https), `invalid`, `credentials` (the
-URL has a user name), `scope` (`sitemap_scope` of the spider), `too_many` (5,000)"""
+SITEMAPS_LEFT_OUT = "robotstxt/sitemaps/left_out"
+"""Sitemap lines that are not requested: what is no http or https URL, what has a user name, and
+lines behind the first 5,000 of a file"""
 CLEAN_PARAM_DROPPED = "robotstxt/clean_param/dropped"
 """requests that were dropped because their site's Clean-param calls their URL equal to one before
 (`ROBOTS_CLEAN_PARAM`)"""

@@ -43,22 +43,9 @@ class ItemStamp(dict[str, Any]):
         return dict, (dict(self),)
 
 
-def in_columns(stamp: dict[str, Any], field: str) -> dict[str, Any]:
-    """The values of a *stamp* by the names of columns that begin with *field*, each of one type,
-    never None: what is nested is JSON, and what is not there an empty text, or 0."""
-    whole = {**NOT_CHECKED, **stamp}
-    whole |= {use.replace("-", "_"): each for use, each in whole.pop("preferences").items()}
-    whole["line"] = whole["line"] or 0
-    return {
-        f"{field}_{key}": json.dumps(value) if isinstance(value, (dict, list)) else
-        "" if value is None else value
-        for key, value in whole.items()
-    }  # fmt: skip
-
-
 class RobotsItemMiddleware(BaseSpiderMiddleware):
     """Spider middleware that stores ``response.meta["robots"]`` in each item that a callback makes
-    of the response, in the field that ``ROBOTS_ITEM_FIELD`` names, or in its columns.
+    of the response, in the field that ``ROBOTS_ITEM_FIELD`` names.
 
     It takes any kind of item that Scrapy takes. An item that has a value in that field keeps it,
     unless it is an empty dict or string, and so does one of a request that was not checked. If the
@@ -72,19 +59,16 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
         field = Crawl.of(crawler).settings.item_field
         if field is None:
             raise NotConfigured
-        self._field, _, self._form = field.partition(":")
+        self._field, _, form = field.partition(":")
+        self._is_text = form == "json"
         self._stats = compat.stats_of(crawler)
         self._once = Once(MOST_KINDS)
-        feeds = crawler.settings.getdict("FEEDS").values()
-        # The marshal format takes plain dicts alone.
-        is_plain = any(isinstance(feed, dict) and feed.get("format") == "marshal" for feed in feeds)
-        self._kind: type[dict[str, Any]] = dict if is_plain else ItemStamp
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
         """Called by Scrapy with each item; returns it."""
         request = None if response is None else response.request
         stamp = None if request is None else request.meta.get(STAMP_META_KEY)
-        if stamp is not None or self._form:
+        if stamp is not None or self._is_text:
             self._put(item, NOT_CHECKED if stamp is None else stamp)
         return item
 
@@ -95,25 +79,11 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
             return
         try:
             adapter = ItemAdapter(item)
-            values = self._values(stamp)
-            if self._form == "columns" and not isinstance(item, dict):
-                declared = adapter.field_names()
-                values = {name: each for name, each in values.items() if name in declared}
-                if not values:
-                    raise KeyError(f"{self._field}_allowed")
-            for name, value in values.items():
-                there = _value(adapter, name)
-                is_empty = isinstance(there, (dict, str)) or self._form == "columns"
-                if there is None or (is_empty and not there):
-                    adapter[name] = value
+            if _value(adapter, self._field) in (None, {}, ""):
+                value = json.dumps(stamp) if self._is_text else ItemStamp(deepcopy(stamp))
+                adapter[self._field] = value
         except Exception as error:  # noqa: BLE001 - any class of items may be in use
             self._failed(type(item), error)
-
-    def _values(self, stamp: dict[str, Any]) -> dict[str, Any]:
-        """What is stored, by the name of its field."""
-        if self._form == "columns":
-            return in_columns(stamp, self._field)
-        return {self._field: json.dumps(stamp) if self._form else self._kind(deepcopy(stamp))}
 
     def _failed(self, kind: type, error: Exception) -> None:
         self._stats.inc_value(stats.ITEMS_NOT_STAMPED)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-import re
-from collections import Counter, deque
-from functools import lru_cache
+from collections import deque
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response, TextResponse
-from tldextract import TLDExtract
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
@@ -25,12 +21,9 @@ from scrapy_robots_plus.origins.freshness import Source
 from scrapy_robots_plus.origins.parsers import guarded
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.printable import Word, printable
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
-from scrapy_robots_plus.settings.checks import SettingProblem, one_of
-from scrapy_robots_plus.settings.declared import SitemapScope
 from scrapy_robots_plus.settings.host_patterns import plain_host
-from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,7 +59,6 @@ class Sitemaps:
     def __init__(self, crawl: Crawl) -> None:
         self._crawler = crawler = crawl.crawler
         self._settings = crawl.settings
-        self._scope = _scope_of(crawler.spider)
         self._stats = crawl.stats
         self._callback: Callable[..., Any] | None = None
         self._news: Recent[Origin, int] = Recent(crawl.settings.cache_size)
@@ -133,13 +125,13 @@ class Sitemaps:
         if not lines or not self._news.is_news(policy.origin, hash(lines)):
             return
         urls = await self._urls(policy, lines)
-        if not urls.all or compat.is_closing(self._crawler):
+        if not urls or compat.is_closing(self._crawler):
             return
         self._crawler.signals.send_catch_log(
-            sitemaps_found, origin=policy.origin, urls=urls.all, spider=self._crawler.spider
+            sitemaps_found, origin=policy.origin, urls=urls, spider=self._crawler.spider
         )
         if self._callback is not None:
-            await self._schedule(urls.in_scope)
+            await self._schedule(urls)
 
     async def _schedule(self, urls: tuple[str, ...]) -> None:
         engine = compat.engine_of(self._crawler)
@@ -161,13 +153,24 @@ class Sitemaps:
 
     # For whoever asks for them
 
-    async def _urls(self, policy: Policy, lines: tuple[str, ...]) -> SitemapUrls:
-        """What *lines*, those of *policy*, name; counted unless it is known."""
-        base, origin = policy.record.url, policy.origin
-        urls = await sitemap_urls(lines, base, origin, self._scope, self.MOST)
-        if lines and self._counted.is_news(origin, hash(lines)):
-            self._count(urls, policy)
-        return urls
+    async def _urls(self, policy: Policy, lines: Sequence[str]) -> tuple[str, ...]:
+        """The URLs that *lines*, those of *policy*, name; each once, counted unless it is known.
+
+        Lets everything else go on from time to time.
+        """
+        urls: dict[str, bool] = {}
+        left_out = max(len(lines) - self.MOST, 0)
+        for number, line in enumerate(lines[: self.MOST], 1):
+            url = url_in(line, policy.record.url)
+            if url is None:
+                left_out += 1
+            else:
+                urls[url] = True
+            if number % AT_ONCE == 0:
+                await compat.sleep(0)
+        if lines and self._counted.is_news(policy.origin, hash(lines)):
+            self._count(len(urls), left_out, policy)
+        return tuple(urls)
 
     def lines(self, policy: Policy) -> tuple[str, ...]:
         """The Sitemap lines as they are; none if the parser fails."""
@@ -186,68 +189,30 @@ class Sitemaps:
             status = status if isinstance(status, int) else _NOT_FOUND
             return Response(request.url, status, flags=[CACHED])
         urls = await self._urls(policy, self.lines(policy))
-        if not urls.in_scope:
+        if not urls:
             logger(self._crawler).info(
                 "%s names no sitemap that may be requested",
                 printable(policy.record.url),
             )
-        body = "".join(f"Sitemap: {url}\n" for url in urls.in_scope)
+        body = "".join(f"Sitemap: {url}\n" for url in urls)
         return TextResponse(request.url, body=body, encoding="utf-8", flags=[CACHED])
 
-    def _count(self, urls: SitemapUrls, policy: Policy) -> None:
-        self._stats.inc_value(stats.SITEMAPS_FOUND, len(urls.all))
-        if urls.relative:
-            self._stats.inc_value(stats.SITEMAPS_RELATIVE, urls.relative)
-        for reason, count in urls.left_out.items():
-            self._stats.inc_value(stats.filled(stats.SITEMAPS_LEFT_OUT, reason), count)
-        if urls.left_out:
-            self._report(urls, policy)
-
-    def _report(self, urls: SitemapUrls, policy: Policy) -> None:
-        is_first = self._once.is_first()
-        logger(self._crawler).log(
-            logging.INFO if is_first else logging.DEBUG,
-            "Sitemap lines of %s that are not requested: %s.%s",
-            printable(policy.record.url),
-            ", ".join(f"{count:,} {reason}" for reason, count in urls.left_out.items()),
-            " Others are counted, and logged at DEBUG." if is_first else "",
-        )
-
-
-def _scope_of(spider: object) -> SitemapScope:
-    """Raises RobotsSettingsError if its ``sitemap_scope`` is none."""
-    scope = getattr(spider, "sitemap_scope", "any")
-    try:
-        read: SitemapScope = one_of(SitemapScope).read(scope)
-    except ValueError as error:
-        raise RobotsSettingsError([SettingProblem("sitemap_scope", scope, str(error))]) from None
-    return read
+    def _count(self, named: int, left_out: int, policy: Policy) -> None:
+        self._stats.inc_value(stats.SITEMAPS_FOUND, named)
+        if not left_out:
+            return
+        self._stats.inc_value(stats.SITEMAPS_LEFT_OUT, left_out)
+        if self._once.is_first():
+            logger(self._crawler).info(
+                "Sitemap lines of %s that are not requested: %s. Further ones are counted as %s.",
+                printable(policy.record.url),
+                f"{left_out:,}",
+                stats.SITEMAPS_LEFT_OUT,
+            )
 
 
 def _ignore_cancellation(failure: Failure) -> Failure | None:
     return None if isinstance(failure.value, compat.CANCELLED) else failure
-
-
-# The URLs that Sitemap lines name, and which of them may be requested
-
-_REMEMBERED = 4_096
-"""Hosts whose site is remembered."""
-
-# The copy of the public suffix list that comes with tldextract, which would otherwise download it
-# and write it to disk. A host of its own below github.io is a site of its own, as in browsers.
-_extract = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
-
-
-@lru_cache(_REMEMBERED)
-def site_of(host: str) -> str | None:
-    """The registrable domain of *host*; None if it has none, as IP addresses and localhost."""
-    parts = _extract(host)
-    return f"{parts.domain}.{parts.suffix}" if parts.domain and parts.suffix else None
-
-
-def are_of_one_site(one: str, other: str) -> bool:
-    """Whether two hosts are the same, or have the same registrable domain."""
-    return one == other or (site_of(one) is not None and site_of(one) == site_of(other))
 
 
 LONGEST = 8_000
@@ -259,92 +224,23 @@ _LONGEST_HOST = 300
 AT_ONCE = 100
 """Lines that are read before everything else gets a turn."""
 
-_HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
 
-
-class LeftOut(Word):
-    """Why a Sitemap line is not requested."""
-
-    SCHEME = "scheme"
-    INVALID = "invalid"
-    CREDENTIALS = "credentials"
-    SCOPE = "scope"
-    TOO_MANY = "too_many"
-
-
-class SitemapUrls:
-    """Those of one file."""
-
-    def __init__(self) -> None:
-        self._urls: dict[str, bool] = {}
-        self.relative = 0
-        """How many were relative, against the protocol."""
-        self.left_out: Counter[LeftOut] = Counter()
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """Each once, in the order of the file."""
-        return tuple(self._urls)
-
-    @property
-    def in_scope(self) -> tuple[str, ...]:
-        """Those of them that the ``sitemap_scope`` of the spider lets through."""
-        return tuple(url for url, is_in_scope in self._urls.items() if is_in_scope)
-
-    def add(self, line: str, base: str, host: str, scope: SitemapScope) -> None:
-        """Adds what a Sitemap line of *host*'s robots.txt, at *base*, names."""
-        found = url_in(line, base)
-        if isinstance(found, LeftOut):
-            self.left_out[found] += 1
-            return
-        if found in self._urls:
-            return
-        self.relative += not _HAS_SCHEME.match(line.lstrip())
-        is_in_scope = _is_in_scope(urlsplit(found).hostname or "", host, scope)
-        self._urls[found] = is_in_scope
-        if not is_in_scope:
-            self.left_out[LeftOut.SCOPE] += 1
-
-
-async def sitemap_urls(
-    lines: Sequence[str], base: str, origin: Origin, scope: SitemapScope, most: int
-) -> SitemapUrls:
-    """The URLs in the first *most* of the Sitemap *lines* in the robots.txt of *origin*.
-
-    *base*: where the file was found, after redirects. Lets everything else go on from time to time.
+def url_in(line: str, base: str) -> str | None:
+    """The absolute http or https URL that *line* names, without its fragment; None for any other,
+    for one with a user name, and for a robots.txt, which a line without a value names.
     """
-    urls = SitemapUrls()
-    for number, line in enumerate(lines[:most], 1):
-        urls.add(line, base, origin.host, scope)
-        if number % AT_ONCE == 0:
-            await compat.sleep(0)
-    if len(lines) > most:
-        urls.left_out[LeftOut.TOO_MANY] += len(lines) - most
-    return urls
-
-
-def url_in(line: str, base: str) -> str | LeftOut:
-    """The absolute http or https URL that *line* names, without its fragment."""
     try:
         if len(line) > LONGEST:
-            return LeftOut.INVALID
+            return None
         url = urldefrag(urljoin(base, line.strip())).url
         parts = urlsplit(url)
-        if len(parts.netloc) > _LONGEST_HOST and "@" not in parts.netloc:
-            return LeftOut.INVALID
-        if parts.username is not None:
-            return LeftOut.CREDENTIALS
+        if len(parts.netloc) > _LONGEST_HOST or parts.username is not None:
+            return None
         url = as_requested(url)
         origin = Origin.of(url)
         if origin is None:
-            return LeftOut.SCHEME
+            return None
         plain_host(origin.host)
     except ValueError:
-        return LeftOut.INVALID
-    return LeftOut.INVALID if asks_for_robots_txt(url) else url  # a line without a value
-
-
-def _is_in_scope(host: str, of: str, scope: SitemapScope) -> bool:
-    if scope == "host":
-        return host == of
-    return scope == "any" or are_of_one_site(host, of)
+        return None
+    return None if asks_for_robots_txt(url) else url

@@ -25,11 +25,6 @@ class RobotsSitemapSpider(SitemapSpider):
     A mixin too: name it before a class of your own that is a ``SitemapSpider``.
     """
 
-    sitemap_scope: str = "any"
-    """Which sitemaps of a robots.txt are requested: those on its ``host``, those on any host of the
-    same ``site``, which is the registrable domain, or ``any``, as the protocol allows. Any other
-    spider may have this attribute for ``ROBOTS_SITEMAPS``."""
-
     async def start(self) -> AsyncIterator[Any]:
         """Scrapy's own start requests; those for a robots.txt are answered from what is known."""
         async for each in super().start():

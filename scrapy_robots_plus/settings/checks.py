@@ -166,12 +166,12 @@ def text(value: object) -> str:
     return value
 
 
-@check("the name of a field; `:json` or `:columns` may be behind it")
+@check("the name of a field; `:json` may be behind it")
 def item_field(value: object) -> str:
     field = text.read(value)
-    if field.startswith(":") or field.partition(":")[2] not in ("", "json", "columns"):
+    if field.startswith(":") or ":" in field.removesuffix(":json"):
         raise UnexpectedError
-    return field.removesuffix(":")
+    return field
 
 
 # Numbers

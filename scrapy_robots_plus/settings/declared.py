@@ -59,11 +59,6 @@ PageAction = Literal["ignore", "observe", "obey"]
 """What is done about a directive by which a page speaks of itself: pages are not read for it, or
 what the page led to is marked and goes on, or it is dropped."""
 
-SitemapScope = Literal["host", "site", "any"]
-"""Which of the sitemaps that a robots.txt names are requested: those on its own host, whatever
-their scheme and port, on any host with the same registrable domain, or all: naming a sitemap of
-another host is how a site says that it is its own."""
-
 
 def uses_of(ai_uses: Iterable[str], content_use: str | None) -> tuple[str, ...]:
     """All that a crawl is for, as statements name it: ``train-ai``, ``use=full``."""
@@ -310,8 +305,7 @@ class Declared:
         checks.or_unset(checks.item_field), default=None, example="robots"
     )
     """A field of items in which `response.meta["robots"]` of their page is stored. `None` stores it
-    nowhere. `robots:json` stores it as text, `robots:columns` in fields of their own,
-    `robots_train_ai` and so on. See [items](preferences.md#items)."""
+    nowhere. `robots:json` stores it as text. See [items](preferences.md#items)."""
 
     # Page-level directives
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,18 +37,6 @@ Allow: /usage
 License: https://x.example/license.xml
 """
 PATHS = ("/", "/usage/1", "/tdm/1", "/unchecked", "/header", "/page", "/\u00e9|,\"'\n")
-COLUMNS = {
-    "allowed": bool,
-    "line": int,
-    **dict.fromkeys(
-        (
-            *("reason", "rule", "requested_at", "override", "robots_url", "source", "sha256"),
-            *("fetched_at", "vocabulary", "statements", "tdm_policy", "licenses", "page"),
-            *("train_ai", "ai_use", "search"),
-        ),
-        str,
-    ),
-}
 
 
 class ParquetExporter(BaseItemExporter):
@@ -110,17 +97,6 @@ async def fed(host: Host, feed: str, kind: str, field: str, **more: Any) -> Any:
     return crawler.spider.stamps
 
 
-def whole(row: dict[str, Any], field: str = "robots") -> dict[str, Any]:
-    """The stamp that was put in columns."""
-    found = {key: row[f"{field}_{key}"] for key in COLUMNS}
-    uses = {use: found.pop(use.replace("-", "_")) for use in ("train-ai", "ai-use", "search")}
-    for key in ("statements", "licenses", "page"):
-        found[key] = json.loads(found[key]) if found[key] else None
-    kept = ("allowed", "page", "statements", "licenses")
-    nothing = {key: None for key, value in found.items() if not value and key not in kept}
-    return {**found, **nothing, "preferences": uses}
-
-
 def checked(stamps: dict[str, Any]) -> dict[str, Any]:
     return {url: stamp for url, stamp in stamps.items() if stamp is not None}
 
@@ -146,23 +122,16 @@ def preferences_of(stamps: dict[str, Any]) -> list[dict[str, str]]:
     return [stamp["preferences"] for stamp in stamps.values()]
 
 
-@pytest.mark.parametrize("field", ["robots:json", "robots:columns"])
 @pytest_twisted.ensureDeferred
-async def test_tables_of_text_have_it_from_the_first_row_on(
-    sites: Sites, tmp_path: Path, field: str
-) -> None:
+async def test_tables_of_text_have_it_from_the_first_row_on(sites: Sites, tmp_path: Path) -> None:
     """The first item is of a page that was not checked."""
     feed = tmp_path / "items.csv"
-    stamps = await fed(site(sites), str(feed), "csv", field)
+    stamps = await fed(site(sites), str(feed), "csv", "robots:json")
     with feed.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(PATHS) + 1
     for row in rows:
-        if field == "robots:json":
-            stamp = json.loads(row["robots"])
-        else:
-            typed = {**row, "robots_allowed": row["robots_allowed"] == "True"}
-            stamp = whole({**typed, "robots_line": int(row["robots_line"])})
+        stamp = json.loads(row["robots"])
         known = stamps[row["url"]]
         if known is not None:
             assert stamp == known
@@ -171,27 +140,18 @@ async def test_tables_of_text_have_it_from_the_first_row_on(
             assert set(stamp["preferences"].values()) == {"not_read"}
 
 
-@pytest.mark.parametrize("field", ["robots:json", "robots:columns"])
 @pytest_twisted.ensureDeferred
-async def test_the_columns_of_all_batches_are_the_same(
-    sites: Sites, tmp_path: Path, field: str
-) -> None:
+async def test_the_columns_of_all_batches_are_the_same(sites: Sites, tmp_path: Path) -> None:
     """Of typed tables, in files of two items each."""
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     feed = str(tmp_path / "items-%(batch_id)d.parquet")
-    stamps = await fed(site(sites), feed, "parquet", field, batch_item_count=2)
+    stamps = await fed(site(sites), feed, "parquet", "robots:json", batch_item_count=2)
     files = sorted(tmp_path.glob("*.parquet"))
     assert len(files) == 4
     assert len({str(parquet.read_schema(file)) for file in files}) == 1
     rows = pyarrow.concat_tables([parquet.read_table(file) for file in files]).to_pylist()
-    if field == "robots:columns":
-        for row in rows:
-            assert {key: type(row[f"robots_{key}"]) for key in COLUMNS} == COLUMNS
-    found = {
-        row["url"]: json.loads(row["robots"]) if field == "robots:json" else whole(row)
-        for row in rows
-    }
+    found = {row["url"]: json.loads(row["robots"]) for row in rows}
     assert {url: found[url] for url in checked(stamps)} == checked(stamps)
 
 
@@ -206,51 +166,15 @@ async def test_no_item_is_lost_because_of_what_a_site_says(
         r' {"location": "/", "tdm-reservation": 1, "tdm-policy": "https://x.example/\udfff"}]'
     )
     feed = tmp_path / "feed"
-    stamps = await fed(host, str(feed), kind, "robots:columns", encoding="utf-8")
+    stamps = await fed(host, str(feed), kind, "robots:json", encoding="utf-8")
     assert stamps[host.url("/tdm/1")]["tdm_policy"] == r"https://x.example/\udfff"
     rows = feed.read_text(encoding="utf-8")
-    assert rows.count(r"x.example/\\udfff" if kind == "jsonlines" else r"x.example/\udfff") > 3
-
-
-@dataclass
-class Page:
-    url: str
-    robots_allowed: bool = False
-    robots_train_ai: str = ""
-    robots_line: int = 0
-
-
-@dataclass
-class Bare:
-    url: str
-
-
-@pytest_twisted.ensureDeferred
-async def test_a_class_has_the_columns_that_it_declares(
-    sites: Sites, caplog: pytest.LogCaptureFixture
-) -> None:
-    host, items = site(sites), []
-
-    class Spider(StampStepSpider):
-        def parse(self, response: Response) -> Iterator[Any]:  # type: ignore[override]
-            super().parse(response)
-            for kind in (Page, Bare):
-                items.append(kind(response.url))
-                yield items[-1]
-
-    settings = {"ROBOTS_ITEM_FIELD": "robots:columns", "ROBOTS_AI_USES": "train-ai"}
-    crawler = await crawl(host.url("/usage/1"), spider=Spider, **settings)
-    page, bare = items
-    assert page == Page(host.url("/usage/1"), robots_allowed=True, robots_train_ai="disallow",
-                        robots_line=4)  # fmt: skip
-    assert len(fields(bare)) == 1
-    assert stat(crawler, "robotstxt/items_not_stamped") == 1
-    assert "Bare get no 'robots' of ROBOTS_ITEM_FIELD: 'robots_allowed'" in caplog.text
+    assert rows.count(r"x.example/\\udfff") > 3
 
 
 FIELDS = {
-    **dict.fromkeys(("robots", "robots:", "robots:json", "a b:columns"), True),
-    **dict.fromkeys((":json", "robots:text", "robots:json:columns", ":"), False),
+    **dict.fromkeys(("robots", "a b:json"), True),
+    **dict.fromkeys((":json", "robots:", "robots:text", "robots:json:json", ":"), False),
 }
 
 
@@ -258,8 +182,7 @@ FIELDS = {
 def test_other_forms_are_not_known(field: str) -> None:
     settings = Settings({"ROBOTS_ITEM_FIELD": field})
     if not FIELDS[field]:
-        with pytest.raises(RobotsSettingsError, match="expected the name of a field; :json or"):
+        with pytest.raises(RobotsSettingsError, match="expected the name of a field; :json may"):
             RobotsSettings.from_settings(settings)
     else:
-        read = RobotsSettings.from_settings(settings).item_field
-        assert read == field.removesuffix(":")
+        assert RobotsSettings.from_settings(settings).item_field == field

@@ -6,7 +6,6 @@ import copy
 import csv
 import json
 import logging
-import marshal
 import pickle
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -205,7 +204,7 @@ async def test_an_empty_default_is_no_value(sites: Sites) -> None:
     assert type(copy.copy(stamps[0])) is type(copy.deepcopy(stamps[0])) is dict
 
 
-FORMATS = ["csv", "json", "jsonlines", "xml", "pickle", "marshal"]
+FORMATS = ["csv", "json", "jsonlines", "xml", "pickle"]
 
 
 @pytest_twisted.ensureDeferred
@@ -225,8 +224,7 @@ async def test_each_kind_of_feed_has_it_as_json_or_as_a_dict(sites: Sites, tmp_p
             found = json.loads(octets)
             assert (found[0] if name == "json" else found)["robots"] == stamp
         elif name != "xml":
-            load = {"pickle": pickle.loads, "marshal": marshal.loads}[name]
-            assert load(octets)["robots"] == stamp
+            assert pickle.loads(octets)["robots"] == stamp
 
 
 @pytest_twisted.ensureDeferred
