@@ -19,8 +19,6 @@ from scrapy_robots_plus.job import (
     JobFileError,
     held_requests,
     overview,
-    part_of,
-    replace,
 )
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
@@ -148,7 +146,7 @@ def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
         yield "last", f"{found.last:,} that were under way at two kills; they are sent at the end"
     yield "set aside", f"{len(found.set_aside):,}"
     for loss in found.losses:
-        yield "lost", f'{loss}. "scrapy robots job accept" ends this message'
+        yield "lost", loss
     yield "seen", counted(found.fingerprints, "fingerprint")
     yield "size", f"{path.stat().st_size:,} bytes"
 
@@ -184,22 +182,6 @@ class Retry(_OfJob):
         self.output.line(f"{counted(len(given_back), 'request')} will be sent again")
 
 
-class Accept(_OfJob):
-    """Stop reporting requests that were lost when the file was damaged.
-
-    Exit status: 0; 2 if the job is in use or cannot be read.
-    """
-
-    # The requests stay lost; the damaged files stay where they are.
-
-    def run(self) -> None:
-        with self.opened() as file:
-            losses = file.accept_losses()
-        for loss in losses:
-            self.output.line(loss)
-        self.output.line(f"{counted(len(losses), 'message')} will not come again")
-
-
 KEPT_IN = "before-conversion"
 """The folder in the job's that the old files are moved to."""
 
@@ -219,11 +201,11 @@ class Convert(_OfJob):
     def run(self) -> None:
         folder = self.folder
         _check(folder)
-        path = folder / FILE_NAME
-        for each in folder.glob(f"{part_of(path).name}*"):  # of one that was killed
+        path = folder / f"{FILE_NAME}.converted"
+        for each in folder.glob(f"{path.name}*"):  # of one that was killed
             each.unlink()
-        counts = self._convert(folder, part_of(path))
-        replace(path)
+        counts = self._convert(folder, path)
+        os.replace(path, folder / FILE_NAME)
         _move(folder)
         self.output.line(
             f"{counted(counts['requests'], 'request')} and "
@@ -272,4 +254,4 @@ def _move(folder: Path) -> None:
             os.replace(folder / name, kept / name)
 
 
-MEMBERS = (Show, Retry, Accept, Convert)
+MEMBERS = (Show, Retry, Convert)

@@ -10,8 +10,6 @@ engine is done with it.
 from __future__ import annotations
 
 from .file import JobFile as JobFile
-from .mending import part_of as part_of
-from .mending import replace as replace
 from .reading import Overview as Overview
 from .reading import held_requests as held_requests
 from .reading import overview as overview

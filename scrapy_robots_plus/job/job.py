@@ -274,7 +274,6 @@ class Job:
             self.file.commit()
         except JobFileError as error:
             self.fail(error)
-        self._reports.tell_troubles(self.file)
 
     def _read(self, taken: StoredRequest) -> Request | None:
         """None if the spider cannot send it any more; then it is set aside."""
@@ -342,6 +341,5 @@ class Job:
         if self.has_failed:
             return
         self.has_failed = True
-        self._reports.tell_troubles(self.file)
         self._reports.failed(error)
         compat.close_crawl(self._crawler, "job_file_failed")

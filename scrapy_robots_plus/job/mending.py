@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from bisect import bisect_left
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
@@ -72,10 +71,8 @@ def _numbers(run: Run) -> tuple[int, int]:
     return waiting, stored
 
 
-def salvage(
-    path: Path, connection: sqlite3.Connection | None, why: str, generation: int | None
-) -> bool:
-    """Makes a new file beside that at *path*, through *connection* if that could be opened.
+def salvage(path: Path, why: str, generation: int | None) -> bool:
+    """Makes a new file beside the damaged one at *path*, for :func:`replace`.
 
     *why*: what is wrong with it; *generation*: which one is waited for by what was done since, None
     if there is nothing. The counter of requests is that of the damaged file. Returns False if that
@@ -84,21 +81,19 @@ def salvage(
     new, is_made = part_of(path), False
     new.unlink(missing_ok=True)
     try:
-        is_made = _make(new, path, connection, why, generation)
+        is_made = _make(new, path, why, generation)
     finally:
         if not is_made:
             new.unlink(missing_ok=True)
     return is_made
 
 
-def _make(
-    new: Path, path: Path, connection: sqlite3.Connection | None, why: str, generation: int | None
-) -> bool:
+def _make(new: Path, path: Path, why: str, generation: int | None) -> bool:
     with closing(sqlite3.connect(new, isolation_level=None)) as whole:
         create(whole)
         whole.execute("BEGIN")
         before = whole.total_changes
-        with _readable(path, connection, new) as damaged:
+        with _readable(path, new) as damaged:
             counts = _counts_of(damaged)
             _copy(damaged, whole)
         if whole.total_changes == before and counts is None and generation is None:
@@ -114,7 +109,7 @@ def _make(
 
 
 @contextmanager
-def _readable(path: Path, connection: sqlite3.Connection | None, pattern: Path) -> Iterator[Run]:
+def _readable(path: Path, pattern: Path) -> Iterator[Run]:
     """What reads all of the damaged file at *path* that can be read.
 
     *pattern*: a new file, whose first page is that of all. Raises one of FAULTS if the damaged
@@ -129,20 +124,16 @@ def _readable(path: Path, connection: sqlite3.Connection | None, pattern: Path) 
             shutil.copyfile(path, patched)
             with patched.open("r+b") as file:  # without a list of free pages
                 file.write(first[:28] + pages.to_bytes(4, "big") + bytes(8) + first[40:])
-            path, connection = patched, None
-        with ExitStack() as opened:
-            if connection is None:
-                own = sqlite3.connect(path, timeout=0, isolation_level=None)
-                connection = opened.enter_context(closing(own))
-            run = connection.execute
+            path = patched
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
             # With this, SQLite also reads a file that was cut off.
-            run("PRAGMA writable_schema = ON")
+            connection.execute("PRAGMA writable_schema = ON")
             try:
-                run("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+                connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
             except FAULTS as error:
                 if not is_damage(error):
                     raise
-            yield run
+            yield connection.execute
     finally:
         for each in (patched, journal_of(patched)):
             each.unlink(missing_ok=True)
@@ -156,37 +147,18 @@ def _counts_of(damaged: Run) -> Counts | None:
 
 
 def _rows(damaged: Run, table: str) -> Iterator[tuple[Any, ...]]:
-    """All rows but those of pages that SQLite cannot read, some of them perhaps twice."""
+    """All rows but those of pages that SQLite cannot read, and a few beside large gaps."""
     select = f"SELECT * FROM {table} WHERE id >= ? ORDER BY id"  # noqa: S608
-    begin: int | None = 0
-    while begin is not None:
+    unread = begin = 0
+    while begin <= _LARGEST_ID:
         try:
             for row in damaged(select, (begin,)):
-                begin = max(begin, min(row[0] + 1, _LARGEST_ID))
+                unread = begin = max(begin, row[0] + 1)
                 yield row
         except FAULTS:  # noqa: PERF203 - what the loop is for
-            begin = _behind(damaged, f"{select} LIMIT 1", begin)
+            begin += 1 + (begin - unread) // 16
         else:
             return
-
-
-def _behind(damaged: Run, select: str, unreadable: int) -> int | None:
-    """The first id behind *unreadable* from which SQLite can go on; None if there is none."""
-
-    def can_read(id_: int) -> bool:
-        with suppress(*FAULTS):
-            damaged(select, (id_,)).fetchone()
-            return True
-        return False
-
-    step = 1
-    while not can_read(unreadable + step):
-        unreadable += step
-        step += 1 + step // 8
-        if unreadable + step > _LARGEST_ID:
-            return None
-    behind = range(unreadable + 1, unreadable + step + 1)
-    return behind[bisect_left(behind, True, key=can_read)]
 
 
 def _copy(damaged: Run, new: sqlite3.Connection) -> None:
@@ -205,30 +177,24 @@ def _copy(damaged: Run, new: sqlite3.Connection) -> None:
                 new.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (key, value))
 
 
-def part_of(path: Path) -> Path:
-    """Where the new file is made."""
-    return path.with_name(f"{path.name}.part")
-
-
-def replace(path: Path) -> Path | None:
-    """The new file is complete. Returns where the old one is kept; None if there was none."""
-    os.replace(part_of(path), _complete(path))
-    return finish_replacing(path)
-
-
-def finish_replacing(path: Path) -> Path | None:
-    """Goes on where a kill has stopped :func:`replace`."""
-    if not _complete(path).exists():
-        return None
-    kept = None
+def replace(path: Path) -> Path:
+    """Puts the new file in the place of the old one; returns where that is kept."""
+    kept = unused(path.parent / UNREADABLE / path.name)
+    kept.parent.mkdir(exist_ok=True)
     # The journal first: it must never lie beside the new file.
-    for old in (journal_of(path), path):
-        if old.exists():
-            kept = unused(path.parent / UNREADABLE / old.name)
-            kept.parent.mkdir(exist_ok=True)
-            os.rename(old, kept)
-    os.replace(_complete(path), path)
+    with suppress(FileNotFoundError):
+        os.rename(journal_of(path), journal_of(kept))
+    os.rename(path, kept)
+    finish_replacing(path)
     return kept
+
+
+def finish_replacing(path: Path) -> None:
+    """Goes on where a kill may have stopped :func:`replace`: a new file without an old one is
+    complete.
+    """
+    if part_of(path).exists() and not path.exists():
+        os.replace(part_of(path), path)
 
 
 def unused(path: Path) -> Path:
@@ -237,5 +203,6 @@ def unused(path: Path) -> Path:
     return next(each for each in chain([path], numbered) if not each.exists())
 
 
-def _complete(path: Path) -> Path:
-    return path.with_name(f"{path.name}.mended")
+def part_of(path: Path) -> Path:
+    """Where the new file is made."""
+    return path.with_name(f"{path.name}.part")

@@ -34,7 +34,7 @@ class Overview(NamedTuple):
     """Requests that wait until nothing else is left."""
     set_aside: list[StoredRequest]
     losses: list[str]
-    """What damage has taken from it, in words, until somebody has accepted it."""
+    """What damage has taken from it, in words."""
     fingerprints: int
     largest: list[tuple[str, int]]
     """The lanes with the most requests, and how many wait there."""
@@ -101,7 +101,7 @@ def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
             check_layout(connection, path)
             job = JobRequests(connection)
             if job.written.generation == found.generation:
-                job.redo(found.done, {})
+                job.redo(found.done)
                 job.stage(job.written.running)
             yield connection, job
             connection.execute("ROLLBACK")

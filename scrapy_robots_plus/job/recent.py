@@ -43,6 +43,8 @@ class Step:
     SEE = 4
     FORGET = 5
     NOTE = 6
+    DAMAGE = 7
+    """Was found: the job's file must be mended before it is used."""
 
 
 class Found(NamedTuple):
@@ -55,6 +57,11 @@ class Found(NamedTuple):
     done: list[Done]
     is_whole: bool
     """Whether nothing is damaged. What a kill has cut off is not missed."""
+
+    @property
+    def damage(self) -> str:
+        """What the run before has found wrong with the job's file, which it could not use then."""
+        return next((what for step, what, *_ in self.done[-1:] if step == Step.DAMAGE), "")
 
 
 def recent_of(path: Path) -> Path:
@@ -100,6 +107,11 @@ class Recent:
     def is_full(self) -> bool:
         """Whether it is time to write the job's file."""
         return self._octets > MOST_OCTETS or self._steps > MOST_STEPS
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether somebody has deleted it."""
+        return not self.path.exists()
 
     def begin(self, generation: int, file: Identity | None) -> None:
         """Forgets all steps: they are in the job's *file*, which has this *generation*."""

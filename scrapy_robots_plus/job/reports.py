@@ -29,7 +29,6 @@ class JobReports:
         self._log = logger(crawler)
         self._stats = compat.stats_of(crawler)
         self._of_memory = Once()
-        self._lost = 0
 
     def opened(self, file: JobFile) -> None:
         """The file has been opened, perhaps after a kill."""
@@ -60,7 +59,10 @@ class JobReports:
                 _RETRY,
             )
             self._stats.set_value(stats.QUEUE_SET_ASIDE, file.aside)
-        self.tell_troubles(file)
+        for text in file.troubles:
+            self._log.error("%s", printable(text))
+        if file.lost:
+            self._stats.set_value(stats.QUEUE_LOST, file.lost)
 
     def cannot_be_sent(self, data: bytes, error: Exception) -> None:
         """A request that the spider can no longer send is set aside."""
@@ -89,15 +91,6 @@ class JobReports:
                 printable(str(error) or repr(error)),
                 stats.QUEUE_KEPT_IN_MEMORY,
             )
-
-    def tell_troubles(self, file: JobFile) -> None:
-        """Damage that the file has met since the last time."""
-        for text in file.troubles:
-            self._log.error("%s", printable(text))
-        file.troubles.clear()
-        if file.lost != self._lost:
-            self._stats.set_value(stats.QUEUE_LOST, file.lost)
-            self._lost = file.lost
 
     def failed(self, error: JobFileError) -> None:
         """The file cannot be used any longer."""

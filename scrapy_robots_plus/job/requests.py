@@ -41,7 +41,8 @@ from .schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable
+    from pathlib import Path
 
 MOST_BYTES = 999_000_000
 """Of a request: a little less than what SQLite keeps in a row."""
@@ -50,7 +51,7 @@ MOST_AT_ONCE = 16
 
 _BOOT, _GROUP, UNSORTED, LOSSES = "boot", "suspects at once", "unsorted", "lost"
 """Notes. UNSORTED: the job was converted, and its lanes are not those of a crawl. LOSSES has a line
-for each time that damage has taken requests, until it is accepted."""
+for each time that damage has taken requests."""
 
 WAITING, UNDER_WAY, ALONE, LAST, ASIDE = State
 _OUT = (UNDER_WAY, ALONE)
@@ -60,28 +61,23 @@ _P = ParamSpec("_P")
 _Job = TypeVar("_Job", bound="JobRequests")
 
 
-def mended(
+def guarded(
     work: Callable[Concatenate[_Job, _P], _T],
 ) -> Callable[Concatenate[_Job, _P], _T]:
-    """Does *work* again after :meth:`JobRequests.mend`; not if it is a part of other such work."""
+    """Does *work* until the file has failed. Raises ValueError if it is about one request alone."""
 
     @wraps(work)
-    def guarded(self: _Job, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
-        if self.is_at_work:
-            return work(self, *arguments, **named)
+    def done(self: _Job, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
         if self.failure is not None:
             raise self.failure
-        self.is_at_work = True
         try:
-            while True:
-                try:
-                    return work(self, *arguments, **named)
-                except (*FAULTS, OverflowError) as error:  # noqa: PERF203 - what the loop is for
-                    self.mend(error)
-        finally:
-            self.is_at_work = False
+            return work(self, *arguments, **named)
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise ValueError(str(error)) from error
+        except FAULTS as error:
+            raise self._failed(error) from error
 
-    return guarded
+    return done
 
 
 class JobRequests:
@@ -91,8 +87,6 @@ class JobRequests:
     plain DatabaseError for what cannot be without damage.
     """
 
-    is_at_work = True
-    """Whether a fault is not to be mended here, but by whoever called this."""
     failure: JobFileError | None = None
     """Why the file cannot be used any longer."""
     _connection: sqlite3.Connection | None = None
@@ -126,13 +120,13 @@ class JobRequests:
         """How many lanes are asleep."""
         self._turns = 0
 
-    def mend(self, error: Exception) -> None:
-        """Returns if it is worthwhile to try again after *error*."""
-        raise error
+    def _failed(self, fault: Exception) -> Exception:
+        """What to raise after *fault*."""
+        return fault
 
     # Requests
 
-    @mended
+    @guarded
     def add(self, lane: str, rank: int, data: bytes, *, hard_ends: int = 0) -> None:
         """Lets *data* wait in *lane*. A new lane is asleep.
 
@@ -148,7 +142,7 @@ class JobRequests:
         self.stored += 1
         self.done.append((Step.ADD, id_, lane, rank, data, hard_ends))
 
-    @mended
+    @guarded
     def take(self, lane: str, rank: int, *, newest: bool) -> StoredRequest | None:
         """The newest or oldest that waits; it is under way from now on, until :meth:`end`. None if
         there is none.
@@ -162,13 +156,13 @@ class JobRequests:
         is_alone = row.is_suspect and self.group == 1
         return self._move(row, ALONE if is_alone else UNDER_WAY)
 
-    @mended
+    @guarded
     def peek(self, lane: str, rank: int, *, newest: bool) -> bytes | None:
         """The data of what :meth:`take` would return."""
         row = self._next(lane, rank, newest)
         return None if row is None else row.data
 
-    @mended
+    @guarded
     def take_last(self) -> StoredRequest | None:
         """One of those that were under way at two kills or more, to be added to a lane again.
 
@@ -181,7 +175,7 @@ class JobRequests:
             self._set_group(1)
         return self._move(last[0], UNDER_WAY)
 
-    @mended
+    @guarded
     def end(self, id_: int) -> None:
         """The request that was under way is dealt with."""
         if self._is_out(id_):
@@ -189,13 +183,13 @@ class JobRequests:
             self.stored -= 1
             self.done.append((Step.END, id_))
 
-    @mended
+    @guarded
     def set_aside(self, id_: int) -> None:
         """The request that was under way is not handed out any more."""
         if self._is_out(id_):
             self._move(self._elsewhere[id_], ASIDE)
 
-    @mended
+    @guarded
     def retry(self, ids: Collection[int] | None = None) -> list[StoredRequest]:
         """Those that are set aside, all or these, wait again at their old places; returns them."""
         rows = [
@@ -231,12 +225,12 @@ class JobRequests:
 
     # Lanes
 
-    @mended
+    @guarded
     def contents(self, lane: str) -> Contents:
         """What waits in *lane*."""
         return self._contents("lane = ?", lane).get(lane, {})
 
-    @mended
+    @guarded
     def wake(self, most: int) -> dict[str, Contents]:
         """Up to *most* lanes that are asleep, -1 for all, in turn. They are awake from now on."""
         found = [name for (name,) in self._run(_IN_TURN, (most,))]
@@ -248,14 +242,14 @@ class JobRequests:
         self.awake.update(found)
         return {name: contents[name] for name in found}
 
-    @mended
+    @guarded
     def wake_one(self, lane: str) -> None:
         """Makes this one awake, if it holds a request."""
         if self._run(_REMOVE, (lane,)).rowcount:
             self.asleep -= 1
             self.awake.add(lane)
 
-    @mended
+    @guarded
     def sleep(self, lane: str) -> None:
         """Lets it wait for its turn after all of its priority that are asleep now, if it holds a
         request.
@@ -265,12 +259,6 @@ class JobRequests:
             first = self._first_priority(lane)
             if first is not None:
                 self._fall_asleep(lane, first)
-
-    def set_awake(self, lanes: Collection[str]) -> None:
-        """All lanes are asleep: makes these awake, whether they hold a request or not."""
-        for lane in lanes:
-            self.wake_one(lane)
-        self.awake.update(lanes)
 
     def _let_all_sleep(self) -> None:
         """In the order of their oldest requests."""
@@ -295,7 +283,7 @@ class JobRequests:
 
     # What else is kept
 
-    @mended
+    @guarded
     def see(self, fingerprint: bytes) -> bool:
         """Whether it was new. It is in the same transaction as what follows."""
         is_new = self._fingerprints.add(fingerprint)
@@ -303,18 +291,18 @@ class JobRequests:
             self.done.append((Step.SEE, fingerprint))
         return is_new
 
-    @mended
+    @guarded
     def forget(self, fingerprint: bytes) -> None:
         """Makes the one that was just seen new again: its request could not be stored."""
         self._fingerprints.forget(fingerprint)
         self.done.append((Step.FORGET, fingerprint))
 
-    @mended
+    @guarded
     def note(self, key: str) -> str | None:
         """What :meth:`set_note` has kept for *key*."""
         return note_of(self._run, key)
 
-    @mended
+    @guarded
     def set_note(self, key: str, value: str) -> None:
         """Keeps *value* with the requests."""
         self._run("REPLACE INTO notes VALUES (?, ?)", (key, value))
@@ -322,7 +310,7 @@ class JobRequests:
 
     @property
     def losses(self) -> list[str]:
-        """What damage has taken from the job, in words, until somebody has accepted it."""
+        """What damage has taken from the job, in words."""
         return (self.note(LOSSES) or "").splitlines()
 
     # Between two runs
@@ -355,11 +343,8 @@ class JobRequests:
         self._set_group(group if self.last and not aside else MOST_AT_ONCE)
         return aside, len(gone)
 
-    def redo(self, done: Iterable[Done], known: Mapping[int, StoredRequest]) -> None:
-        """Does what was done after the file was written. What damage has taken is left.
-
-        *known*: the requests elsewhere, if the crawl has them in memory.
-        """
+    def redo(self, done: Iterable[Done]) -> None:
+        """Does what was done after the file was written. What damage has taken is left."""
         self._withdraw()
         self._let_all_sleep()
         for step, *values in done:
@@ -377,11 +362,6 @@ class JobRequests:
                     self.forget(*values)
                 case Step.NOTE:
                     self.set_note(*values)
-        for id_, row in known.items():
-            if id_ not in self._elsewhere and (found := self._find(id_)):
-                self._leave_lane(found)
-            self._elsewhere[id_] = row
-        self._last_id = max(self._last_id, *known, 0)
 
     def _add_again(self, id_: int, lane: str, rank: int, data: bytes, hard_ends: int) -> None:
         if not self._find(id_):
@@ -430,12 +410,11 @@ class JobRequests:
         write_counts(self._run, read_counts(self._run)._replace(running=0))
         self._run("COMMIT")
 
-    def vacuum(self, into: str) -> None:
-        """Writes all that is saved to a new file."""
+    def copy(self, to: Path) -> None:
+        """Writes everything into a new file too, which no run uses."""
+        self.save(running=0)
         self._run("ROLLBACK")
-        self._run("VACUUM INTO ?", (into,))
-        self._run("BEGIN IMMEDIATE")
-        self._withdraw()
+        self._run("VACUUM INTO ?", (str(to),))
 
     def _withdraw(self) -> None:
         """Leaves only those that wait in the table."""

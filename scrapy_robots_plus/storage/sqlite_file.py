@@ -110,10 +110,10 @@ def may_write(path: Path) -> bool:
 
 def is_damage(error: Exception) -> bool:
     """Whether *error* means that the file is damaged, rather than unusable for now."""
-    if isinstance(error, UnicodeDecodeError):
-        return True
     # Our SQL is fixed: if it does not match, the schema is no longer the one we created. Nor do we
-    # write what is no text.
+    # write what is no text, or put anything where something is already.
+    if isinstance(error, UnicodeDecodeError | sqlite3.IntegrityError):
+        return True
     signs = ("no such table", "no such column", "already exists", "Could not decode")
     if any(words in str(error) for words in signs):
         return True

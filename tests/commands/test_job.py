@@ -23,14 +23,14 @@ from scrapy_robots_plus.job import FILE_NAME, JobFile
 from scrapy_robots_plus.job.schema import journal_of
 from scrapy_robots_plus.job.written import url_in
 
-from ..job.jobs import kill_copy
+from ..job.jobs import failed, kill_copy
 from .running import Robots
 from .sessions import Session, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ACTIONS = [("show",), ("show", "--json"), ("retry",), ("accept",), ("convert",)]
+ACTIONS = [("show",), ("show", "--json"), ("retry",), ("convert",)]
 
 
 def data_of(url: str) -> bytes:
@@ -83,7 +83,7 @@ def test_a_job_is_shown_by_state_and_host(tmp_path: Path) -> None:
     assert shown[-1] == ("http://b.example/: the process was killed 3 times while it was under way")
 
 
-def test_what_was_lost_is_shown_until_it_is_accepted(tmp_path: Path) -> None:
+def test_what_was_lost_is_shown(tmp_path: Path) -> None:
     path, robots = tmp_path / "job" / FILE_NAME, Robots(tmp_path)
     with JobFile(path) as file:
         for number in range(40):
@@ -92,19 +92,12 @@ def test_what_was_lost_is_shown_until_it_is_accepted(tmp_path: Path) -> None:
     place = data.index(b"a.example/20") // 4_096 * 4_096
     data[place : place + 4_096] = bytes(4_096)
     path.write_bytes(data)
-    with JobFile(path) as file:
-        file.search()
+    with failed(JobFile(path)) as file:
         lost = file.lost
     assert lost > 1
     shown = robots("job", "show", "job")
     assert f"{lost} are lost" in shown.output
     assert len(robots("job", "show", "job", "--json").json[0]["losses"]) == 1
-    accepted = robots("job", "accept", "job")
-    assert accepted.status == 0
-    assert f"{lost} are lost" in accepted.lines[0]
-    assert "are lost" not in robots("job", "show", "job").output
-    assert accepted.lines[-1] == "1 message will not come again"
-    assert robots("job", "accept", "job").lines == ["0 messages will not come again"]
 
 
 def test_each_request_is_named_with_its_state(tmp_path: Path) -> None:
@@ -173,7 +166,7 @@ def test_what_was_set_aside_is_given_back(tmp_path: Path) -> None:
         assert (taken.data, taken.hard_ends) == (data_of("http://b.example/"), 0)
 
 
-@pytest.mark.parametrize("action", ACTIONS[:4], ids=" ".join)
+@pytest.mark.parametrize("action", ACTIONS[:3], ids=" ".join)
 def test_a_job_in_use_is_refused(tmp_path: Path, action: tuple[str, ...]) -> None:
     with JobFile(tmp_path / "job" / FILE_NAME) as file:
         file.add("a.example", 0, b"a")
@@ -312,10 +305,10 @@ def test_fingerprints_of_older_versions_are_text(tmp_path: Path) -> None:
 
 def test_a_conversion_that_was_killed_begins_anew(tmp_path: Path) -> None:
     begun_with_files(tmp_path / "job", ScrapyPriorityQueue, PickleLifoDiskQueue)
-    with JobFile(tmp_path / f"{FILE_NAME}.part") as file:
+    with JobFile(tmp_path / f"{FILE_NAME}.converted") as file:
         file.add("", 0, b"half")
         file.commit()
-        killed = kill_copy(tmp_path / f"{FILE_NAME}.part", tmp_path / "killed").parent
+        killed = kill_copy(tmp_path / f"{FILE_NAME}.converted", tmp_path / "killed").parent
     shutil.copytree(killed, tmp_path / "job", dirs_exist_ok=True)
     done = Robots(tmp_path)("job", "convert", "job")
     assert (done.status, done.errors) == (0, "")

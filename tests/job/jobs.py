@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.job import rank_of
+import pytest
+
+from scrapy_robots_plus.job import JobFile, JobFileError, rank_of
 
 if TYPE_CHECKING:
     import random
     from pathlib import Path
 
-    from scrapy_robots_plus.job import JobFile
     from scrapy_robots_plus.job.schema import Run
 
 
@@ -79,6 +80,33 @@ def drain(file: JobFile, found: Counter[bytes] | None = None) -> Counter[bytes]:
         found[taken.data] += 1
         file.end(taken.id)
     return found
+
+
+def drained(path: Path) -> tuple[Counter[bytes], int, str]:
+    """Resumes the job until all is handed out: a run that finds damage ends, and the next mends it.
+
+    Returns that, how many requests are said to be lost, and all that is said.
+    """
+    found, lost, told = Counter[bytes](), 0, ""
+    for _ in range(3):
+        try:
+            with JobFile(path) as file:
+                lost += file.lost
+                told += "".join(file.troubles)
+                drain(file, found)
+        except JobFileError as error:  # noqa: PERF203 - what the loop is for
+            if "is damaged (" not in str(error):
+                raise
+        else:
+            return found, lost, told
+    raise AssertionError("damaged again and again")
+
+
+def failed(file: JobFile) -> JobFile:
+    """Finds *file* damaged in mid-crawl; returns it as the next run opens it."""
+    with pytest.raises(JobFileError, match=r"is damaged \(requests are missing\)\. The next run"):
+        file.search()
+    return JobFile(file.path)
 
 
 def lose_in_index(run: Run, which: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.job import JobFile, overview
+from scrapy_robots_plus.job import JobFile, JobFileError, overview
 from scrapy_robots_plus.job.recent import recent_of
 
 from .jobs import drain, kill_copy
@@ -64,24 +64,36 @@ DAMAGES: dict[str, Callable[[bytes, random.Random], bytes]] = {
 def run(
     path: Path, meanwhile: Callable[[], object] = lambda: None
 ) -> tuple[Counter[bytes], int, list[str]]:
-    """What a run hands out, how many requests it says are lost, and all that it says.
+    """What runs hand out, how many requests they say are lost, and all that they say. One that
+    finds damage ends, and the next mends it.
 
-    While it runs, *meanwhile* is called, and it adds requests, as a crawl does: it needs free
+    While the first runs, *meanwhile* is called. It adds requests, as a crawl does: it needs free
     pages.
     """
-    with JobFile(path) as file:
-        rank = min(file.contents("host-1.example"), default=0)
-        taken = file.take("host-1.example", rank, newest=True)
-        meanwhile()
-        for data in NEW:
-            file.add("new.example", 10, data)
-        file.commit()
-        file.retry()
-        found = drain(file)
-        if taken is not None:
-            found[taken.data] += 1
-            file.end(taken.id)
-        return found, file.lost, list(file.troubles)
+    found, lost, told, new = Counter[bytes](), 0, list[str](), iter(NEW)
+    for runs in range(3):
+        try:
+            with JobFile(path) as file:
+                lost += file.lost
+                told += file.troubles
+                rank = min(file.contents("host-1.example"), default=0)
+                taken = file.take("host-1.example", rank, newest=True)
+                if runs == 0:
+                    meanwhile()
+                for data in new:
+                    file.add("new.example", 10, data)
+                file.commit()
+                file.retry()
+                drain(file, found)
+                if taken is not None:
+                    found[taken.data] += 1
+                    file.end(taken.id)
+        except JobFileError as error:  # noqa: PERF203 - what the loop is for
+            if "is damaged (" not in str(error):
+                raise
+        else:
+            return found, lost, told
+    raise AssertionError("damaged again and again")
 
 
 def check_page(
@@ -115,9 +127,9 @@ def check_page(
     assert missing == 0 or number != 0, "the first page is the same in all files"
     assert "cannot be told" not in said
     if lost:
-        again, _, told = run(damaged)
+        again, lost, told = run(damaged)
         assert not set(again) & set(held), "what was dealt with came again"
-        assert any("In an earlier run" in each and f"{lost:,} are lost" in each for each in told)
+        assert (lost, told) == (0, [])
     shutil.rmtree(damaged.parent)
     return bool(said)
 
@@ -162,25 +174,17 @@ def test_in_a_large_job_too(tmp_path: Path, path: Path, how: str) -> None:
         check_page(tmp_path, path, held, number, how)
 
 
-def test_what_was_lost_is_told_until_somebody_has_accepted_it(path: Path) -> None:
+def test_what_was_lost_is_told_once_and_kept(path: Path) -> None:
     held = begun(path, 100)
     data = bytearray(path.read_bytes())
     place = data.index(max(held)) // PAGE * PAGE
     data[place : place + PAGE] = bytes(PAGE)
     path.write_bytes(data)
-    _, lost, _ = run(path)
+    _, lost, told = run(path)
     assert lost > 0
-    for _ in range(2):
-        with JobFile(path) as file:
-            (told,) = file.troubles
-            assert re.search(rf"In an earlier run, .* was damaged .* {lost} are lost", told)
-            assert told.endswith('"scrapy robots job accept JOBDIR" ends this message')
-        assert len(overview(path, 0).losses) == 1
-    with JobFile(path) as file:
-        assert len(file.accept_losses()) == 1
-    assert overview(path, 0).losses == []
     with JobFile(path) as file:
         assert file.troubles == []
+    assert overview(path, 0).losses == told
 
 
 def test_a_kill_before_it_was_told_changes_nothing(path: Path) -> None:

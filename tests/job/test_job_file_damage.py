@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.job import JobFile
+from scrapy_robots_plus.job import JobFile, JobFileError
 from scrapy_robots_plus.job.recent import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
-from .jobs import drain, fill, kill_copy
+from .jobs import drain, drained, failed, fill, kill_copy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +69,7 @@ def test_a_log_that_was_cut_off_takes_the_job_back_to_a_commit(path: Path, seed:
 
 
 def test_a_page_that_turns_out_to_be_damaged_takes_what_was_in_it_alone(path: Path) -> None:
-    """Not what was done since the file was written, committed or not, nor what is under way."""
+    """Not what was done since the file was written, committed or not."""
     bodies = [b"%05d" % number * 40 for number in range(3_000)]
     with JobFile(path) as file:
         for number, data in enumerate(bodies):
@@ -77,47 +77,39 @@ def test_a_page_that_turns_out_to_be_damaged_takes_what_was_in_it_alone(path: Pa
     spoil_page_of(path, bodies[1_500])
 
     file = JobFile(path)
-    under_way = [file.take("host-0", 0, newest=False) for _ in range(6)]
-    ids = [taken.id for taken in under_way if taken is not None]
-    file.end(ids[0])
+    taken = [file.take("host-0", 0, newest=False) for _ in range(2)]
+    ended = [file.end(each.id) for each in taken if each is not None]
     file.commit()
-    file.end(ids[1])
     file.add("host-new", 0, b"not committed")
-    found = drain(file)
-    (told,) = file.troubles
-    lost = file.lost
+    found = Counter[bytes]()
+    with pytest.raises(JobFileError, match="is damaged"):
+        drain(file, found)
+    more, lost, told = drained(path)
     assert 0 < lost < 100
     assert f"{lost} are lost; the damaged file is kept as" in told
-    assert found.total() == len(bodies) + 1 - lost - len(ids)
-    for id_ in ids[2:]:
-        file.end(id_)
-    assert file.stored == 0
-    file.close()
+    assert (found + more).total() == len(bodies) + 1 - lost - len(ended)
+    with JobFile(path) as file:
+        assert file.stored == 0
 
 
-def test_what_is_under_way_when_its_page_is_lost_is_lost_only_by_a_kill(path: Path) -> None:
+def test_what_is_under_way_when_its_page_is_lost_is_counted(path: Path) -> None:
     bodies = [b"%05d" % number * 40 for number in range(300)]
     with JobFile(path) as file:
         for data in bodies:
             file.add("host", 0, data)
     file = JobFile(path)
-    taken = [file.take("host", 0, newest=False) for _ in range(2)]
+    for _ in range(2):
+        file.take("host", 0, newest=False)
     file.commit()
     killed = kill_copy(path, path.parent / "killed")
     for job in (path, killed):
         spoil_page_of(job, bodies[0])
         os.truncate(journal_of(job), 0)
-    file.search()
-    assert (file.lost, file.under_way, file.stored) == (0, 2, 300)
-    for each in taken:
-        assert each is not None
-        file.end(each.id)
-    assert (file.under_way, file.stored) == (0, 298)
-    file.close()
-    with JobFile(killed) as file:
-        assert 5 < file.lost < 100
-        assert (file.under_way, file.stored) == (0, 300 - file.lost)
-        assert f"{file.lost} are lost" in file.troubles[0]
+    for again in (failed(file), JobFile(killed)):
+        with again:
+            assert 5 < again.lost < 100
+            assert (again.under_way, again.stored) == (0, 300 - again.lost)
+            assert f"{again.lost} are lost" in again.troubles[0]
 
 
 def spoil_page_of(path: Path, content: bytes) -> None:
@@ -134,13 +126,3 @@ def damage(path: Path, chance: random.Random) -> None:
         begin = chance.randrange(len(data) - length + 1)
         data[begin : begin + length] = chance.randbytes(length)
     path.write_bytes(data)
-
-
-def drained(path: Path) -> tuple[Counter[bytes], int, str]:
-    """Resumes the job until all is handed out.
-
-    Returns that, how many requests are said to be lost, and all that is said.
-    """
-    with JobFile(path) as file:
-        found = drain(file)
-        return found, file.lost, "".join(file.troubles)

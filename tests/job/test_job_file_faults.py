@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -142,85 +141,6 @@ def test_without_memory_nothing_goes_on_as_if_it_were_written(path: Path, first:
     assert ended.stdout.splitlines() == [what] * 3
     with JobFile(path) as file:
         assert file.held == 50
-        assert numbers(file) == list(range(50))
-
-
-def test_a_file_that_was_deleted_is_written_again(path: Path) -> None:
-    file = filled(path)
-    path.unlink()
-    file.add("host-9", 0, b"50")
-    file.commit()
-    assert path.exists()
-    assert "was deleted while it was in use" in file.troubles[0]
-    file.add("host-9", 0, b"51")
-    file.commit()
-    killed = kill_copy(path, path.parent / "killed")
-    file.close()
-    for each in (path, killed):
-        with JobFile(each) as file:
-            assert numbers(file) == list(range(52))
-            assert not file.see(b"7")
-
-
-def test_a_folder_that_was_deleted_is_made_again(path: Path) -> None:
-    file = filled(path)
-    shutil.rmtree(path.parent)
-    file.commit()
-    file.close()
-    with JobFile(path) as file:
-        assert numbers(file) == list(range(50))
-
-
-def test_a_log_that_was_deleted_is_made_again(path: Path) -> None:
-    file = filled(path)
-    journal_of(path).unlink()
-    file.add("host-9", 0, b"50")
-    file.commit()
-    file.add("host-9", 0, b"51")
-    file.commit()
-    killed = kill_copy(path, path.parent / "killed")
-    file.close()
-    for each in (path, killed):
-        with JobFile(each) as file:
-            assert numbers(file) == list(range(52))
-
-
-def test_lanes_that_are_awake_stay_so_when_the_file_is_written_again(path: Path) -> None:
-    file = filled(path)
-    assert len(file.wake(3)) == 3
-    path.unlink()
-    file.commit()
-    assert len(file.wake(9)) == 2
-    file.close()
-
-
-def test_a_lane_that_is_awake_and_empty_keeps_its_place_when_the_file_is_written_again(
-    path: Path,
-) -> None:
-    file = JobFile(path)
-    for lane in ("a", "b"):
-        file.add(lane, 0, b"1")
-    assert len(file.wake(2)) == 2
-    assert file.take("b", 0, newest=True) is not None
-    path.unlink()
-    file.commit()
-    file.add("new", 0, b"2")
-    file.add("b", 10, b"3")
-    assert file.contents("b") == {10: 1}
-    assert file.contents("new") == {0: 1}
-    file.close()
-
-
-def test_a_file_in_its_place_stays_and_the_job_is_kept_beside_it(path: Path) -> None:
-    file = filled(path)
-    path.unlink()
-    path.write_bytes(b"somebody's")
-    with pytest.raises(JobFileError, match="was replaced while it was in use") as raised:
-        file.commit()
-    assert path.read_bytes() == b"somebody's"
-    (kept,) = path.parent.glob("*.kept")
-    assert str(kept) in str(raised.value)
-    with JobFile(kept) as file:
         assert numbers(file) == list(range(50))
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.job import JobFile, JobFileError, part_of
+from scrapy_robots_plus.job import JobFile, JobFileError
+from scrapy_robots_plus.job.mending import part_of
 from scrapy_robots_plus.job.recent import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
-from .jobs import kill_copy
+from .jobs import failed, kill_copy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
-
-MISSING = sqlite3.DatabaseError("requests are missing")
 
 
 @pytest.fixture
@@ -34,39 +35,43 @@ def fails(path: Path, words: str) -> pytest.RaisesExc[JobFileError]:
     return pytest.raises(JobFileError, match=f"^{re.escape(f'{path}: {words}')}$")
 
 
-def test_a_file_that_was_mended(file: JobFile, path: Path) -> None:
+def test_a_file_that_is_damaged_in_mid_crawl(file: JobFile, path: Path) -> None:
+    """The run ends, and so does each call; the next run mends the file, and says so once."""
+    words = "is damaged (requests are missing). The next run mends it as far as it can be read"
+    for call in (file.search, file.commit):
+        with fails(path, words):
+            call()
     kept = path.parent / "unreadable" / path.name
-    file.mend(MISSING)
-    (told,) = file.troubles
-    assert told == (
-        f"{path} was damaged (requests are missing). 5 requests can be read, 0 are lost; the "
-        f"damaged file is kept as {kept}"
-    )
+    with JobFile(path) as again:
+        (told,) = again.troubles
+        assert told == (
+            f"{path} was damaged (requests are missing). 5 requests can be read, 0 are lost; the "
+            f"damaged file is kept as {kept}"
+        )
+        assert (again.was_killed, again.held) == (False, 5)
     assert kept.is_file()
+    with JobFile(path) as again:
+        assert again.troubles == []
 
 
-def test_two_requests_at_one_place_are_damage(file: JobFile) -> None:
-    file.mend(sqlite3.IntegrityError("UNIQUE constraint failed: waiting.id"))
-    assert "was damaged (UNIQUE constraint failed: waiting.id)" in file.troubles[0]
+def test_two_requests_at_one_place_are_damage(file: JobFile, path: Path) -> None:
+    file._last_id -= 1
+    with pytest.raises(JobFileError, match=r"is damaged \(UNIQUE constraint failed: requests\.id"):
+        file.add("host", 0, b"another")
+    with JobFile(path) as again:
+        assert "was damaged (UNIQUE constraint failed" in again.troubles[0]
+        assert again.held == 5
 
 
-def test_losses_add_up(file: JobFile) -> None:
+def test_losses_add_up(file: JobFile, path: Path) -> None:
     for lost in (1, 2):
         file._write()
         file._run("DELETE FROM requests WHERE id = ?", (lost,))
         file._run("COMMIT")
-        file.search()
-        assert file.lost == lost
-    assert "4 requests can be read, 1 are lost" in file.troubles[0]
-    assert "3 requests can be read, 1 are lost" in file.troubles[1]
-
-
-def test_damage_again_and_again(file: JobFile, path: Path) -> None:
-    for _ in range(3):
-        file.search()
-    for _ in range(2):
-        with fails(path, "is damaged again and again (requests are missing). Check the disk"):
-            file.search()
+        file = failed(file)
+        assert f"{5 - lost} requests can be read, 1 are lost" in file.troubles[0]
+        assert (file.lost, len(file.losses)) == (1, lost)
+    file.close()
 
 
 def test_what_is_no_job(path: Path) -> None:
@@ -77,9 +82,11 @@ def test_what_is_no_job(path: Path) -> None:
 
 
 def test_a_damaged_file_that_cannot_be_copied(file: JobFile, path: Path) -> None:
+    with pytest.raises(JobFileError):
+        file.search()
     part_of(path).mkdir()
     with pytest.raises(JobFileError) as raised:
-        file.search()
+        JobFile(path)
     told = str(raised.value)
     begin = f"{path}: is damaged (requests are missing), and what is whole cannot be copied ("
     assert told.startswith(begin)
@@ -87,71 +94,70 @@ def test_a_damaged_file_that_cannot_be_copied(file: JobFile, path: Path) -> None
     assert path.is_file()
 
 
-def test_a_mended_file_that_cannot_be_opened(
-    file: JobFile, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def attach(awake: set[str] | None) -> None:
-        assert awake == set()
-        raise sqlite3.OperationalError("database is locked")
+def test_a_mended_file_that_is_damaged_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def attach(*_: object) -> None:
+        raise sqlite3.DatabaseError("another page")
 
-    monkeypatch.setattr(file, "_attach", attach)
-    with fails(path, "is in use by another process. Wait for that crawl, or stop it"):
-        file.search()
+    JobFile(path).close()
+    monkeypatch.setattr(JobFile, "_attach", attach)
+    with fails(path, "is damaged (another page). The next run mends it as far as it can be read"):
+        JobFile(path)
 
 
 def test_what_was_not_committed_when_damage_is_found_is_kept(file: JobFile) -> None:
     file.add("host", 0, b"not committed")
-    file.search()
-    assert (file.held, file.lost) == (6, 0)
+    with failed(file) as again:
+        assert (again.held, again.lost) == (6, 0)
 
 
-def test_a_file_that_was_deleted(file: JobFile, path: Path) -> None:
-    path.unlink()
-    file.commit()
-    told = f"{path} was deleted while it was in use; it is written again"
-    assert file.troubles == [told]
-    file.commit()
-    assert file.troubles == [told]
-
-
-def test_one_that_was_deleted_and_cannot_be_written_again(file: JobFile, path: Path) -> None:
-    path.unlink()
-    part_of(path).mkdir()
-    with pytest.raises(JobFileError) as raised:
-        file.commit()
-    told = str(raised.value)
-    begin = f"{path}: was deleted while it was in use, and cannot be written again ("
-    assert told.startswith(begin)
-    assert told.endswith("). Restore it from a copy")
-
-
-def test_one_that_was_replaced(file: JobFile, path: Path) -> None:
+@pytest.mark.parametrize("how", ["deleted", "replaced", "folder"])
+def test_one_that_was_deleted_or_replaced(file: JobFile, path: Path, how: str) -> None:
     """Of the job that is kept, nothing is lost, and what was under way is not to blame."""
     taken = file.take("host", 0, newest=False)
     path.unlink()
-    path.write_bytes(b"another")
+    if how == "replaced":
+        path.write_bytes(b"another")
+    elif how == "folder":
+        shutil.rmtree(path.parent)
     kept = path.with_suffix(".kept")
-    words = f"was replaced while it was in use. The job as it was is in {kept}: give one of the two"
-    with fails(path, f"{words} the name {path.name}"):
-        file.commit()
-    with JobFile(kept) as again:
+    words = (
+        "was deleted or replaced while it was in use. The job as it was is in "
+        f"{kept}: give it the name {path.name}"
+    )
+    for _ in range(2):
+        with fails(path, words):
+            file.commit()
+    assert not path.exists() or path.read_bytes() == b"another"
+    os.replace(kept, path)
+    with JobFile(path) as again:
         assert (again.was_killed, again.held, again.troubles) == (False, 5, [])
         assert again.take("host", 0, newest=False) == taken
 
 
-def test_one_that_was_replaced_and_cannot_be_kept(
+def test_one_that_was_deleted_and_cannot_be_kept(
     file: JobFile, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def vacuum(into: str) -> None:
-        raise OSError(f"no room for {into}")
+    def copy(to: Path) -> None:
+        raise OSError(f"no room for {to}")
 
     path.unlink()
-    path.write_bytes(b"another")
-    monkeypatch.setattr(file, "vacuum", vacuum)
+    monkeypatch.setattr(file, "copy", copy)
     kept = path.with_suffix(".kept")
-    why = "was replaced while it was in use, and cannot be written again (no room for "
+    why = "was deleted or replaced while it was in use, and cannot be written again (no room for "
     with fails(path, f"{why}{kept}). Restore it from a copy"):
         file.commit()
+
+
+@pytest.mark.parametrize("which", [recent_of, journal_of])
+def test_one_beside_it_that_was_deleted_is_made_again(
+    file: JobFile, path: Path, which: Callable[[Path], Path]
+) -> None:
+    which(path).unlink()
+    file.add("host", 0, b"5")
+    file.commit()
+    killed = kill_copy(path, path.parent / "killed")
+    with JobFile(killed) as again:
+        assert (again.held, again.troubles) == (6, [])
 
 
 def test_one_that_is_closed(path: Path) -> None:
