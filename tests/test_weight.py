@@ -25,7 +25,6 @@ UNUSED = (
     "protocol.directives",
     "protocol.lint",
     "redis",
-    "robotparser",
     "spidermon",
     "storage.redis_server",
     "storage.redis_store",
