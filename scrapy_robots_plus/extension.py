@@ -105,7 +105,7 @@ class RobotsExtension:
             self._loop.stop()
         self._outages.sum_up()
         tally = self._crawl.get(Tally)
-        if self._crawl.has_middleware and (len(tally) or tally.undecided):
+        if self._crawl.has_middleware and len(tally):
             self._log_table(spider)
         if self._summary_file is not None:
             self._summary_file.write(reason)

@@ -89,9 +89,6 @@ OVERRIDE_ERRORS = "robotstxt/override_errors"
 """requests that were not sent because their `robots_override` is wrong"""
 NOT_ASKED = "robotstxt/dont_obey"
 """requests that were sent with `dont_obey_robotstxt`"""
-UNDECIDED = "robotstxt/undecided"
-"""requests of a crawl in [observe mode](overrides.md#observe-mode) that were sent before their
-robots.txt was known, and not judged later either"""
 
 # Memory, store, HTTP cache
 

@@ -113,8 +113,9 @@ class RobotsDownloader(Downloader):
         """How many more requests it can take now."""
         waiting = 0
         crawl = self._crawl
-        if crawl.holds_requests:
-            waiting = min(crawl.get(Policies).waiting + crawl.get(Door).waiting, self.MAX_WAITING)
+        if crawl.has_middleware:
+            at_door = crawl.get(Door).waiting if crawl.holds_requests else 0
+            waiting = min(crawl.get(Policies).waiting + at_door, self.MAX_WAITING)
         return self._most - (self._count_taken() - self.active.robots - waiting)
 
     def _count_with_waiting(self) -> int:

@@ -52,8 +52,6 @@ class Tally:
         self._others_count = 0
         self.not_asked = 0
         """Requests with ``dont_obey_robotstxt``, which are in no row."""
-        self.undecided = 0
-        """Requests of a crawl in observe mode that are not judged, or not yet."""
         self.not_followed = 0
         """Requests that were dropped because of pages with ``nofollow``."""
         self.not_indexed = 0

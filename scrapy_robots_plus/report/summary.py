@@ -59,7 +59,6 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
         "origins": len(tally),
         "allowed": tally.allowed,
         "denied": tally.denied,
-        "undecided": tally.undecided,
         "dont_obey": tally.not_asked,
         "not_followed": tally.not_followed,
         "not_indexed": tally.not_indexed,

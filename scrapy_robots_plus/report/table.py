@@ -156,7 +156,6 @@ def headline(tally: Tally, mode: str = "obey") -> str:
     parts = {
         f"{counted(len(tally), 'site')}, {counted(tally.allowed, 'request')} allowed": True,
         f"{tally.denied:,} {to_be}denied": True,
-        f"{tally.undecided:,} undecided": tally.undecided,
         f"{tally.not_asked:,} with dont_obey_robotstxt": tally.not_asked,
         f"{counted(tally.not_followed, 'link')} {to_be}dropped (nofollow)": tally.not_followed,
         f"{counted(tally.not_indexed, 'item')} {to_be}dropped (noindex)": tally.not_indexed,

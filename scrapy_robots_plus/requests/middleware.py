@@ -81,12 +81,6 @@ class RobotsMiddleware:
         self._outcomes = Outcomes(crawl)
         self._pages = crawl.get(PagePreferences)
         enforces = self.settings.enforces
-        self._check = self._judged
-        """Judges a request, now or, in observe mode, when its robots.txt is known."""
-        if not enforces:
-            from .audit_mode import AuditMode
-
-            self._check = AuditMode(crawl, self._judged).check
         self._would_be_denied: WeakSet[Request] = WeakSet()
         """Those that were sent all the same, in observe mode."""
         self._equal_urls: EqualUrls | None = None
@@ -100,8 +94,7 @@ class RobotsMiddleware:
         self._sitemaps = crawl.get(Sitemaps)
         crawl.get(Retrieval).subscribe(self._sitemaps.retrieved)
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
-        if self._agents.fixed is None or not enforces:
-            crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -149,7 +142,7 @@ class RobotsMiddleware:
         settings = self._checked_settings(request, origin)
         agent = self._agents.judged_by(request, settings)
         asked = Asked(request, origin, agent, settings, was_scheduled=was_scheduled)
-        return await self._check(asked)
+        return await self._judged(asked)
 
     async def _process_request_last(self, request: Request) -> Request | Response | None:
         """Runs after all middlewares, which may have changed the User-Agent."""
@@ -158,7 +151,7 @@ class RobotsMiddleware:
         if agent is None or origin is None:
             return None
         settings = self._checked_settings(request, origin)
-        return await self._check(Asked(request, origin, agent, settings, again=True))
+        return await self._judged(Asked(request, origin, agent, settings, again=True))
 
     async def _judged(self, asked: Asked) -> Request | Response | None:
         decision = await self._judge.judge(asked)
@@ -167,7 +160,7 @@ class RobotsMiddleware:
             case Passes(policy):
                 if again and request in self._would_be_denied:
                     return None
-                if asks_for_sitemaps(request) and self.settings.enforces and not again:
+                if asks_for_sitemaps(request) and not again:
                     answer = await self._sitemaps.response(request, policy)
                     if answer is not None:
                         self._outcomes.exempt(request)
@@ -279,5 +272,11 @@ class RobotsMiddleware:
         if request.errback is not None:
             compat.fail(request, error, self._crawler)
 
-    def _append_last_process_request(self) -> None:
-        compat.last_process_request(self._crawler, self._process_request_last)
+    def _spider_opened(self) -> None:
+        if not self.settings.enforces:
+            logger(self._crawler).warning(
+                'ROBOTS_MODE is "observe": nothing is enforced. Requests that robots.txt forbids '
+                "are sent, without delays, and only counted as forbidden."
+            )
+        if self._agents.fixed is None:
+            compat.last_process_request(self._crawler, self._process_request_last)

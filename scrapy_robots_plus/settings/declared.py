@@ -159,8 +159,8 @@ class Declared:
     `robots_txt`, `ai_uses`, `content_use`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See
     [overrides](overrides.md)."""
     mode: Mode = setting(checks.one_of(Mode), default="obey", example="observe")
-    """Whether robots.txt is enforced. `obey` does so. `observe` sends every request at once, and
-    only counts and logs what would have been denied. See [observe mode](overrides.md#observe-mode).
+    """Whether robots.txt is enforced. `obey` does so. `observe` sends every request, and only
+    counts and logs what would have been denied. See [observe mode](overrides.md#observe-mode).
     """
 
     # Failures

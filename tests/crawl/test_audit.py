@@ -31,7 +31,7 @@ from tests.crawling import (
     stat,
 )
 from tests.sending import TimedSpider, gaps
-from tests.sites import Sites, answer, hang_up, in_turn, when
+from tests.sites import Sites, answer, hang_up, in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,12 +227,11 @@ async def test_a_request_sent_as_another_agent_has_the_line_of_the_last_verdict(
 
 
 @pytest_twisted.ensureDeferred
-async def test_in_observe_mode_a_request_sent_as_another_agent_before_its_file_came_has_one_line(
+async def test_in_observe_mode_a_request_sent_as_another_agent_has_one_line(
     sites: Sites, log: Path
 ) -> None:
     robots = "User-agent: Barbot\nDisallow: /b\n\nUser-agent: *\nDisallow: /a\n"
-    host = sites.host()
-    host.robots(when(lambda: len(host.fetched) == 3, answer(robots)))
+    host = sites.host(robots)
     await crawl(
         *(host.url(path) for path in ("/a", "/b", "/c")),
         spider=TimedSpider,

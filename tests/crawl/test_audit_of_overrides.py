@@ -15,7 +15,6 @@ from scrapy_robots_plus.audit.entries import EndEntry, FileEntry, VerdictEntry
 from tests.audit.logs import damages_in, entries_in
 from tests.commands.running import Robots
 from tests.crawling import SendsAsBarbot, StepSpider, crawl, names_rules
-from tests.sites import answer, when
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +104,6 @@ class Answers:
 async def test_in_audit_mode_each_denial_has_its_line_sent_or_not(sites: Sites, log: Path) -> None:
     host = sites.host("User-agent: *\nDisallow: /closed\n")
     paths = ("/closed/mine/1", "/closed/drop/1", "/closed/sent/1", "/open/mine/1", "/open/drop/1")
-    # The first ones are done before their robots.txt is known, the others are judged at once.
     urls = [host.url(path) for path in (*paths, *(path.replace("1", "2") for path in paths))]
     await crawl(
         *urls,
@@ -151,18 +149,10 @@ async def test_requests_that_are_not_to_be_judged_have_lines_that_say_so(
 async def test_in_audit_mode_a_request_sent_as_another_agent_has_one_line(
     sites: Sites, log: Path
 ) -> None:
-    sent: list[str] = []
-
-    class Answered(StepSpider):
-        def parse(self, response: scrapy.http.Response) -> None:
-            super().parse(response)
-            sent.append(response.url)
-
-    host = sites.host(when(lambda: len(sent) > 1, answer("User-agent: barbot\nDisallow: /1\n")))
-    urls = [host.url(path) for path in ("/1", "/2")]  # sent before their robots.txt is known
+    host = sites.host("User-agent: barbot\nDisallow: /1\n")
+    urls = [host.url(path) for path in ("/1", "/2")]
     await crawl(
         *urls,
-        spider=Answered,
         ROBOTS_MODE="observe",
         ROBOTS_AUDIT_LOG=log,
         ROBOTS_AUDIT_LOG_ALLOWED=True,

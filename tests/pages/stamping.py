@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus import RobotsMiddleware
 from tests.crawling import ProbeSpider, StepSpider
-from tests.waiting import until
 
 if TYPE_CHECKING:
     import scrapy
@@ -56,12 +54,3 @@ class FollowingSpider(StampSpider):
 
 class StampStepSpider(StampSpider, StepSpider):
     """One request after the other."""
-
-
-class StampKnownSpider(StampStepSpider):
-    """The same; the second waits for the robots.txt, which in observe mode no request waits for."""
-
-    async def _is_done(self, url: str) -> None:
-        await super()._is_done(url)
-        middleware = self.crawler.get_downloader_middleware(RobotsMiddleware)
-        await until(lambda: len(middleware.policies) > 0)

@@ -12,7 +12,7 @@ from scrapy import signals
 
 from scrapy_robots_plus import Reason, RobotsUseDisallowed, request_disallowed
 from tests.crawling import SendsAsBarbot, crawl, make_crawler, names_rules, run, stat
-from tests.pages.stamping import StampKnownSpider, StampSpider, StampStepSpider
+from tests.pages.stamping import StampSpider, StampStepSpider
 from tests.samples import block_with
 from tests.sites import answer, in_turn, redirect, when
 
@@ -448,7 +448,7 @@ async def test_in_audit_mode_it_is_told_and_nothing_is_skipped(
     host = site(sites)
     urls = [host.url(path) for path in ("/", "/no-train/1", "/header", "/no-train/but/header")]
     with caplog.at_level(logging.DEBUG):
-        crawler = await crawl(*urls, spider=StampKnownSpider, **SKIP, ROBOTS_MODE="observe")
+        crawler = await crawl(*urls, spider=StampStepSpider, **SKIP, ROBOTS_MODE="observe")
     stamps = crawler.spider.stamps
     assert crawler.spider.got == urls
     assert [stamps[url]["reason"] for url in urls[1:]] == ["ai_preference"] * 3

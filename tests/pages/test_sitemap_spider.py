@@ -245,8 +245,8 @@ async def test_with_sitemaps_scheduled_each_is_requested_once(sites: Sites) -> N
 
 @pytest.mark.parametrize(
     "settings",
-    [{"ADDONS": {}}, {"ROBOTSTXT_OBEY": False}, {"ROBOTS_MODE": "observe"}],
-    ids=["no add-on", "off", "observe mode"],
+    [{"ADDONS": {}}, {"ROBOTSTXT_OBEY": False}],
+    ids=["no add-on", "off"],
 )
 @pytest_twisted.ensureDeferred
 async def test_where_nothing_can_answer_it_the_request_is_sent(
@@ -255,7 +255,7 @@ async def test_where_nothing_can_answer_it_the_request_is_sent(
     host = site_with(sites.host(), "/a")
     crawler = await crawled(host.url(ROBOTS), **settings)
     assert crawler.spider.got == [host.url("/a")]
-    assert host.robots_hits == (2 if "ROBOTS_MODE" in settings else 1)
+    assert host.robots_hits == 1
 
 
 @pytest_twisted.ensureDeferred

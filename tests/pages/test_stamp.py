@@ -15,7 +15,7 @@ import pytest_twisted
 import scrapy
 
 from tests.crawling import SendsAsBarbot, crawl, names_rules, stat
-from tests.pages.stamping import FollowingSpider, StampKnownSpider, StampSpider, StampStepSpider
+from tests.pages.stamping import FollowingSpider, StampSpider, StampStepSpider
 from tests.sending import HICCUP
 from tests.sites import answer, in_turn, redirect, when
 
@@ -315,7 +315,7 @@ async def test_where_there_is_no_file_nothing_is_known(sites: Sites) -> None:
 async def test_in_audit_mode_it_says_what_would_have_been(sites: Sites) -> None:
     host = sites.host(RULES)
     urls = [host.url(path) for path in ("/first", "/closed", "/open")]
-    crawler = await crawl(*urls, spider=StampKnownSpider, ROBOTS_MODE="observe")
+    crawler = await crawl(*urls, spider=StampStepSpider, ROBOTS_MODE="observe")
     stamps = crawler.spider.stamps
     assert stamps[host.url("/closed")]["allowed"] is False
     assert stamps[host.url("/closed")]["rule"] == "Disallow: /closed"

@@ -80,7 +80,6 @@ async def test_it_says_what_became_of_each_origin(sites: Sites, tmp_path: Path) 
         "origins": 3,
         "allowed": 3,
         "denied": 2,
-        "undecided": 0,
         "dont_obey": 0,
         "not_followed": 0,
         "not_indexed": 0,

@@ -12,10 +12,9 @@ import scrapy
 from scrapy_robots_plus import RobotsMiddleware, request_disallowed
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policy import Passes, Refused
-from scrapy_robots_plus.requests.audit_mode import AuditMode
 from tests.crawling import StepSpider, crawl, make_crawler, run, stat
 from tests.sending import TimedSpider
-from tests.sites import Sites, answer, hang, when
+from tests.sites import Sites, answer, hang
 from tests.waiting import close_when
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 CLOSED = "User-agent: *\nDisallow: /\n"
 RULES = "User-agent: *\nDisallow: /closed\n"
-AUDIT: dict[str, Any] = {"ROBOTS_MODE": "observe"}
+OBSERVE: dict[str, Any] = {"ROBOTS_MODE": "observe"}
 OTHER_QUEUE = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"}
 OTHER_DOWNLOADER = {"DOWNLOADER": "scrapy.core.downloader.Downloader"}
 WITHOUT = {**OTHER_QUEUE, **OTHER_DOWNLOADER}
@@ -37,13 +36,12 @@ async def test_what_would_be_denied_is_sent_and_counted(
     host, gone, failing = sites.host(RULES), sites.host(), sites.host(answer("", 503))
     urls = [host.url("/closed"), host.url("/a"), gone.url("/a"), failing.url("/a")]
     with caplog.at_level(logging.DEBUG):
-        crawler = await crawl(*urls, **AUDIT, **parts, ROBOTS_FETCH_RETRIES=0)
+        crawler = await crawl(*urls, **OBSERVE, **parts, ROBOTS_FETCH_RETRIES=0)
     assert sorted(crawler.spider.got) == sorted(urls)
     assert crawler.spider.failures == {}
     assert stat(crawler, "robotstxt/forbidden") == 2
     assert stat(crawler, "robotstxt/forbidden/rule") == 1
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 1
-    assert stat(crawler, "robotstxt/undecided") == 0
     assert f"Would be forbidden by robots.txt: <GET {host.url('/closed')}>" in caplog.text
     assert "Forbidden by robots.txt" not in caplog.text
     assert caplog.text.count('ROBOTS_MODE is "observe": nothing is enforced') == 1
@@ -58,57 +56,17 @@ async def test_what_would_be_denied_is_sent_and_counted(
 @pytest_twisted.ensureDeferred
 async def test_a_crawl_that_is_closed_to_it_ends_as_any_other(sites: Sites) -> None:
     host = sites.host(CLOSED)
-    crawler = await crawl(host.url("/a"), **AUDIT)
+    crawler = await crawl(host.url("/a"), **OBSERVE)
     assert crawler.stats.get_value("finish_reason") == "finished"
     assert host.fetched == ["/a"]
-
-
-@pytest.mark.parametrize("parts", [{}, WITHOUT], ids=["ours", "neither"])
-@pytest_twisted.ensureDeferred
-async def test_requests_do_not_wait_for_robots_txt_and_are_judged_when_it_comes(
-    sites: Sites, parts: dict[str, Any]
-) -> None:
-    """It comes after the last page, and the crawl stays open for it."""
-    host = sites.host()
-    paths = [f"/closed/{number}" for number in range(20)] + ["/a"]
-    host.robots(when(lambda: len(host.fetched) == len(paths), answer(RULES)))
-    crawler = await crawl(*map(host.url, paths), **AUDIT, **parts)
-    assert sorted(host.fetched) == sorted(paths)
-    assert stat(crawler, "robotstxt/forbidden") == 20
-    assert stat(crawler, "robotstxt/undecided") == 0
-    assert host.robots_hits == 1
-
-
-@pytest_twisted.ensureDeferred
-async def test_what_is_undecided_at_the_end_is_counted(
-    sites: Sites, caplog: pytest.LogCaptureFixture
-) -> None:
-    host = sites.host(hang)
-    crawler = make_crawler(**AUDIT)
-    close_when(lambda: len(host.fetched) == 3, crawler)
-    with caplog.at_level(logging.INFO):
-        await run(crawler, urls=[host.url(f"/{number}") for number in range(3)])
-    assert stat(crawler, "robotstxt/undecided") == 3
-    assert stat(crawler, "robotstxt/forbidden") == 0
-    assert "0 would be denied, 3 undecided" in caplog.text
 
 
 @pytest_twisted.ensureDeferred
 async def test_a_file_that_never_comes_ends_in_a_verdict(sites: Sites) -> None:
     host = sites.host(hang)
-    crawler = await crawl(host.url("/a"), **AUDIT, ROBOTS_FETCH_TIMEOUT=0.5)
+    crawler = await crawl(host.url("/a"), **OBSERVE, ROBOTS_FETCH_TIMEOUT=0.5)
     assert host.fetched == ["/a"]
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 1
-
-
-@pytest_twisted.ensureDeferred
-async def test_memory_is_bounded(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(AuditMode, "MOST_PENDING", 5)
-    host = sites.host()
-    host.robots(when(lambda: len(host.fetched) == 20, answer(CLOSED)))
-    crawler = await crawl(*(host.url(f"/{number}") for number in range(20)), **AUDIT)
-    assert stat(crawler, "robotstxt/forbidden") == 5
-    assert stat(crawler, "robotstxt/undecided") == 15
 
 
 @pytest.mark.parametrize("parts", [{}, WITHOUT], ids=["ours", "neither"])
@@ -126,7 +84,7 @@ async def test_nothing_is_delayed(sites: Sites, parts: dict[str, Any]) -> None:
         ROBOTS_VISIT_TIME="obey",
         ROBOTS_OVERRIDES={fixed.address: {"crawl_delay": 30}},
         CLOSESPIDER_TIMEOUT=25,
-        **AUDIT,
+        **OBSERVE,
         **parts,
     )
     assert crawler.stats.get_value("finish_reason") == "finished"
@@ -140,7 +98,7 @@ async def test_nothing_is_delayed(sites: Sites, parts: dict[str, Any]) -> None:
 async def test_unreachable_hosts_are_not_deferred(sites: Sites) -> None:
     host = sites.host(answer("", 503))
     crawler = await crawl(
-        *(host.url(f"/{number}") for number in range(3)), ROBOTS_DEFER=3600, **AUDIT
+        *(host.url(f"/{number}") for number in range(3)), ROBOTS_DEFER=3600, **OBSERVE
     )
     assert len(host.fetched) == 3
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 3
@@ -156,7 +114,7 @@ class KnownSpider(StepSpider):
 @pytest_twisted.ensureDeferred
 async def test_a_request_without_errback_is_not_dropped_before_the_queue(sites: Sites) -> None:
     host = sites.host(RULES)
-    crawler = await crawl(host.url("/first"), spider=KnownSpider, **AUDIT)
+    crawler = await crawl(host.url("/first"), spider=KnownSpider, **OBSERVE)
     assert host.fetched == ["/first", "/closed"]
     assert stat(crawler, "robotstxt/forbidden") == 1
 
@@ -166,7 +124,7 @@ async def test_no_signal_says_that_a_request_was_dropped_and_listeners_hear_of_i
     sites: Sites,
 ) -> None:
     host = sites.host(RULES)
-    crawler = make_crawler(**AUDIT)
+    crawler = make_crawler(**OBSERVE)
     dropped: list[Any] = []
     crawler.signals.connect(lambda: dropped.append(1), request_disallowed, weak=False)
     crawl_of = Crawl.of(crawler)
@@ -189,22 +147,11 @@ class SendsAs:
             request.headers["User-Agent"] = "Barbot"
 
 
-@pytest.mark.parametrize("known", [True, False])
 @pytest_twisted.ensureDeferred
-async def test_a_request_that_is_sent_as_another_agent_is_judged_as_that_one(
-    sites: Sites, known: bool
-) -> None:
-    robots = "User-agent: Barbot\nDisallow: /\n\nUser-agent: Foobot\nDisallow: /closed\n"
-    host = sites.host(robots)
-    if not known:
-        host.robots(when(lambda: len(host.fetched) == 4, answer(robots)))
+async def test_a_request_that_is_sent_as_another_agent_is_judged_as_that_one(sites: Sites) -> None:
+    host = sites.host("User-agent: Barbot\nDisallow: /\n\nUser-agent: Foobot\nDisallow: /closed\n")
     urls = [host.url(path) for path in ("/first", "/other", "/closed/other", "/closed")]
-    crawler = await crawl(
-        *urls,
-        spider=StepSpider if known else TimedSpider,
-        DOWNLOADER_MIDDLEWARES={SendsAs: 500},
-        **AUDIT,
-    )
+    crawler = await crawl(*urls, DOWNLOADER_MIDDLEWARES={SendsAs: 500}, **OBSERVE)
     assert len(host.fetched) == 4
     assert stat(crawler, "robotstxt/forbidden") == 3
     tally = crawler.get_downloader_middleware(RobotsMiddleware).tally
@@ -224,7 +171,7 @@ async def test_overrides_count_and_a_wrong_one_does_not_stop_its_request(
         off.url("/a"),
         *requests,
         ROBOTS_OVERRIDES={off.address: {"obey": False, "reason": "ours"}},
-        **AUDIT,
+        **OBSERVE,
     )
     assert (off.fetched, off.robots_hits) == (["/a"], 0)
     assert sorted(host.fetched) == ["/closed", "/own"]
@@ -238,7 +185,7 @@ async def test_overrides_count_and_a_wrong_one_does_not_stop_its_request(
 async def test_dont_obey_robotstxt_is_counted_as_ever(sites: Sites) -> None:
     host = sites.host(CLOSED)
     request = scrapy.Request(host.url("/a"), meta={"dont_obey_robotstxt": True})
-    crawler = await crawl(request, **AUDIT)
+    crawler = await crawl(request, **OBSERVE)
     assert stat(crawler, "robotstxt/dont_obey") == 1
     assert stat(crawler, "robotstxt/forbidden") == host.robots_hits == 0
 
@@ -266,6 +213,6 @@ async def test_a_crawl_that_obeys_nothing_audits_nothing(
 ) -> None:
     host = sites.host(CLOSED)
     with caplog.at_level(logging.INFO):
-        await crawl(host.url("/a"), **AUDIT, ROBOTSTXT_OBEY=False)
+        await crawl(host.url("/a"), **OBSERVE, ROBOTSTXT_OBEY=False)
     assert host.robots_hits == 0
     assert "observe" not in caplog.text.replace("'ROBOTS_MODE': 'observe'", "")
