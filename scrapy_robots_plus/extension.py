@@ -23,7 +23,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.report.outages import Outages
 from scrapy_robots_plus.report.progress import log_progress
 from scrapy_robots_plus.report.table import headline, table, uses_line
-from scrapy_robots_plus.requests.middleware import RobotsMiddleware
+from scrapy_robots_plus.settings.declared import DECLARED
 from scrapy_robots_plus.settings.scrapys_own import (
     class_in,
     has_workers,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_robots_plus.report.summary import SummaryFile
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = crawl_log(__name__)
 
@@ -123,81 +122,76 @@ class RobotsExtension:
 
 def _report_wiring(crawl: Crawl) -> None:
     """Says which parts of the package are unused or duplicated."""
-    crawler, settings = crawl.crawler, crawl.settings
-    for text in _mistakes(crawler, settings):
-        logger(crawler).warning(text)
-    for text in _inactive(crawl):
-        level = logging.WARNING if settings.defers and _DEFER in text else logging.INFO
-        logger(crawler).log(level, text)
+    for text in _mistakes(crawl):
+        logger(crawl.crawler).warning(text)
+    for text in _not_in_use(crawl):
+        level = logging.WARNING if _DEFER in text else logging.INFO
+        logger(crawl.crawler).log(level, text)
 
 
-_DEFER = "ROBOTS_DEFER has no effect"
+_DEFER = ", and ROBOTS_DEFER has no effect"
+_OURS = {
+    "DOWNLOADER": "scrapy_robots_plus.RobotsDownloader",
+    "DUPEFILTER_CLASS": "scrapy_robots_plus.job.queues.JobDupeFilter",
+    "ROBOTSTXT_PARSER": "scrapy_robots_plus.RobotsParser",
+    "SCHEDULER": "scrapy.core.scheduler.Scheduler",
+    "SCHEDULER_PRIORITY_QUEUE": "scrapy_robots_plus.RobotsPriorityQueue",
+}
+"""What makes the package work as a whole."""
 
 
-def _because(
-    what: str, setting: str, used: type, ours: str, follows: str = "", remedy: str = ""
-) -> str:
-    """What is so because the crawl has a class of its own, and which setting changes that.
-
-    *remedy*: that setting, if it is another one.
-    """
-    why = f"because {setting} is {global_object_name(used)}{follows}"
-    return f'{what}, {why}. To change that, set {remedy or setting} = "{ours}".'
+def _because(what: str, setting: str, settings: BaseSettings) -> str:
+    """*what* is so because of the class that *setting* names."""
+    used = global_object_name(class_in(settings, setting))
+    return (
+        f'{what}, because {setting} is {used}. To change that, set {setting} = "{_OURS[setting]}".'
+    )
 
 
-def _mistakes(crawler: Crawler, settings: RobotsSettings) -> Iterator[str]:
-    middlewares = compat.engine_of(crawler).downloader.middleware.middlewares
-    ours = [item for item in middlewares if isinstance(item, RobotsMiddleware)]
-    others = [item for item in middlewares if isinstance(item, RobotsTxtMiddleware)]
-    if not ours and settings.obey:
-        does = "Scrapy's own obeys" if others else "nothing obeys"
+def _mistakes(crawl: Crawl) -> Iterator[str]:
+    settings, robots = crawl.crawler.settings, crawl.settings
+    middlewares = compat.engine_of(crawl.crawler).downloader.middleware.middlewares
+    others = [each for each in middlewares if isinstance(each, RobotsTxtMiddleware)]
+    if not crawl.has_middleware and robots.obey:
         yield (
-            f"RobotsMiddleware is not in DOWNLOADER_MIDDLEWARES, so {does} robots.txt. "
+            "RobotsMiddleware is not in DOWNLOADER_MIDDLEWARES, so this package checks no request. "
             'Add it: "scrapy_robots_plus.RobotsMiddleware": 100.'
         )
-    elif len(ours) + len(others) > 1:
-        names = [global_object_name(type(item)) for item in (*others, *ours[1:])]
+    elif others:
+        name = global_object_name(type(others[0]))
         yield (
             "Every robots.txt is fetched and counted more than once, because RobotsMiddleware runs "
-            f"alongside {' and '.join(names)}. Remove it from DOWNLOADER_MIDDLEWARES: "
-            f"{', '.join(f'{name!r}: None' for name in names)}."
+            f"alongside {name}. Remove it from DOWNLOADER_MIDDLEWARES: {name!r}: None."
         )
-    if names_our_queue(crawler.settings) and not has_workers(crawler.settings):
-        scheduler = global_object_name(class_in(crawler.settings, "SCHEDULER"))
+    if names_our_queue(settings) and not has_workers(settings):
         yield (
-            f"SCHEDULER_QUEUE_CLASS has no effect, because SCHEDULER is {scheduler}. To share "
-            'requests with other workers, set SCHEDULER = "scrapy_redis.scheduler.Scheduler".'
+            "SCHEDULER_QUEUE_CLASS has no effect. To share requests with other workers, set "
+            'SCHEDULER = "scrapy_redis.scheduler.Scheduler".'
         )
-    if ours and not takes_several_names(crawler.settings):
-        yield from _for_our_parser_alone(crawler, settings)
+    if crawl.has_middleware and not takes_several_names(settings):
+        for field in ("ai_tokens", "ai_uses", "clean_param"):
+            if getattr(robots, field):
+                what = f"{DECLARED[field].name} finds nothing in robots.txt files"
+                yield _because(what, "ROBOTSTXT_PARSER", settings)
 
 
-def _for_our_parser_alone(crawler: Crawler, settings: RobotsSettings) -> Iterator[str]:
-    """What another ``ROBOTSTXT_PARSER`` leaves without effect."""
-    overrides = settings.overrides.values()
-    set_here: dict[str, object] = {
-        "dialect in ROBOTS_OVERRIDES has no effect": any(
-            "dialect" in each.read for each in overrides
-        ),
-        "ROBOTS_CLEAN_PARAM has no effect": settings.clean_param,
-        "ROBOTS_AI_TOKENS has no effect": settings.ai_tokens,
-        "ROBOTS_AI_USES is compared with tdmrep.json and pages only": settings.ai_uses,
-    }
-    parser = class_in(crawler.settings, "ROBOTSTXT_PARSER")
-    for what in filter(set_here.get, set_here):
-        yield _because(what, "ROBOTSTXT_PARSER", parser, "scrapy_robots_plus.RobotsParser")
-
-
-def _inactive(crawl: Crawl) -> Iterator[str]:
+def _not_in_use(crawl: Crawl) -> Iterator[str]:
     settings = crawl.crawler.settings
+    # issubclass() only checks for methods
+    is_scrapys = Scheduler in class_in(settings, "SCHEDULER").__mro__
     if crawl.readiness is None and not (has_workers(settings) and names_our_queue(settings)):
-        yield _queue_is_not_in_use(crawl)
-    downloader = type(compat.engine_of(crawl.crawler).downloader)
-    if not issubclass(downloader, RobotsDownloader):
+        what = "RobotsPriorityQueue is not in use: requests wait for robots.txt and delays outside "
+        what += f"the queue{_DEFER if crawl.settings.defers else ''}"
+        if has_workers(settings):
+            ours = 'SCHEDULER_QUEUE_CLASS = "scrapy_robots_plus.redis.RobotsQueue"'
+            yield f"{what}, and each worker keeps delays for itself. To change that, set {ours}."
+        else:
+            setting = "SCHEDULER_PRIORITY_QUEUE" if is_scrapys else "SCHEDULER"
+            yield _because(what, setting, settings)
+    if not isinstance(compat.engine_of(crawl.crawler).downloader, RobotsDownloader):
         what = "robots.txt requests and the requests waiting for one count towards"
-        ours = "scrapy_robots_plus.RobotsDownloader"
-        yield _because(f"{what} CONCURRENT_REQUESTS", "DOWNLOADER", downloader, ours)
-    if job_folder(settings) is not None and Scheduler in class_in(settings, "SCHEDULER").__mro__:
+        yield _because(f"{what} CONCURRENT_REQUESTS", "DOWNLOADER", settings)
+    if job_folder(settings) is not None and is_scrapys:
         yield from _job_is_kept(settings)
 
 
@@ -206,33 +200,12 @@ def _job_is_kept(settings: BaseSettings) -> Iterator[str]:
     from scrapy_robots_plus.job.queues import JobDupeFilter
     from scrapy_robots_plus.job.wiring import keeps_one_file
 
-    dupefilter = class_in(settings, "DUPEFILTER_CLASS")
     if not keeps_one_file(settings):
         yield (
             "This job is kept in files, from which a kill may lose requests, because "
             "SCHEDULER_DISK_QUEUE or SCHEDULER_PRIORITY_QUEUE says so, or because it was begun "
             'with files. For the latter, "scrapy robots job convert JOBDIR" puts it into one file.'
         )
-    elif not issubclass(dupefilter, JobDupeFilter):
+    elif not issubclass(class_in(settings, "DUPEFILTER_CLASS"), JobDupeFilter):
         what = "After a kill, requests that were not yet written count as seen"
-        ours = "scrapy_robots_plus.job.queues.JobDupeFilter"
-        yield _because(what, "DUPEFILTER_CLASS", dupefilter, ours)
-
-
-def _queue_is_not_in_use(crawl: Crawl) -> str:
-    settings = crawl.crawler.settings
-    scheduler = class_in(settings, "SCHEDULER")
-    parts, alone, remedy = "RobotsPriorityQueue is", "", ""
-    if Scheduler in scheduler.__mro__:  # issubclass() only checks for methods
-        setting, ours = "SCHEDULER_PRIORITY_QUEUE", "scrapy_robots_plus.RobotsPriorityQueue"
-    else:
-        setting, ours = "SCHEDULER", "scrapy.core.scheduler.Scheduler"
-        if job_folder(settings) is not None:
-            parts = "RobotsPriorityQueue and the file of the job are"
-        if has_workers(settings):
-            alone = ", and each worker keeps delays for itself"
-            remedy, ours = "SCHEDULER_QUEUE_CLASS", "scrapy_robots_plus.redis.RobotsQueue"
-    acts = f", and {_DEFER}" if crawl.settings.defers else ""
-    follows = f": requests wait for robots.txt and delays outside the queue{alone}{acts}"
-    used = class_in(settings, setting)
-    return _because(f"{parts} not in use", setting, used, ours, follows, remedy)
+        yield _because(what, "DUPEFILTER_CLASS", settings)

@@ -52,4 +52,4 @@ def test_what_a_user_sets_goes_before_all_that_a_preset_says(preset: str) -> Non
 def test_another_name_is_an_error_that_lists_them(value: object) -> None:
     with pytest.raises(RobotsSettingsError, match="'default', 'gentle' or 'archive'") as caught:
         settings_of(ROBOTS_POLITENESS=value)
-    assert [problem.name for problem in caught.value.problems] == ["ROBOTS_POLITENESS"]
+    assert str(caught.value).startswith("ROBOTS_POLITENESS = ")

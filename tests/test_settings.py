@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,13 @@ from scrapy.settings import Settings
 
 from docs.tables import docs_of
 from scrapy_robots_plus import RobotsSettingsError
-from scrapy_robots_plus.protocol import GOOGLE, RFC9309
+from scrapy_robots_plus.protocol import RFC9309
 from scrapy_robots_plus.protocol.access import PRESETS, Access
 from scrapy_robots_plus.protocol.http_caching import lifetime
 from scrapy_robots_plus.protocol.printable import cut
 from scrapy_robots_plus.settings.checks import number, whole_number
 from scrapy_robots_plus.settings.declared import DECLARED, Declared, names
-from scrapy_robots_plus.settings.robots_settings import RobotsSettings, dialect_in, unknown_settings
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings, report_unknown_settings
 
 from .crawling import crawl, make_crawler, run
 from .sites import Sites
@@ -28,21 +29,15 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.checks import Check
 
 BOOLEAN = "expected True or False"
-DICT = "expected a dict whose keys are strings"
+DICT = "expected a dict whose keys are strings; headers in it is one, too"
 AGENT = (
     "expected a product token (Foobot), a User-Agent header, or a list of them in order of "
     "preference"
 )
-TTL = (
-    "expected two numbers of seconds between 1 and 86,400, the smaller first (RFC 9309 2.4: no "
-    "longer than 24 hours)"
-)
+TTL = "expected two numbers of seconds between 1 and 86,400, the smaller first"
 INTERVAL = "expected two numbers of seconds between 0 and 86,400, the smaller first"
 STALE = "expected a number of seconds between 0 and 315,360,000"
-BYTES = (
-    "expected a whole number of bytes between 512,000 and 1,073,741,824 "
-    "(RFC 9309 2.5: at least 500 KiB)"
-)
+BYTES = "expected a whole number of bytes between 512,000 and 1,073,741,824"
 ORIGINS = "expected a whole number of origins between 1 and 100,000,000"
 TIMEOUT = "expected a number of seconds between 0.001 and 86,400"
 RETRIES = "expected a whole number of retries between 0 and 100"
@@ -65,23 +60,21 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTSTXT_USER_AGENT", ["Foobot", ""], AGENT),
     ("ROBOTSTXT_USER_AGENT", ["Foobot", 5], AGENT),
     ("ROBOTSTXT_USER_AGENT", {"Foobot": 1}, AGENT),
-    ("ROBOTSTXT_USER_AGENT", "[]", AGENT),
-    ("ROBOTSTXT_USER_AGENT", '["Foobot"', "not valid JSON: "),
     ("ROBOTS_OVERRIDES", '{"a.example": ', "not valid JSON: "),
     ("ROBOTS_MODE", "dry", "expected 'obey' or 'observe'"),
     ("ROBOTS_MODE", True, "expected 'obey' or 'observe'"),
-    ("ROBOTS_AI_USES", "training", f"{AI_USES}, not 'training'"),
-    ("ROBOTS_AI_USES", ["train-ai", "ai-train"], f"{AI_USES}, not 'ai-train'"),
+    ("ROBOTS_AI_USES", "training", AI_USES),
+    ("ROBOTS_AI_USES", ["train-ai", "ai-train"], AI_USES),
     ("ROBOTS_AI_USES", 5, AI_USES),
     ("ROBOTS_AI_USES", ["train-ai", None], AI_USES),
-    ("ROBOTS_AI_USES", '["train-ai"', "not valid JSON: "),
     ("ROBOTS_CONTENT_USE", "some", "expected 'immediate', 'reference' or 'full'"),
     ("ROBOTS_AI_POLICY", "obey", "expected 'observe' or 'skip'"),
     ("ROBOTS_AI_TOKENS", "*", USE_TOKENS),
     ("ROBOTS_AI_TOKENS", ["Google-Extended", ""], USE_TOKENS),
     ("ROBOTS_AI_TOKENS", {"Google-Extended": True}, USE_TOKENS),
-    ("ROBOTS_ITEM_FIELD", 5, "expected a text that is not empty"),
-    ("ROBOTS_ITEM_FIELD", " ", "expected a text that is not empty"),
+    ("ROBOTS_ITEM_FIELD", 5, "expected the name of a field; :json may be behind it"),
+    ("ROBOTS_ITEM_FIELD", " ", "expected the name of a field; "),
+    ("ROBOTS_ITEM_FIELD", "robots:yaml", "expected the name of a field; "),
     ("ROBOTS_NOFOLLOW", "drop", "expected 'ignore', 'observe' or 'obey'"),
     ("ROBOTS_NOINDEX", True, "expected 'ignore', 'observe' or 'obey'"),
     ("ROBOTS_STATUS_POLICY", "rfc", f"'rfc' is not a preset; {PRESET_NAMES}"),
@@ -100,7 +93,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_TTL", (300, 299.0), TTL),
     ("ROBOTS_TTL", "300", TTL),
     ("ROBOTS_TTL", "1,2,3", TTL),
-    ("ROBOTS_TTL", "[300", "not valid JSON: "),
     ("ROBOTS_TTL", "a day", TTL),
     ("ROBOTS_TTL", True, TTL),
     ("ROBOTS_TTL", (float("nan"), 60), TTL),
@@ -112,7 +104,7 @@ WRONG: list[tuple[str, Any, str]] = [
         "RFC9310",
         "'RFC9310' is not a dialect; choose one of RFC9309, GOOGLE, ",
     ),
-    ("ROBOTS_DIALECT", 9309, "expected the name of a dialect or a Dialect"),
+    ("ROBOTS_DIALECT", 9309, "'9309' is not a dialect; choose one of RFC9309, GOOGLE, "),
     ("ROBOTS_STORE", "mysql://x", "'mysql://x' is not a store; expected 'memory', 'sqlite:"),
     ("ROBOTS_STORE", "sqlite:", "'sqlite:' needs a path; expected 'memory', 'sqlite:"),
     ("ROBOTS_STORE", 5, "5 is not a string; expected 'memory', 'sqlite:"),
@@ -135,16 +127,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_FETCH_META", "proxy", DICT),
     ("ROBOTS_FETCH_META", '{"proxy"}', "not valid JSON: "),
     ("ROBOTS_FETCH_META", {"headers": "X-Token: 1"}, DICT),
-    (
-        "ROBOTS_FETCH_META",
-        {"headers": {"X-Token": 1}},
-        "expected a string or a list of strings as the header 'X-Token'",
-    ),
-    ("ROBOTS_FETCH_META", {"headers": {"X Token": "1"}}, "'X Token' is not the name of a header"),
-    ("ROBOTS_FETCH_META", {"headers": {"X\r\nY": "1"}}, "'X\\r\\nY' is not the name of a header"),
-    ("ROBOTS_FETCH_META", {"headers": {"X": "\ud800"}}, "expected a string or a list of"),
-    ("ROBOTS_FETCH_META", {"headers": {"X": ["a\r\nY: b"]}}, "expected a string or a list of"),
-    ("ROBOTS_TTL", "[" * 100_000, "not valid JSON: "),
+    ("ROBOTS_FETCH_META", {"headers": {1: "1"}}, DICT),
+    ("ROBOTS_FETCH_META", '{"a": ' * 100_000, "not valid JSON: "),
     ("ROBOTS_CRAWL_DELAY_OBEY", "sometimes", BOOLEAN),
     ("ROBOTS_CRAWL_DELAY_MAX", -5, STALE),
     ("ROBOTS_CRAWL_DELAY_TOO_LONG", "wait", "expected 'clamp' or 'skip'"),
@@ -171,7 +155,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_SUMMARY_FILE", "robots\0.json", FILE_NAME),
     ("ROBOTS_SUMMARY_FILE", b"robots.json", FILE_NAME),
     ("ROBOTS_SUMMARY_FILE", True, FILE_NAME),
-    ("ROBOTS_SUMMARY_FILE", "s3://bucket/robots.json", f"{FILE_NAME}; a URL is not a path"),
+    ("ROBOTS_SUMMARY_FILE", "s3://bucket/robots.json", FILE_NAME),
     ("ROBOTS_AUDIT_LOG", "audit-%(spider)s.jsonl", FILE_NAME),
     ("ROBOTS_AUDIT_LOG", True, FILE_NAME),
     ("ROBOTS_AUDIT_LOG", "logs/", FILE_NAME),
@@ -184,7 +168,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_AUDIT_BODIES", "", FILE_NAME),
     ("ROBOTS_AUDIT_BODIES", 2, FILE_NAME),
     ("ROBOTS_AUDIT_WARC", "robots-%d.warc", FILE_NAME),
-    ("ROBOTS_AUDIT_WARC", "s3://bucket/robots.warc", f"{FILE_NAME}; a URL is not a path"),
+    ("ROBOTS_AUDIT_WARC", "s3://bucket/robots.warc", FILE_NAME),
 ]
 
 
@@ -201,7 +185,6 @@ def test_a_wrong_value_is_told_with_its_name_and_what_is_expected(
     with pytest.raises(RobotsSettingsError) as caught:
         settings_with(**{name: value})
     assert str(caught.value).startswith(f"{name} = {cut(repr(value), 500)}: {problem}")
-    assert [problem.name for problem in caught.value.problems] == [name]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +201,7 @@ def test_a_wrong_value_is_told_with_its_name_and_what_is_expected(
 def test_the_password_in_a_wrong_store_is_not_shown(value: Any) -> None:
     with pytest.raises(RobotsSettingsError, match="ROBOTS_STORE") as caught:
         settings_with(ROBOTS_STORE=value)
-    shown = f"{caught.value} {caught.value!r} {caught.value.problems}"
+    shown = f"{caught.value} {caught.value!r}"
     assert not [part for part in ("5ec", "ret", "crawler") if part in shown]
 
 
@@ -233,17 +216,17 @@ def test_a_password_in_a_wrong_value_is_not_shown() -> None:
     with pytest.raises(RobotsSettingsError) as caught:
         settings_with(ROBOTS_SHARED_PACE="redis://user:secret@host/zero")
     assert "ROBOTS_SHARED_PACE = 'redis://***" in str(caught.value)
-    assert "secret" not in f"{caught.value} {caught.value!r} {caught.value.problems}"
+    assert "secret" not in f"{caught.value} {caught.value!r}"
 
 
 WITH_PASSWORDS: list[tuple[str, Any]] = [
     ("ROBOTS_STORE", ["redis://user:secret@host/0"]),
     ("ROBOTS_SHARED_PACE", ["redis://user:se/secret@host/0"]),
-    ("ROBOTS_FETCH_META", {"proxy": "http://user:secret@proxy.example", "headers": {"a b": "1"}}),
+    ("ROBOTS_FETCH_META", {"proxy": "http://user:secret@proxy.example", "headers": "a"}),
     ("ROBOTS_OVERRIDES", {"http://user:secret@site.example": {"crawl_delay": 1}}),
     ("ROBOTS_OVERRIDES", {"site.example": "http://user:secret@site.example"}),
     ("ROBOTS_OVERRIDES", {"site.example": {"user_agent": ["", "http://user:secret@a.example"]}}),
-    ("ROBOTS_OVERRIDES", {"site.example": {"by": "http://user:secret@a.example"}}),
+    ("ROBOTS_OVERRIDES", {"site.example": {"obay": "http://user:secret@a.example"}}),
 ]
 
 
@@ -254,14 +237,6 @@ def test_no_message_shows_a_password_in_a_part_of_a_value(name: str, value: Any)
     assert str(caught.value).startswith(name)
     assert "***" in str(caught.value)
     assert "secret" not in str(caught.value)
-
-
-def test_a_value_that_is_nested_too_deep_to_be_shown_is_named_by_its_type() -> None:
-    value: list[Any] = []
-    for _ in range(100_000):
-        value = [value]
-    with pytest.raises(RobotsSettingsError, match=r"^ROBOTS_TTL = a list: expected two numbers"):
-        settings_with(ROBOTS_TTL=value)
 
 
 def test_what_is_left_of_a_wrong_url_says_what_it_was_meant_to_be() -> None:
@@ -345,7 +320,7 @@ def test_strings_are_read_as_they_come_from_the_command_line() -> None:
         ROBOTSTXT_OBEY="True",
         ROBOTS_CRAWL_DELAY_OBEY="0",
         ROBOTS_TTL="60, 3600.5",
-        ROBOTS_RETRY_INTERVAL="[1, 2.5]",
+        ROBOTS_RETRY_INTERVAL="1,2.5",
         ROBOTS_CACHE_SIZE="50",
         ROBOTS_CRAWL_DELAY_TOO_LONG="skip",
         ROBOTS_STATUS_POLICY='{"preset": "mk1996", "5xx": "disallow", "timeout": "disallow"}',
@@ -364,17 +339,8 @@ def test_strings_are_read_as_they_come_from_the_command_line() -> None:
     assert settings.fetch_meta == {"proxy": "http://127.0.0.1:3128", "headers": headers}
 
 
-@pytest.mark.parametrize(
-    "names", [["Foobot-News", "Foobot"], ("Foobot-News", "Foobot"), '["Foobot-News", "Foobot"]']
-)
+@pytest.mark.parametrize("names", [["Foobot-News", "Foobot"], ("Foobot-News", "Foobot")])
 def test_a_crawler_may_have_several_names(names: object) -> None:
-    assert settings_with(ROBOTSTXT_USER_AGENT=names).user_agent == ("Foobot-News", "Foobot")
-
-
-@pytest.mark.parametrize(
-    "names", ["Foobot-News,Foobot", "Foobot-News, Foobot", b"Foobot-News,Foobot"]
-)
-def test_names_with_commas_between_them_are_a_list(names: str | bytes) -> None:
     assert settings_with(ROBOTSTXT_USER_AGENT=names).user_agent == ("Foobot-News", "Foobot")
 
 
@@ -489,7 +455,7 @@ def _named_as_wrong(name: str, value: object) -> list[str]:
     try:
         settings_with(**{name: value})
     except RobotsSettingsError as error:
-        return [problem.name for problem in error.problems]
+        return [re.split(r" = |\[", str(error))[0]]
     return []
 
 
@@ -506,19 +472,11 @@ def test_a_long_value_is_shown_in_part(value: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("check", "expected"),
     [
-        (number("seconds", 0, 60), "expected a number of seconds between 0 and 60"),
-        (
-            number("seconds", 0.5, 60, "why"),
-            "expected a number of seconds between 0.5 and 60 (why)",
-        ),
-        (whole_number("hosts", 1, 9), "expected a whole number of hosts between 1 and 9"),
-        (
-            whole_number("hosts", 1, 9, "why"),
-            "expected a whole number of hosts between 1 and 9 (why)",
-        ),
+        (number("seconds", 0.5, 60), "expected a number of seconds between 0.5 and 60"),
+        (whole_number("hosts", 1, 9_000), "expected a whole number of hosts between 1 and 9,000"),
     ],
 )
-def test_a_check_of_a_number_says_why_only_where_it_knows(check: Check[Any], expected: str) -> None:
+def test_a_check_of_a_number_says_its_bounds(check: Check[Any], expected: str) -> None:
     with pytest.raises(ValueError, match=r"^expected") as caught:
         check.read("x")
     assert str(caught.value) == expected
@@ -539,12 +497,6 @@ def test_pages_are_skipped_for_their_uses_only_where_the_project_says_so(
     assert settings.skipped_uses == skipped
 
 
-def test_a_dialect_can_be_read_alone() -> None:
-    assert dialect_in(Settings({"ROBOTS_DIALECT": "google", "ROBOTS_TTL": "a day"})) is GOOGLE
-    with pytest.raises(RobotsSettingsError, match=r"^ROBOTS_DIALECT = 'x': 'x' is not a dialect"):
-        dialect_in(Settings({"ROBOTS_DIALECT": "x", "ROBOTS_TTL": "a day"}))
-
-
 def test_statuses_in_a_dict_may_be_numbers() -> None:
     policy = settings_with(ROBOTS_STATUS_POLICY={403: "disallow"}).status_policy
     assert policy["403"] is Access.UNREACHABLE
@@ -557,20 +509,18 @@ def test_an_unset_crawl_delay_follows_robotstxt_obey(empty: str | None, obey: bo
     assert settings_with(ROBOTS_CRAWL_DELAY_OBEY=empty, ROBOTSTXT_OBEY=obey).keeps_delays is obey
 
 
-def test_unknown_settings_are_found_with_the_nearest_name() -> None:
-    settings = Settings(
-        {
-            "ROBOTS_CRAWL_DELAY_MAXIMUM": 5,
-            "ROBOTS_WHATEVER_ELSE_THERE_MIGHT_BE": 1,
-            "ROBOTS_TTL": (5, 60),
-            "ROBOTICS": 1,
-            "ROBOT_ARM_SPEED": 1,
-        }
-    )
-    assert unknown_settings(settings) == {
-        "ROBOTS_CRAWL_DELAY_MAXIMUM": "ROBOTS_CRAWL_DELAY_MAX",
-        "ROBOTS_WHATEVER_ELSE_THERE_MIGHT_BE": None,
-    }
+def unknown_settings(caplog: pytest.LogCaptureFixture, *names: str) -> list[str]:
+    """What is told of settings with these *names*."""
+    report_unknown_settings(Settings(dict.fromkeys(names, 1)))
+    return caplog.messages
+
+
+def test_unknown_settings_are_told_with_the_nearest_name(caplog: pytest.LogCaptureFixture) -> None:
+    unknown = ("ROBOTS_CRAWL_DELAY_MAXIMUM", "ROBOTS_WHATEVER_ELSE_THERE_MIGHT_BE")
+    assert unknown_settings(caplog, *unknown, "ROBOTS_TTL", "ROBOTICS", "ROBOT_ARM_SPEED") == [
+        "There is no setting ROBOTS_CRAWL_DELAY_MAXIMUM; did you mean ROBOTS_CRAWL_DELAY_MAX?",
+        "There is no setting ROBOTS_WHATEVER_ELSE_THERE_MIGHT_BE",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -590,13 +540,14 @@ def test_unknown_settings_are_found_with_the_nearest_name() -> None:
         ("ROBOTS_T", None),
         ("ROBOTS_AUDIT", "ROBOTS_AUDIT_LOG"),
         ("ROBOTS_", None),
-        ("ROBOT_STORE", "ROBOTS_STORE"),
-        ("ROBOTTXT_OBEY", "ROBOTSTXT_OBEY"),
         ("ROBOTS_TXT_OBEY", "ROBOTSTXT_OBEY"),
     ],
 )
-def test_a_name_is_near_by_what_follows_the_prefix(name: str, nearest: str | None) -> None:
-    assert unknown_settings(Settings({name: 1})) == {name: nearest}
+def test_a_name_is_near_by_what_follows_the_prefix(
+    name: str, nearest: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    hint = f"; did you mean {nearest}?" if nearest else ""
+    assert unknown_settings(caplog, name) == [f"There is no setting {name}{hint}"]
 
 
 @pytest_twisted.ensureDeferred
@@ -620,7 +571,7 @@ async def test_a_wrong_setting_stops_the_crawl_before_anything_is_fetched(sites:
     assert host.hits == []
 
 
-@pytest.mark.parametrize("value", [None, "", b"", "None", "none"])
+@pytest.mark.parametrize("value", [None, "", "None", "none"])
 def test_what_may_be_unset_is_unset_by_none_as_the_command_line_says_it(value: object) -> None:
     names = ("CRAWL_DELAY_OBEY", "STORE", "ITEM_FIELD", "SUMMARY_FILE", "AUDIT_LOG", "AUDIT_WARC")
     settings = settings_with(**{f"ROBOTS_{name}": value for name in names})

@@ -34,9 +34,9 @@ BY_HAND = {
 WRONG = {"ROBOTS_TTL": "a day", "ROBOTS_STALE_MAX": -1}
 MESSAGE = """\
 2 settings are wrong:
-  ROBOTS_TTL = 'a day': expected two numbers of seconds between 1 and 86,400, the smaller first (RFC 9309 2.4: no longer than 24 hours)
+  ROBOTS_TTL = 'a day': expected two numbers of seconds between 1 and 86,400, the smaller first
   ROBOTS_STALE_MAX = -1: expected a number of seconds between 0 and 315,360,000
-""".splitlines()  # noqa: E501
+""".splitlines()
 MODES = {
     "asyncio": {},
     "select": {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},

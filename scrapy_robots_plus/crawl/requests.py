@@ -305,8 +305,7 @@ class RequestSettings:
         try:
             return settings.under(request_override(value))
         except WrongPartsError as error:
-            problems = (str(each._replace(name=OVERRIDE_META_KEY)) for each in error.parts)
-            raise RobotsOverrideError("; ".join(problems)) from error
+            raise RobotsOverrideError("; ".join(error.of(OVERRIDE_META_KEY))) from error
 
 
 def _digest(value: object) -> str:

@@ -20,7 +20,7 @@ from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.rules import Rules, allowed_by_compact_rules, deciding_line
-from scrapy_robots_plus.settings.robots_settings import dialect_in
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -158,7 +158,8 @@ class RobotsParser(RobotParser):
             return cls(robotstxt_body, _charset=charset)
         dialect = _dialects.get(crawler)
         if dialect is None:
-            dialect = _dialects[crawler] = dialect_in(crawler.settings)
+            dialect = RobotsSettings.from_settings(crawler.settings).dialect
+            _dialects[crawler] = dialect
         return cls(robotstxt_body, dialect, charset, ref(crawler))
 
     @property

@@ -67,7 +67,7 @@ class RobotsMiddleware:
 
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
         self.crawl = crawl = Crawl.of(crawler, clock)
-        report_settings_without_effect(crawler.settings, crawl.settings)
+        report_settings_without_effect(crawl.settings)
         if not crawl.settings.is_on:
             raise NotConfigured  # without a message, like Scrapy's own
         report_unknown_settings(crawler.settings)

@@ -13,12 +13,12 @@ from datetime import datetime, timezone
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar, get_args
+from typing import Any, Generic, TypeVar, get_args
 
 from scrapy_robots_plus.protocol.access import StatusTable, status_table
 from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
 from scrapy_robots_plus.protocol.preferences import LABELS
-from scrapy_robots_plus.protocol.printable import cut, printable
+from scrapy_robots_plus.protocol.printable import cut
 from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
 from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
@@ -37,7 +37,7 @@ class Check(Generic[_T]):
 
     type: str
     """In words, as Markdown: the docs say it, and errors do."""
-    convert: Callable[[object], _T]
+    convert: Callable[[Any], _T]
     """Returns the value to use. Raises ValueError saying what is wrong, or UnexpectedError."""
 
     def read(self, value: object) -> _T:
@@ -53,77 +53,56 @@ class Check(Generic[_T]):
         return f"expected {self.type.replace('`', '')}"
 
 
-def check(type: str) -> Callable[[Callable[[object], _T]], Check[_T]]:  # noqa: A002
+def check(type: str) -> Callable[[Callable[[Any], _T]], Check[_T]]:  # noqa: A002
     """Makes a :class:`Check` of the function that converts a value."""
     return partial(Check, type)
 
+
+# What is told of wrong values
 
 _MOST_SHOWN = 500
 """How many characters of a value are shown, and of what is said of it."""
 
 
-class SettingProblem(NamedTuple):
-    """A wrong setting of a Scrapy project."""
-
-    name: str
-    """Its name, such as ``ROBOTS_TTL``."""
-    value: object
-    """Its value in the project, or that of the part."""
-    expected: str
-    """What is wrong, or what is expected."""
-    part: str = ""
-    """Which part of it, if it is a dict: ``['example.com']['obey']``."""
-
-    def __str__(self) -> str:
-        said = without_password(f"{self.name}{self.part}"), _shown(self.value), self.expected
-        where, value, expected = (cut(each, _MOST_SHOWN) for each in said)
-        return f"{where} = {value}: {expected}"
+def problem(name: str, value: object, expected: object) -> str:
+    """What is told of the wrong *value* of a setting, or of a part of one, without passwords."""
+    if isinstance(value, str):
+        shown = repr(without_password(value))
+    else:
+        shown = without_password(repr(value))
+    said = without_password(name), shown, str(expected)
+    return "{} = {}: {}".format(*(cut(each, _MOST_SHOWN) for each in said))
 
 
 class WrongPartsError(ValueError):
     """A value that is a dict has wrong parts."""
 
-    def __init__(self, parts: Iterable[SettingProblem]) -> None:
-        self.parts = tuple(parts)
-        """Each of them, without the name of the setting."""
-        super().__init__("; ".join(map(str, self.parts)))
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        """What is told of each; it begins with the part, ``['example.com']['obey']``."""
+        super().__init__("; ".join(self.problems))
+
+    def of(self, name: str) -> list[str]:
+        """What is told of each, if it is a part of *name*."""
+        return [f"{cut(without_password(name), _MOST_SHOWN)}{each}" for each in self.problems]
 
 
-class Problems(list[SettingProblem]):
-    """All that is wrong with several values, so that it is told together."""
-
-    def read(
-        self, reader: Callable[[Any], _T], value: object, name: str = "", part: str = ""
-    ) -> _T | None:
-        """What *reader* makes of *value*; None if it raises ValueError, which is remembered."""
-        try:
-            return reader(value)
-        except WrongPartsError as error:
-            self += (each._replace(name=name, part=f"{part}{each.part}") for each in error.parts)
-        except ValueError as error:
-            self.append(SettingProblem(name, without_secrets(value), str(error), part))
-        return None
-
-
-def without_secrets(value: object) -> object:
-    """*value*, which may be the URL of a server, without its password."""
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    shown = without_password(text) if isinstance(text, str) else text
-    return value if shown == text else shown
-
-
-def _shown(value: object) -> str:
-    """*value* as it is written in Python, without passwords in URLs."""
-    if isinstance(value, (str, bytes)):
-        return repr(without_secrets(value))
+def read_or_tell(
+    problems: list[str], name: str, reader: Callable[[Any], _T], value: object
+) -> _T | None:
+    """What *reader* makes of *value*. If it raises ValueError, returns None, and *problems* say
+    what is wrong with *name*.
+    """
     try:
-        return without_password(repr(value))
-    except Exception:  # noqa: BLE001 - nested too deep, or an object of somebody else
-        return f"a {type(value).__name__}"
+        return reader(value)
+    except WrongPartsError as error:
+        problems += error.of(name)
+    except ValueError as error:
+        problems.append(problem(name, value, error))
+    return None
 
 
-DAY = EXPIRY
-FOREVER = 10 * 365 * 86_400.0
+# Words
 
 
 def or_unset(given: Check[_T]) -> Check[_T | None]:
@@ -131,8 +110,8 @@ def or_unset(given: Check[_T]) -> Check[_T | None]:
 
     @check(f"{given.type}, or `None`")
     def read(value: object) -> _T | None:
-        is_none = isinstance(value, str) and value.lower() in ("", "none")
-        return None if is_none or value in (None, b"") else given.read(value)
+        is_none = value is None or (isinstance(value, str) and value.lower() in ("", "none"))
+        return None if is_none else given.read(value)
 
     return read
 
@@ -168,33 +147,34 @@ def text(value: object) -> str:
 
 @check("the name of a field; `:json` may be behind it")
 def item_field(value: object) -> str:
-    field = text.read(value)
-    if field.startswith(":") or ":" in field.removesuffix(":json"):
+    if not isinstance(value, str) or not re.fullmatch(r"[^\s:]+(:json)?", value):
         raise UnexpectedError
-    return field
+    return value
 
 
 # Numbers
 
+DAY = EXPIRY
+FOREVER = 10 * 365 * 86_400
 
-def number(unit: str, low: float, high: float, why: str = "") -> Check[float]:
-    """A check for a number of *unit* between *low* and *high*; *why* explains the bound."""
-    words = _between("a number", unit, low, high, why)
+
+def number(unit: str, low: float, high: float) -> Check[float]:
+    """A check for a number of *unit* between *low* and *high*."""
+    words = f"a number of {unit} between {low:,} and {high:,}"
     return Check(words, lambda value: _number(value, low, high))
 
 
-def whole_number(unit: str, low: int, high: int, why: str = "") -> Check[int]:
+def whole_number(unit: str, low: int, high: int) -> Check[int]:
     """Like :func:`number`, without a fraction."""
-    words = _between("a whole number", unit, low, high, why)
+    words = f"a whole number of {unit} between {low:,} and {high:,}"
     return Check(words, lambda value: int(_number(value, low, high, whole=True)))
 
 
-def pair(unit: str, low: float, high: float, why: str = "") -> Check[tuple[float, float]]:
+def pair(unit: str, low: float, high: float) -> Check[tuple[float, float]]:
     """A check for two numbers like :func:`number`, the first no larger than the second."""
 
-    @check(_between("two numbers", unit, low, high, why, ", the smaller first"))
+    @check(f"two numbers of {unit} between {low:,} and {high:,}, the smaller first")
     def read(value: object) -> tuple[float, float]:
-        value = json_if_text(value, "[")
         numbers = value.split(",") if isinstance(value, str) else value
         if not isinstance(numbers, (list, tuple)) or len(numbers) != 2:
             raise UnexpectedError
@@ -204,16 +184,6 @@ def pair(unit: str, low: float, high: float, why: str = "") -> Check[tuple[float
         return least, most
 
     return read
-
-
-def _between(what: str, unit: str, low: float, high: float, why: str, more: str = "") -> str:
-    words = f"{what} of {unit} between {_plain(low)} and {_plain(high)}{more}"
-    return f"{words} ({why})" if why else words
-
-
-def _plain(bound: float) -> str:
-    """A number as people write it: ``:g`` would write a hundred million as ``1e+08``."""
-    return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
 
 
 def _number(value: object, low: float, high: float, *, whole: bool = False) -> float:
@@ -239,9 +209,9 @@ def share(value: object) -> float:
 # Dicts and lists
 
 
-def json_if_text(value: object, opening: str = "{") -> object:
+def json_if_text(value: object) -> object:
     """Dicts come from ``-s`` and from environment files as JSON, as elsewhere in Scrapy."""
-    if isinstance(value, str) and value.lstrip().startswith(opening):
+    if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             return json.loads(value)
         except (ValueError, RecursionError) as error:
@@ -249,58 +219,33 @@ def json_if_text(value: object, opening: str = "{") -> object:
     return value
 
 
-@check("a dict whose keys are strings")
-def string_keyed(value: object) -> Mapping[str, Any]:
-    value = json_if_text(value)
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise UnexpectedError
-    return dict(value)
-
-
-@check(string_keyed.type)
+@check("a dict whose keys are strings; `headers` in it is one, too")
 def fetch_meta(value: object) -> Mapping[str, Any]:
-    meta = string_keyed.read(value)
-    if "headers" not in meta:
-        return meta
-    headers = string_keyed.read(meta["headers"])
-    for name, content in headers.items():
-        if not _NAME_OF_HEADER.fullmatch(name):
-            raise ValueError(f"{name!r} is not the name of a header")
-        contents = content if isinstance(content, (list, tuple)) else [content]
-        if not all(map(_can_be_sent, contents)):
-            expected = f"expected a string or a list of strings as the header {name!r}"
-            raise ValueError(f"{expected}, without control characters")
-    return {**meta, "headers": headers}
+    meta: Any = json_if_text(value)
+    if not (_has_names(meta) and _has_names(meta.get("headers", {}))):
+        raise UnexpectedError
+    return dict(meta)
 
 
-def _can_be_sent(content: object) -> bool:
-    text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
-    return isinstance(text, str) and text == printable(text)
-
-
-_NAME_OF_HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
-"""RFC 9110 5.6.2. A request with any other fails, so that each site would be unreadable."""
+def _has_names(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
 def _names(value: object) -> tuple[str, ...]:
     """The names in a list, or in a text with commas between them."""
-    value = json_if_text(value, "[")
-    if value is None or value == "":
-        return ()
-    names = value.split(",") if isinstance(value, str) else value
-    if not isinstance(names, (list, tuple, set, frozenset)):
+    names = value.split(",") if isinstance(value, str) and value else value or ()
+    if not isinstance(names, (list, tuple)):
         raise UnexpectedError
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise UnexpectedError
-    return tuple(dict.fromkeys(name.strip() for name in names))
+    return tuple(name.strip() for name in names)
 
 
 @check(f"a list of {', '.join(LABELS)}")
 def ai_uses(value: object) -> tuple[str, ...]:
     uses = tuple(name.lower() for name in _names(value))
-    unknown = [repr(use) for use in uses if use not in LABELS]
-    if unknown:
-        raise ValueError(f"{ai_uses.expected}, not {', '.join(unknown)}")
+    if not set(uses) <= set(LABELS):
+        raise UnexpectedError
     return uses
 
 
@@ -312,18 +257,10 @@ def ai_tokens(value: object) -> tuple[str, ...]:
     return tokens
 
 
-_LIST_OF_NAMES = re.compile(r"[\w.-]+(/[\w.-]+)?(\s*,\s*[\w.-]+(/[\w.-]+)?)+")
-"""``Foobot,Barbot``: lists on Scrapy's command line look like this, User-Agent headers do not."""
-
-
 @check("a product token (`Foobot`), a User-Agent header, or a list of them in order of preference")
 def agent(value: object) -> str | tuple[str, ...]:
-    value = json_if_text(value, "[")
-    if isinstance(value, bytes):
-        value = value.decode("latin-1")
     if isinstance(value, str) and value:
-        names = value.split(",") if _LIST_OF_NAMES.fullmatch(value.strip()) else ()
-        return tuple(name.strip() for name in names) or value
+        return value
     names = tuple(value) if isinstance(value, (list, tuple)) else ()
     if not names or not all(isinstance(name, str) and name.strip() for name in names):
         raise UnexpectedError
@@ -332,17 +269,13 @@ def agent(value: object) -> str | tuple[str, ...]:
 
 # How files are read
 
-
-@check("the name of a preset, or a dict")
-def status_policy(value: object) -> StatusTable:
-    return status_table(json_if_text(value))
-
-
-@check("the name of a dialect or a `Dialect`")
-def dialect(value: object) -> Dialect:
-    if not isinstance(value, (str, Dialect)):
-        raise UnexpectedError
-    return dialect_named(value)
+status_policy: Check[StatusTable] = Check(
+    "the name of a preset, or a dict", lambda value: status_table(json_if_text(value))
+)
+dialect: Check[Dialect] = Check(
+    "the name of a dialect or a `Dialect`",
+    lambda value: dialect_named(value if isinstance(value, Dialect) else str(value)),
+)
 
 
 # Places: files, folders, servers
@@ -372,9 +305,7 @@ def file_name(value: object) -> str:
     name = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ""
     if not isinstance(name, str) or not name or "\0" in name or name.endswith(("/", os.sep)):
         raise UnexpectedError
-    if "://" in name:
-        raise ValueError(f"{file_name.expected}; a URL is not a path")
-    if "%" in _STANDS_FOR.sub("", name):
+    if "://" in name or "%" in _STANDS_FOR.sub("", name):
         raise UnexpectedError
     return name
 
@@ -407,7 +338,6 @@ def filled_in(setting: str, name: str, began: float) -> Path:
 
 # Moments
 
-
 _MOMENT = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
 )
@@ -425,3 +355,15 @@ def moment(text: str, *, at_end: bool = False) -> float:
     given = datetime.fromisoformat(text.replace("Z", "+00:00"))
     seconds = (given if given.tzinfo else given.replace(tzinfo=timezone.utc)).timestamp()
     return seconds + DAY if at_end and not found[1] else seconds
+
+
+@check(
+    "a day (`2026-12-31`), whose end in UTC it is, or a moment (`2026-12-31T18:00Z`, or another "
+    "zone: `+02:00`)"
+)
+def until(value: object) -> float:
+    """Seconds since the epoch."""
+    try:
+        return moment(str(value).strip(), at_end=True)
+    except ValueError:
+        raise UnexpectedError from None

@@ -106,7 +106,6 @@ def setting(
     *,
     default: object,
     example: object,
-    secret: bool = False,
     need: str | None = None,
     overridable: bool = False,
 ) -> _T:
@@ -115,13 +114,10 @@ def setting(
     Its name is ``ROBOTS_`` and that of the field. The docstring below it is a paragraph of Markdown
     for docs/settings.md. The README shows only its first sentence.
 
-    *secret*: a password may be part of it, so that its value is left out of a ``repr``. *need*:
-    what another setting must be, or it has no effect, which is warned of. *overridable*: it is a
-    key of ``ROBOTS_OVERRIDES`` too.
+    *need*: what another setting must be, or it has no effect, which is warned of. *overridable*: it
+    is a key of ``ROBOTS_OVERRIDES`` too.
     """
-    made: _T = field(
-        metadata={"declared": (check, default, example, need, overridable)}, repr=not secret
-    )
+    made: _T = field(metadata={"declared": (check, default, example, need, overridable)})
     return made
 
 
@@ -139,8 +135,7 @@ class Declared:
         checks.or_unset(checks.agent), default=None, example="Foobot", overridable=True
     )
     """The name of your crawler in robots.txt: a product token, a whole User-Agent header, or a list
-    of names in order of preference. `Foobot,Barbot` is a list too. If unset, the User-Agent header
-    of each request is used."""
+    of names in order of preference. If unset, the User-Agent header of each request is used."""
     dialect: Dialect = setting(
         checks.dialect, default="RFC9309", example="GOOGLE", overridable=True
     )
@@ -150,7 +145,10 @@ class Declared:
     # Overrides
 
     overrides: HostPatterns[Override] = setting(
-        Check("a dict of dicts, by host", lambda value: overrides_from(value, _override_keys())),
+        Check(
+            "a dict of hosts, each with a dict of what is different there",
+            lambda value: overrides_from(value, _override_keys()),
+        ),
         default={},
         example={"intranet.example": {"obey": False, "reason": "our own site"}},
     )
@@ -187,13 +185,11 @@ class Declared:
     # Freshness
 
     ttl: tuple[float, float] = setting(
-        checks.pair("seconds", 1, DAY, "RFC 9309 2.4: no longer than 24 hours"),
-        default=(300, DAY),
-        example=(300, 3_600),
+        checks.pair("seconds", 1, DAY), default=(300, DAY), example=(300, 3_600)
     )
-    """How long a robots.txt is fresh: at least, and at most. Between these limits its HTTP headers
-    decide, or if they do not say, the dialect (`expiry` of a `Dialect`); with `RFC9309` it is a
-    day. See [freshness](freshness.md)."""
+    """How long a robots.txt is fresh: at least, and at most; RFC 9309 2.4 allows no more than a
+    day. Between these limits its HTTP headers decide, or if they do not say, the dialect (`expiry`
+    of a `Dialect`); with `RFC9309` it is a day. See [freshness](freshness.md)."""
     stale_max: float = setting(SECONDS, default=30 * 86_400, example=86_400)
     """How long the last good copy is obeyed while the robots.txt cannot be read. See
     [freshness](freshness.md)."""
@@ -246,7 +242,7 @@ class Declared:
     """Whether a Visit-time in robots.txt is obeyed. `obey` sends requests to the host only in these
     hours, which are in UTC. `ignore` sends them at any time."""
     shared_pace: str = setting(
-        checks.shared_pace, default="process", example="sqlite:/var/lib/pace.db", secret=True
+        checks.shared_pace, default="process", example="sqlite:/var/lib/pace.db"
     )
     """Which crawls with the same product token keep one delay together: those in one `process`,
     those in all processes that name the same SQLite file (`sqlite:PATH`) or the same Redis server
@@ -331,11 +327,10 @@ class Declared:
     `ROBOTS_RETRY_INTERVAL` (`DOWNLOAD_DELAY` still applies). Server errors (5xx) and network
     failures are retried. A timeout is not, unless the process itself stood still."""
     fetch_max_bytes: int = setting(
-        checks.whole_number("bytes", MAX_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB"),
-        default=MAX_BYTES,
-        example=1_048_576,
+        checks.whole_number("bytes", MAX_BYTES, 2**30), default=MAX_BYTES, example=1_048_576
     )
-    """How much of a robots.txt is read. The rest is ignored."""
+    """How much of a robots.txt is read. The rest is ignored. RFC 9309 2.5 asks for at least 500 KiB
+    (512,000 bytes)."""
     fetch_meta: Mapping[str, Any] = setting(
         checks.fetch_meta, default={}, example={"proxy": "http://proxy.example:3128"}
     )
@@ -344,9 +339,7 @@ class Declared:
 
     # Storage
 
-    store: str | None = setting(
-        checks.store_uri, default=None, example="sqlite:robots.db", secret=True
-    )
+    store: str | None = setting(checks.store_uri, default=None, example="sqlite:robots.db")
     """Where robots.txt files are kept: `memory`, `sqlite:PATH` to have them in the next crawl too,
     or the URL of a Redis server that several machines share, such as
     `redis://USER:PASSWORD@HOST:6379/0`. A relative path is relative to the folder in which the

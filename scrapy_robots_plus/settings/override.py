@@ -5,9 +5,9 @@ say.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from datetime import date
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.protocol.dialect import DIALECTS, Dialect
 
 from . import checks
-from .checks import Problems, SettingProblem, WrongPartsError
+from .checks import WrongPartsError, problem, read_or_tell
 from .host_patterns import HostPatterns, plain_pattern
 
 if TYPE_CHECKING:
-    Keys = Mapping[str, Callable[[object], Any]]
+    Keys = Mapping[str, Callable[[Any], Any]]
     """Every key of an override, with what reads its value."""
 
 
@@ -78,65 +78,48 @@ class Override:
 
     def as_json(self) -> dict[str, Any]:
         """The keys as configured, for JSON; lists and options as they are read, a text of one's
-        own as its SHA-256."""
+        own as its SHA-256.
+        """
         read = {name: self.read[name] for name in _SHOWN_AS_READ if self.read.get(name) is not None}
-        shown = {key: _plain(value) for key, value in {**self.given, **read}.items()}
+        shown = {**self.given, **read}
         if self.robots_txt is not None:
             text = self.robots_txt.encode("utf-8", "replace")
             shown["robots_txt"] = hashlib.sha256(text).hexdigest()
-        return shown
+        plain: dict[str, Any] = json.loads(json.dumps(shown, default=_plain))
+        return plain
 
 
 def _plain(value: object) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Dialect):
         return value.name if DIALECTS.get(value.name) == value else dialect_to_json(value)
-    return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.value if isinstance(value, Enum) else str(value)
 
 
 def dialect_to_json(dialect: Dialect) -> dict[str, Any]:
     """All fields of *dialect*."""
-    return {each.name: _plain(getattr(dialect, each.name)) for each in fields(dialect)}
+    values = {each.name: getattr(dialect, each.name) for each in fields(dialect)}
+    return {
+        name: value.value if isinstance(value, Enum) else value for name, value in values.items()
+    }
 
 
-_MADE_OF = "expected a dict of hosts, each with a dict of what is different there"
-
-
+@checks.check("the text of a robots.txt")
 def _robots_txt(value: object) -> str:
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
     if not isinstance(value, str):
-        raise ValueError("expected the text of a robots.txt")
+        raise checks.UnexpectedError
     return value
 
 
-def _until(value: object) -> float:
-    """Seconds since the epoch."""
-    text = str(value).strip() if isinstance(value, (str, date)) else ""
-    try:
-        return checks.moment(text, at_end=True)
-    except ValueError:
-        raise ValueError(
-            "expected a day (2026-12-31), whose end in UTC it is, or a moment "
-            "(2026-12-31T18:00Z, or another zone: +02:00)"
-        ) from None
-
-
-EXTRA_KEYS: dict[str, Callable[[object], Any]] = {
+EXTRA_KEYS: dict[str, Callable[[Any], Any]] = {
     "user_agent": checks.agent.read,
     "reason": checks.text.read,
     "by": checks.text.read,
     "evidence": checks.text.read,
-    "until": _until,
+    "until": checks.until.read,
     "crawl_delay": checks.number("seconds", 0, checks.FOREVER).read,
-    "robots_txt": _robots_txt,
+    "robots_txt": _robots_txt.read,
 }
 """The keys of an override that are no settings, or are read otherwise, with what reads them."""
 
@@ -146,15 +129,16 @@ def override_from(value: object, keys: Keys) -> Override:
 
     Raises :class:`WrongPartsError`, naming every key that is wrong.
     """
-    problems = Problems()
     if not isinstance(value, Mapping):
-        problems.append(SettingProblem("", value, f"expected a dict of {_listed(keys)}"))
-        raise WrongPartsError(problems)
+        raise WrongPartsError([problem("", value, f"expected a dict of {_listed(keys)}")])
+    problems: list[str] = []
     read = {
-        key: problems.read(keys.get(key, partial(_no_key, key, keys)), part, part=f"[{key!r}]")
+        key: read_or_tell(problems, f"[{key!r}]", keys.get(key, partial(_no_key, key, keys)), part)
         for key, part in value.items()
     }
-    problems += _lacking(value, keys)
+    if "obey" in value and "reason" not in value:
+        expected = "expected a reason beside it, which the stats, the table and the log show"
+        problems.append(problem("['obey']", value["obey"], expected))
     if problems:
         raise WrongPartsError(problems)
     return Override(read, dict(value))
@@ -168,18 +152,6 @@ def _no_key(key: object, keys: Keys, _: object) -> None:
     raise ValueError(f"there is no such key; {hint}")
 
 
-def _lacking(value: Mapping[Any, Any], keys: Keys) -> Iterator[SettingProblem]:
-    key = "obey" if "obey" in value else next(iter(value), None)
-    if not value:
-        yield SettingProblem("", value, f"expected at least one of {_listed(keys)}")
-    elif "obey" in value and "reason" not in value:
-        expected = "expected a reason beside it, which the stats, the table and the log show"
-        yield SettingProblem("", value[key], expected, f"[{key!r}]")
-    elif set(value) <= {*ABOUT}:
-        expected = f"expected something to override beside the {key}"
-        yield SettingProblem("", value[key], expected, f"[{key!r}]")
-
-
 def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:
     """The overrides of ``ROBOTS_OVERRIDES``, by host.
 
@@ -187,21 +159,18 @@ def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:
     """
     value = checks.json_if_text(value)
     if not isinstance(value, Mapping):
-        raise ValueError(_MADE_OF)
-    problems = Problems()
-    found: dict[str, Override] = {}
+        raise checks.UnexpectedError
+    problems: list[str] = []
+    found = HostPatterns[Override]()
 
     def read(host: object, given: object) -> None:
-        pattern = plain_pattern(host)
-        if pattern in found:
-            raise ValueError("there is another override for the same, written in another way")
-        found[pattern] = override_from(given, keys)
+        found[plain_pattern(host)] = override_from(given, keys)
 
     for host, given in value.items():
-        problems.read(partial(read, host), given, part=f"[{host!r}]")
+        read_or_tell(problems, f"[{host!r}]", partial(read, host), given)
     if problems:
         raise WrongPartsError(problems)
-    return HostPatterns(found.items())
+    return found
 
 
 def _listed(names: Mapping[str, object]) -> str:

@@ -4,7 +4,6 @@ effect, and what follows from them.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from dataclasses import dataclass, replace
@@ -16,15 +15,14 @@ from scrapy.exceptions import UsageError
 from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.printable import printable
 
-from .checks import Problems, SettingProblem, without_secrets
-from .declared import DECLARED, NEEDS, Declared, PageAction, Rulebook, Setting, names, uses_of
+from .checks import read_or_tell
+from .declared import DECLARED, NEEDS, Declared, PageAction, Rulebook, names, uses_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from scrapy.settings import BaseSettings
 
-    from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.origin import Origin
 
     from .override import Override
@@ -37,11 +35,8 @@ class RobotsSettingsError(UsageError, ValueError):
     ``UsageError`` without a traceback.
     """
 
-    def __init__(self, problems: Iterable[SettingProblem]) -> None:
-        self.problems = tuple(problems)
-        """Each wrong setting, a
-        :class:`~scrapy_robots_plus.settings.checks.SettingProblem`."""
-        lines = [str(problem) for problem in self.problems]
+    def __init__(self, problems: Iterable[str]) -> None:
+        lines = list(problems)
         if len(lines) > 1:
             lines = [f"{len(lines)} settings are wrong:", *lines]
         super().__init__("\n  ".join(lines), print_help=False)
@@ -69,53 +64,11 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 """The settings of each preset that differ from their defaults, as a user would write them."""
 
 
-def preset_in(settings: BaseSettings) -> Mapping[str, object]:
-    """The settings of the preset in use; those of a user go before them.
-
-    Empty if the name is wrong, which is told when it is read as a setting.
-    """
-    return PRESETS[_read(settings, DECLARED["politeness"], {}, Problems()) or "default"]
-
-
-def read_all(settings: BaseSettings) -> Mapping[str, Any]:
-    """The value of each setting, by the name of its field.
-
-    Raises :class:`RobotsSettingsError`, which names all wrong ones.
-    """
-    preset, problems = preset_in(settings), Problems()
-    read = {field: _read(settings, each, preset, problems) for field, each in DECLARED.items()}
-    if problems:
-        raise RobotsSettingsError(problems)
-    return read
-
-
-def dialect_in(settings: BaseSettings) -> Dialect:
-    """``ROBOTS_DIALECT`` alone, for a parser that is used without the middleware.
-
-    Raises :class:`RobotsSettingsError` for what is not a dialect.
-    """
-    problems = Problems()
-    dialect: Dialect = _read(settings, DECLARED["dialect"], {}, problems)
-    if problems:
-        raise RobotsSettingsError(problems)
-    return dialect
-
-
-def _read(
-    settings: BaseSettings, declared: Setting, preset: Mapping[str, object], problems: Problems
-) -> Any:
-    """The value of one setting; None if it is wrong."""
-    # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
-    unset = False if declared.name == "ROBOTSTXT_OBEY" else declared.default
-    value = settings.get(declared.name, preset.get(declared.name, unset))
-    return problems.read(declared.check.read, value, declared.name)
-
-
 _MOST_WARNINGS = 100
 """Of overrides that have ended: requests may bring any number of them."""
 
 
-@dataclass(frozen=True, eq=False)  # compared by identity: what they decide is kept by them
+@dataclass(frozen=True, eq=False, repr=False)  # what they decide is kept by their identity
 class RobotsSettings(Declared):
     """The settings of one crawl, checked. :meth:`from_settings` makes it.
 
@@ -130,7 +83,18 @@ class RobotsSettings(Declared):
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
         """Reads and checks all. Raises :class:`RobotsSettingsError`, which names all wrong ones."""
-        return cls(**read_all(settings))
+        # What a user sets goes before a preset. A wrong name of one is told as any wrong value.
+        preset = PRESETS.get(str(settings.get(DECLARED["politeness"].name)).lower(), {})
+        problems: list[str] = []
+        read: dict[str, Any] = {}
+        for field, declared in DECLARED.items():
+            # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
+            unset = False if field == "obey" else declared.default
+            value = settings.get(declared.name, preset.get(declared.name, unset))
+            read[field] = read_or_tell(problems, declared.name, declared.check.read, value)
+        if problems:
+            raise RobotsSettingsError(problems)
+        return cls(**read)
 
     # Overrides
 
@@ -299,67 +263,27 @@ class RobotsSettings(Declared):
 
 _SCRAPYS_OWN = "ROBOTSTXT_PARSER"
 """Scrapy's only robots.txt setting that is not declared here."""
-_NEAR = 0.6
-"""How similar two names must be, from 0 to 1, for one to be a misspelling of the other."""
-
-
-def unknown_settings(settings: BaseSettings) -> dict[str, str | None]:
-    """Settings named ``ROBOTS_…`` or ``ROBOTSTXT_…`` that do not exist, each with the nearest name
-    that does. And those that only begin otherwise than one that does, such as ``ROBOT_STORE``.
-    """
-    known = {_without_prefix(name): name for name in (*names(), _SCRAPYS_OWN)}
-    found: dict[str, str | None] = {}
-    for name in settings:
-        if not isinstance(name, str) or name in known.values():
-            continue
-        rest = _without_prefix(name)
-        if name.startswith(("ROBOTS_", "ROBOTSTXT_")):
-            from difflib import get_close_matches
-
-            near = get_close_matches(rest, known, 1, _NEAR)
-            found[name] = known[near[0]] if near else None
-        elif name.startswith("ROBOT") and rest in known:
-            found[name] = known[rest]
-    return found
 
 
 def report_unknown_settings(settings: BaseSettings) -> None:
-    """Logs a warning about each."""
-    for name, nearest in unknown_settings(settings).items():
-        hint = f"; did you mean {nearest}?" if nearest else ""
-        logger.warning("There is no setting %s%s", name, hint)
-
-
-def _without_prefix(name: str) -> str:
-    """The part that tells settings apart: their common beginning would make all names similar."""
-    return name.partition("_")[2]
-
-
-def settings_without_effect(settings: BaseSettings, read: RobotsSettings) -> Iterator[str]:
-    """A sentence about each, which names both. *read*: what *settings* say.
-
-    What an override makes effective for its hosts has an effect.
+    """Warns of settings named ``ROBOTS_…`` or ``ROBOTSTXT_…`` that do not exist, each with the
+    nearest name that does. The prefix would make all names similar, so it is not compared.
     """
+    from difflib import get_close_matches
+
+    known = {name.partition("_")[2]: name for name in (*names(), _SCRAPYS_OWN)}
+    for name in settings:
+        if str(name).startswith(("ROBOTS_", "ROBOTSTXT_")) and name not in known.values():
+            near = get_close_matches(name.partition("_")[2], known, 1)
+            hint = f"; did you mean {known[near[0]]}?" if near else ""
+            logger.warning("There is no setting %s%s", name, hint)
+
+
+def report_settings_without_effect(settings: RobotsSettings) -> None:
+    """Warns of each that needs another one which is off, of every host."""
     for field, declared in DECLARED.items():
-        if getattr(read, field) == declared.check.read(declared.default):
-            continue
         need = declared.need
-        if need is not None and not any(getattr(each, need) for each in read.of_all_origins):
-            value, other = _words(settings, declared.name), _words(settings, NEEDS[need])
-            yield f"{declared.name} = {value} has no effect, because {NEEDS[need]} is {other}."
-
-
-def report_settings_without_effect(settings: BaseSettings, read: RobotsSettings) -> None:
-    """Logs a warning about each."""
-    for text in settings_without_effect(settings, read):
-        logger.warning(text)
-
-
-def _words(settings: BaseSettings, name: str) -> str:
-    default = next(each.default for each in DECLARED.values() if each.name == name)
-    value = without_secrets(settings.get(name, False if name == "ROBOTSTXT_OBEY" else default))
-    if value is None:
-        return "not set"
-    if value in ([], {}, ""):
-        return "empty"
-    return json.dumps(value) if isinstance(value, str) else str(value)
+        if need is None or any(getattr(each, need) for each in settings.of_all_origins):
+            continue
+        if getattr(settings, field) != declared.check.read(declared.default):
+            logger.warning("%s has no effect without %s", declared.name, NEEDS[need])

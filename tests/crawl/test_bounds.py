@@ -21,7 +21,6 @@ from scrapy_robots_plus.hosts.pace import Pace
 from scrapy_robots_plus.origins import our_parser
 from scrapy_robots_plus.origins.our_parser import HotFiles
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.settings import host_patterns
 from tests.crawling import StepSpider, crawl, make_crawler, run, stat
 from tests.sites import answer, hang_up
 
@@ -142,7 +141,6 @@ async def test_of_twice_the_hosts_no_more_is_kept(
     sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: int
 ) -> None:
     monkeypatch.setattr(OutageStarts, "LEAST", KEPT)
-    monkeypatch.setattr(host_patterns, "_REMEMBERED", KEPT)
     monkeypatch.setattr(our_parser, "_hot", HotFiles(1, KEPT))
     monkeypatch.setattr(recorder, "BATCH", KEPT)
     monkeypatch.setattr(Door, "TRIM_SECONDS", 0.0)

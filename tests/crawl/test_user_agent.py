@@ -126,11 +126,9 @@ BOTH = "User-agent: foobot\nDisallow: /\n\nUser-agent: foobot-news\nDisallow: /c
 
 
 @names_rules
-@pytest.mark.parametrize("names", [["Foobot-News", "Foobot"], '["Foobot-News", "Foobot"]'])
 @pytest_twisted.ensureDeferred
-async def test_of_several_names_the_first_that_a_file_knows_counts(
-    sites: Sites, names: object
-) -> None:
+async def test_of_several_names_the_first_that_a_file_knows_counts(sites: Sites) -> None:
+    names = ["Foobot-News", "Foobot"]
     one, both, neither = sites.host(NOT_FOOBOT), sites.host(BOTH), sites.host(RULES_FOR_OTHERS)
     hosts = (one, both, neither)
     urls = [host.url(page) for host in hosts for page in ("/closed", "/open")]

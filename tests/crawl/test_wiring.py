@@ -17,8 +17,6 @@ from tests.redis_server import redis_server, scrapy_redis_may_warn
 from tests.sites import Sites, answer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from scrapy import Request
 
 LOGGER = "scrapy_robots_plus.extension"
@@ -103,18 +101,15 @@ OURS = "scrapy_robots_plus.redis.RobotsQueue"
 
 
 @scrapy_redis_may_warn
-@pytest.mark.parametrize("job", [False, True], ids=["no job", "job"])
 @pytest_twisted.ensureDeferred
-async def test_with_scrapy_redis_the_parts_not_in_use_are_named_with_what_to_set(
-    sites: Sites, caplog: pytest.LogCaptureFixture, tmp_path: Path, job: bool
+async def test_with_scrapy_redis_the_queue_that_is_not_in_use_is_named_with_what_to_set(
+    sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
     with redis_server() as redis:
-        folder = {"JOBDIR": str(tmp_path)} if job else {}
-        ((level, text),) = await said(sites, caplog, **redis, **folder)
+        ((level, text),) = await said(sites, caplog, **redis)
     assert level == "INFO"
-    assert "RobotsPriorityQueue" in text
-    assert ("the file of the job" in text) == job
-    assert "SCHEDULER is scrapy_redis.scheduler.Scheduler" in text
+    assert text.startswith("RobotsPriorityQueue is not in use")
+    assert "each worker keeps delays for itself" in text
     assert text.endswith(f'set SCHEDULER_QUEUE_CLASS = "{OURS}".')
 
 
@@ -180,7 +175,7 @@ async def test_a_middleware_that_was_switched_off_is_missed(
     off = {"scrapy_robots_plus.RobotsMiddleware": None}
     found = await said(sites, caplog, DOWNLOADER_MIDDLEWARES=off)
     assert found[0][0] == "WARNING"
-    assert "so nothing obeys robots.txt" in found[0][1]
+    assert "so this package checks no request" in found[0][1]
 
 
 @pytest_twisted.ensureDeferred

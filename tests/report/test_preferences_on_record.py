@@ -13,7 +13,7 @@ from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from tests.audit.logs import damages_in, entries_in
 from tests.commands.running import Robots
 from tests.crawling import crawl, names_rules
-from tests.pages.stamping import StampKnownSpider, StampSpider
+from tests.pages.stamping import StampSpider, StampStepSpider
 from tests.sites import answer
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def site(sites: Sites) -> Host:
 async def crawled(host: Host, log: Path, **settings: Any) -> None:
     urls = [host.url(path) for path in PATHS]
     all_ = {"ROBOTS_AUDIT_LOG": log, "ROBOTS_AUDIT_LOG_ALLOWED": True}
-    await crawl(*urls, spider=StampKnownSpider, **{**all_, **SKIP, **settings})
+    await crawl(*urls, spider=StampStepSpider, **{**all_, **SKIP, **settings})
 
 
 @pytest_twisted.ensureDeferred
@@ -237,11 +237,11 @@ async def test_the_report_shows_it(sites: Sites, tmp_path: Path, robots: Robots)
     [
         (
             {**SKIP, "ROBOTS_AI_USES": []},
-            'ROBOTS_AI_POLICY = "skip" has no effect, because ROBOTS_AI_USES is empty.',
+            "ROBOTS_AI_POLICY has no effect without ROBOTS_AI_USES",
         ),
         (
             {**SKIP, "ROBOTSTXT_PARSER": "scrapy.robotstxt.ProtegoRobotParser"},
-            "ROBOTS_AI_USES is compared with tdmrep.json and pages only, because ROBOTSTXT_PARSER",
+            "ROBOTS_AI_USES finds nothing in robots.txt files, because ROBOTSTXT_PARSER",
         ),
     ],
 )

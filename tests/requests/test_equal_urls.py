@@ -247,7 +247,10 @@ async def test_another_parser_is_told_of_at_the_start(
     parser = "scrapy.robotstxt.ProtegoRobotParser"
     crawler = await crawled(host, "/shop/1?ref=1", "/shop/1?ref=2", ROBOTSTXT_PARSER=parser)
     assert len(crawler.spider.got) == 2
-    assert "ROBOTS_CLEAN_PARAM has no effect, because ROBOTSTXT_PARSER is" in caplog.text
+    assert (
+        "ROBOTS_CLEAN_PARAM finds nothing in robots.txt files, because ROBOTSTXT_PARSER is"
+        in caplog.text
+    )
 
 
 @pytest_twisted.ensureDeferred

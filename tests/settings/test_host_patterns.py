@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_host, plain_pattern
+from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
 
 
 def chosen(url: str, *patterns: str) -> str | None:
@@ -105,19 +105,6 @@ def test_what_is_not_a_pattern_is_told_what_would_be(text: object) -> None:
         plain_pattern(text)
 
 
-def test_a_port_without_a_scheme_is_told_what_it_takes() -> None:
-    with pytest.raises(ValueError, match=r"http://example\.com:8080 or https://example\.com:8080"):
-        plain_pattern("example.com:8080")
-
-
-@pytest.mark.parametrize(
-    "text", ["exa mple.com", "http://example.com:port", ":80", "ftp://example.com:80"]
-)
-def test_only_a_host_with_a_port_is_told_of_ports(text: str) -> None:
-    with pytest.raises(ValueError, match=r"or an origin \(https://example\.com:8443\)$"):
-        plain_pattern(text)
-
-
 LABELS = st.text("ab-1", min_size=1, max_size=3)
 HOSTS = st.lists(LABELS, min_size=1, max_size=5).map(".".join)
 ORIGINS = st.builds(
@@ -168,28 +155,3 @@ def test_any_text_is_a_pattern_or_a_value_error(text: str) -> None:
 def test_a_host_that_no_pattern_can_name_has_no_override(host: str) -> None:
     found = HostPatterns([("example.com", 1), ("*.com", 2)])
     assert found.of(Origin("http", host, 80)) in (1, 2, None)
-
-
-def test_memory_for_what_was_found_is_bounded() -> None:
-    found = HostPatterns([("*.example", 1)])
-    for number in range(25_000):
-        assert found.of(Origin("http", f"h{number}.example", 80)) == 1
-    assert len(found._found) <= 10_000
-    assert plain_host("[::1]") == "::1"
-
-
-def test_patterns_are_equal_by_what_they_hold() -> None:
-    one = HostPatterns([("a.example", 1), ("b.example", 2)])
-    assert one == HostPatterns([("b.example", 2), ("a.example", 1)])
-    assert one != HostPatterns([("a.example", 1)])
-    assert one != {"a.example": 1, "b.example": 2}
-    assert (len(one), list(one.values()), len(HostPatterns())) == (2, [1, 2], 0)
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(one)
-
-
-def test_its_items_are_its_patterns_with_their_values() -> None:
-    assert [*HostPatterns([("a.example", 1), ("*.b.example", 2)]).items()] == [
-        ("a.example", 1),
-        ("*.b.example", 2),
-    ]
