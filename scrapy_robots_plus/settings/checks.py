@@ -147,9 +147,10 @@ def text(value: object) -> str:
 
 @check("the name of a field; `:json` may be behind it")
 def item_field(value: object) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[^\s:]+(:json)?", value):
+    field = text.read(value)
+    if field.startswith(":") or ":" in field.removesuffix(":json"):
         raise UnexpectedError
-    return value
+    return field
 
 
 # Numbers
