@@ -95,12 +95,13 @@ def test_a_store_is_read(old: Path) -> None:
     assert (record.body, record.outcome, record.lifetime) == (RULES, 200, 86_400)
 
 
-def test_an_audit_log_is_replayed(tmp_path: Path) -> None:
+def test_an_audit_log_is_verified_and_its_parser_is_told_to_be_another_one(tmp_path: Path) -> None:
     shutil.copytree(DATA, tmp_path / "data")
     done = Robots(tmp_path / "data")("replay", "audit.jsonl", "--verify")
     assert done.status == 0, done.errors
     assert done.lines[0] == "whole: 4 lines"
-    assert Robots(tmp_path / "data")("replay", "audit.jsonl").lines == ["1 verdict, 0 differ"]
+    told, _ = Robots(tmp_path / "data")("replay", "audit.jsonl").lines
+    assert "its crawl used scrapy_robots_plus.crawl.parsers.our_parser.RobotsParser" in told
 
 
 OLD_PACE = "is of an older scrapy-robots-plus: end the crawls of that version, then delete"

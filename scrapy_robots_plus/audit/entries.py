@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from math import isfinite
 from operator import attrgetter
@@ -135,8 +135,6 @@ class CrawlEntry(Entry):
     """The dialect, with all its fields; `name` is that of `ROBOTS_DIALECT`."""
     status_policy: Object
     """`ROBOTS_STATUS_POLICY` as a table: what each status and each failure means."""
-    keeps_delays: Flag
-    """Whether Crawl-delay is kept, of hosts without an override."""
     crawl_delay_obey: Flag | None = None
     """`ROBOTS_CRAWL_DELAY_OBEY`; null if it is not set: delays are kept where rules are obeyed."""
     crawl_delay_max: Seconds
@@ -182,15 +180,10 @@ class FileEntry(Entry):
     """What that means: `rules`, `unavailable` or `unreachable`."""
     sha256: Text | None = None
     """Hash of its text, and its name in `bodies`; null without rules."""
-    size: Count | None = None
-    """Bytes of its lines, without their ends."""
     charset: Text | None = None
     """From its Content-Type, as Python names it."""
     fetched_at: Moment | None = None
     """When it was received or last found unchanged; null for a text of one's own."""
-    lifetime: Seconds | None = None
-    """How long it is fresh; after a failure, until the next attempt. Null for a text of one's own,
-    which always is."""
     changed: Flag
     """Whether its rules differ from those that the crawl had before."""
     previous: Text | None = None
@@ -213,8 +206,6 @@ class VerdictEntry(Entry):
     """Its origin; null if robots.txt does not apply to it."""
     agent: Names
     """The names that it was judged by: a product token, a whole header, or several."""
-    tokens: Texts
-    """The product tokens found in them; none if only `*` applies."""
     allowed: Flag
     """Whether robots.txt allows it."""
     reason: Text
@@ -232,12 +223,10 @@ class VerdictEntry(Entry):
     so."""
     source: Text | None = None
     """Where it says so: `robots.txt Content-Usage`, `tdmrep.json`, `X-Robots-Tag` and so on."""
-    preferences: Object | None = None
-    """What the site prefers for the uses that it speaks of: `{"train-ai": "disallow"}`. Null if it
-    speaks of none. What pages say is known for those that were skipped only."""
     statements: Objects | None = None
-    """What it says, as [in the stamp](preferences.md#the-stamp): `category`, `preference`,
-    `source`, `text` and `line`."""
+    """What the site says of uses, as [in the stamp](preferences.md#the-stamp): `category`,
+    `preference`, `source`, `text` and `line`. What pages say is known for those that were skipped
+    only."""
     robots_url: Text | None = None
     """The robots.txt that decided, after redirects; null if none was asked."""
     sha256: Text | None = None
@@ -277,8 +266,6 @@ class PageEntry(Entry):
     """Its origin."""
     agent: Names
     """The names that it was read for."""
-    tokens: Texts
-    """The product tokens found in them; none if only what is said to all counts."""
     directives: Object
     """Each directive that counts, with its `value`, its `source` (`X-Robots-Tag` or `meta`) and its
     `text` there."""
@@ -386,22 +373,15 @@ def from_fields(line: Mapping[str, Any]) -> Entry:
 
 
 def dialect_from_json(value: str | Mapping[str, Any]) -> Dialect:
-    """The dialect with these fields, or with this name. Raises ValueError if there is none.
+    """The dialect with this name, or with these fields, and otherwise as in RFC 9309.
 
-    Fields that are missing are as in RFC 9309: an older version did not have them.
+    Raises ValueError if there is none, and TypeError for what is neither.
     """
     if isinstance(value, str):
         return dialect_named(value)
-    if not isinstance(value, Mapping):
-        raise ValueError(f"{value!r:.100} is not a dialect")
-    found: dict[str, Any] = {"name": str(value.get("name", "of one's own"))}
+    found: dict[str, Any] = {}
     for each in fields(Dialect):
-        default = getattr(RFC9309, each.name)
-        if each.name not in value or each.name == "name":
-            continue
-        kind = type(default)
-        given = value[each.name]
-        if not (isinstance(default, Enum) or isinstance(given, kind) or given is None):
-            raise ValueError(f"{each.name!r} of the dialect is {given!r:.100}")
-        found[each.name] = kind(given) if isinstance(default, Enum) else given
-    return Dialect(**found)
+        if each.name in value:
+            given, default = value[each.name], getattr(RFC9309, each.name)
+            found[each.name] = type(default)(given) if isinstance(default, Enum) else given
+    return replace(RFC9309, **found)

@@ -20,8 +20,6 @@ from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.protocol.preferences import Preference
-from scrapy_robots_plus.protocol.product_token import AgentNames, product_tokens
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.override import dialect_to_json
 from scrapy_robots_plus.settings.scrapys_own import class_in
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.pages.middleware import Page
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site
 
 _E = TypeVar("_E", bound=Entry)
@@ -57,7 +56,7 @@ _decided_by = attrgetter(*_AS_DECIDED)
 
 
 _AS_SET = (
-    *("mode", "obey", "status_policy", "keeps_delays", "crawl_delay_obey", "crawl_delay_max"),
+    *("mode", "obey", "status_policy", "crawl_delay_obey", "crawl_delay_max"),
     *("crawl_delay_too_long", "stale_max", "ai_uses", "content_use", "ai_policy"),
 )
 """What the begin of a crawl says as its settings do."""
@@ -143,14 +142,11 @@ class Recorder:
         before, policy, record = retrieved.previous, retrieved.policy, retrieved.record
         changed = before is not None and _differs(before, policy)
         delay = policy.pace_of(self._crawl.get(Agents).default).delay
-        lifetime = record.lifetime if record.failure is None else record.retry_in
         entry = self._entry(
             FileEntry,
             origin=str(policy.origin),
             source=policy.source,
             detail=policy.detail or None,
-            size=policy.parsed.size if policy.parsed else None,
-            lifetime=lifetime if policy.settings.needs_file else None,
             changed=changed,
             previous=(before.record.sha256 or None) if before else None,
             suspicion=suspicion(before, policy, record) if before and changed else None,
@@ -216,16 +212,12 @@ class Recorder:
     ) -> VerdictEntry:
         """Its ``sent`` is not known yet."""
         stamp = request.meta.get(STAMP_META_KEY) or {}
-        preferences = stamp.get("preferences") or {}
-        known = {use: each for use, each in preferences.items() if each != Preference.UNKNOWN}
         return self._entry(
             VerdictEntry,
             url=request.url,
             origin=str(origin),
             agent=agent,
-            tokens=product_tokens(agent, self._crawl.settings.dialect.tokens_only),
             **dict(zip(_AS_DECIDED, _decided_by(verdict), strict=True)),
-            preferences=known or None,
             statements=stamp.get("statements") or None,
             mode=self._mode,
             **about,
@@ -266,7 +258,6 @@ class Recorder:
             url=page.url,
             origin=str(page.origin),
             agent=page.agent,
-            tokens=product_tokens(page.agent),
             directives=page.directives.as_json(),
             nofollow=page.settings.on_nofollow,
             requests=page.requests,

@@ -1,6 +1,7 @@
 """Decides again about every request of an audit log, as logged or under other settings.
 
-The engine's own code decides; what a crawl knew comes from the log and the texts beside it.
+The engine's own code decides; what a crawl knew comes from the log and the texts beside it. What
+followed from the status or the failure of a robots.txt is taken as it was logged.
 """
 
 from __future__ import annotations
@@ -8,18 +9,17 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from scrapy_robots_plus.origins import judging
-from scrapy_robots_plus.origins.freshness import access_under
 from scrapy_robots_plus.origins.judging import Delay, delay_of, longer_delay
 from scrapy_robots_plus.protocol import RobotsTxt
-from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure, status_table
+from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.preferences import Source, combine
 from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.declared import TooLong, uses_of
+from scrapy_robots_plus.settings.declared import uses_of
 
 from .bodies import Bodies, BodyError
 from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json
@@ -27,10 +27,10 @@ from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.protocol.access import Outcome
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.settings.declared import TooLong
 
     Key = tuple[Path, str, str | None, Dialect]
 
@@ -117,11 +117,6 @@ UNREPLAYED = {
 """Why verdicts for these reasons say nothing of a robots.txt."""
 
 
-_UNNAMED = {key: access for key, access in PRESETS["rfc9309"].items() if not key.isdigit()}
-"""What failures mean that the log of an older version does not name. Of statuses it names all that
-differ from their class."""
-
-
 class CrawlReplay:
     """Replays the verdicts of one crawl."""
 
@@ -130,41 +125,23 @@ class CrawlReplay:
     ) -> None:
         """*bodies*: the texts; without them only verdicts without rules can be recomputed.
 
-        Raises ValueError if *crawl* has a dialect or an option that this version does not know.
+        Raises ValueError or TypeError if *crawl* has a dialect that this version does not know.
         """
         self.crawl = crawl
         self.parsed = partial(files.get, bodies)
         self.dialect = changes.dialect or dialect_from_json(crawl.dialect)
-        own_table = {key: Access(value) for key, value in crawl.status_policy.items()}
-        self.table = {**_UNNAMED, **own_table}
-        if crawl.crawl_delay_too_long not in get_args(TooLong):
-            raise ValueError(f"{crawl.crawl_delay_too_long!r} is no crawl_delay_too_long")
-        self.too_long = cast("TooLong", crawl.crawl_delay_too_long)
         self._agent = changes.agent
-        self._unchanged = CrawlReplay(crawl, bodies, files, Changes()) if changes else self
-
-    @property
-    def names_rules(self) -> bool:
-        """Whether the crawl's parser names rules, so that they can be compared."""
-        return self.crawl.parser == OUR_PARSER
 
     def verdict(self, entry: VerdictEntry) -> Decided:
-        """The verdict on the request of *entry*.
+        """The verdict on the request of *entry*; what a page said, or a ``tdmrep.json``, is taken
+        as it was logged.
 
-        Raises :exc:`UndecidedError`, for what another parser has decided otherwise, too.
-        """
-        if not self.names_rules and self._unchanged.our_verdict(entry).allowed is not entry.allowed:
-            parser = self.crawl.parser
-            why = f"its crawl used {parser}, which decided otherwise than this package would"
-            raise UndecidedError(why)
-        return self.our_verdict(entry)
-
-    def our_verdict(self, entry: VerdictEntry) -> Decided:
-        """The verdict of this package's parser; what a page said, or a ``tdmrep.json``, is taken as
-        it was logged. Raises :exc:`UndecidedError`.
+        Raises :exc:`UndecidedError`.
         """
         if entry.reason in UNREPLAYED:
             raise UndecidedError(UNREPLAYED[entry.reason])
+        if self.crawl.parser != OUR_PARSER:
+            raise UndecidedError(f"its crawl used {self.crawl.parser}, not this package's parser")
         known = _Known(self, entry)
         agent = entry.agent if known.fixes_agent else self._agent or entry.agent
         try:
@@ -193,23 +170,9 @@ class _Known:
         self.fixes_agent = bool(own.get("user_agent"))
         self.obeys = bool(own.get("obey", crawl.obey)) and not own.get(DONT_OBEY)
 
-    @cached_property
+    @property
     def access(self) -> Access:
-        entry = self._entry
-        if "robots_txt" in self._override:
-            return Access.RULES
-        if entry.status is None or entry.access is None:
-            raise UndecidedError("the log does not say what happened to its robots.txt")
-        if entry.access == Access.UNREACHABLE.value and entry.failure == Failure.ERROR.value:
-            return Access.UNREACHABLE  # perhaps interrupted, which no status policy is about
-        own = self._override.get("status_policy")
-        table = self._replay.table if own is None else status_table(own)
-        failure = None if entry.failure is None else _outcome(entry.failure)
-        is_outlived = (entry.age or 0.0) >= self._crawl.stale_max
-        access = access_under(table, _outcome(entry.status), failure, is_outlived=is_outlived)
-        if access is Access.RULES and entry.sha256 is None:
-            raise UndecidedError("its robots.txt had no rules, so none were kept")
-        return access
+        return Access(self._entry.access)
 
     @cached_property
     def file(self) -> RobotsTxt | None:
@@ -229,28 +192,21 @@ class _Known:
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         file = self.file
-        # Other parsers know of no preferences.
-        if file is None or not self.obeys or not self._replay.names_rules:
+        if file is None or not self.obeys:
             return combine(())
         tokens = tuple(self._override.get("ai_tokens", self._crawl.use_tokens) or ())
         return combine(FilePreferences(file, agent, tokens).statements(url))
 
     def delay_for(self, agent: AgentNames) -> Delay | None:
         file, crawl = self.file, self._crawl
-        # An older log has not the setting, only what follows from it where no override applies.
-        is_off = crawl.crawl_delay_obey is False or (crawl.obey and not crawl.keeps_delays)
-        if file is None or is_off or "crawl_delay" in self._override:
+        if file is None or crawl.crawl_delay_obey is False or "crawl_delay" in self._override:
             return None
-        most, too_long = crawl.crawl_delay_max, self._replay.too_long
+        most, too_long = crawl.crawl_delay_max, cast("TooLong", crawl.crawl_delay_too_long)
         delay = delay_of(file.crawl_delay(agent), most, too_long)
         rate = file.request_rate(agent)
         if rate is None or rate.window is not None:
             return delay
         return longer_delay(delay, delay_of(rate.delay, most, too_long))
-
-
-def _outcome(text: str) -> Outcome:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else Failure(text)
 
 
 MOST_GROUPS = 10_000

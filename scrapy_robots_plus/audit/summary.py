@@ -225,12 +225,11 @@ class Summary:
             return  # it goes on in another file
         logs_all = entry.allowed_share >= 1
         self._logs_all.put(entry.crawl, logs_all)
-        settings = tuple((name, _kept(_text(value))) for name, value in _settings_of(entry).items())
         uses = [
             *(entry.ai_uses or ()),
             *([f"use={entry.content_use}"] if entry.content_use else []),
         ]
-        key = (entry.crawl, entry.spider, entry.version, entry.mode, settings, logs_all)
+        key = (entry.crawl, entry.spider, entry.version, entry.mode, _settings_of(entry), logs_all)
         self._count("begins", (*key, ", ".join(uses), entry.ai_policy), entry.time)
         for override in (entry.overrides or {}).values():
             if isinstance(override, dict):  # else another program has written it
@@ -291,20 +290,27 @@ def _text(value: object) -> str:
         return "nested too deeply"
 
 
-def _settings_of(entry: CrawlEntry) -> dict[str, object]:
-    longest = f"{entry.crawl_delay_max:g} s, then {entry.crawl_delay_too_long}"
-    given = {
-        "ROBOTSTXT_OBEY": entry.obey,
-        "ROBOTSTXT_USER_AGENT": entry.agent,
-        "ROBOTSTXT_PARSER": entry.parser,
-        "ROBOTS_DIALECT": entry.dialect.get("name"),
-        "ROBOTS_STATUS_POLICY": entry.status_policy,
-        "ROBOTS_CRAWL_DELAY_MAX": longest if entry.keeps_delays else "delays are not kept",
-        "ROBOTS_STALE_MAX": f"{entry.stale_max:g} s",
-        "ROBOTS_AI_USES": entry.ai_uses,
-        "ROBOTS_CONTENT_USE": entry.content_use,
-        "ROBOTS_AI_POLICY": entry.ai_policy if entry.ai_uses or entry.content_use else None,
-        "ROBOTS_AI_TOKENS": entry.use_tokens,
-        "ROBOTS_AUDIT_LOG_ALLOWED": entry.allowed_share,
-    }
-    return {name: value for name, value in given.items() if value not in (None, (), {})}
+_SETTINGS = {
+    "ROBOTSTXT_OBEY": "obey",
+    "ROBOTSTXT_USER_AGENT": "agent",
+    "ROBOTSTXT_PARSER": "parser",
+    "ROBOTS_STATUS_POLICY": "status_policy",
+    "ROBOTS_CRAWL_DELAY_OBEY": "crawl_delay_obey",
+    "ROBOTS_CRAWL_DELAY_MAX": "crawl_delay_max",
+    "ROBOTS_CRAWL_DELAY_TOO_LONG": "crawl_delay_too_long",
+    "ROBOTS_STALE_MAX": "stale_max",
+    "ROBOTS_AI_USES": "ai_uses",
+    "ROBOTS_CONTENT_USE": "content_use",
+    "ROBOTS_AI_POLICY": "ai_policy",
+    "ROBOTS_AI_TOKENS": "use_tokens",
+    "ROBOTS_AUDIT_LOG_ALLOWED": "allowed_share",
+}
+"""Settings that are shown, and the fields of a crawl's begin that say them."""
+
+
+def _settings_of(entry: CrawlEntry) -> Fields:
+    given = {name: getattr(entry, field) for name, field in _SETTINGS.items()}
+    given["ROBOTS_DIALECT"] = entry.dialect.get("name")
+    return tuple(
+        (name, _kept(_text(value))) for name, value in given.items() if value not in (None, (), {})
+    )

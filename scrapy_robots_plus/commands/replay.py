@@ -123,7 +123,7 @@ class Replay(LogCommand):
     def _begin(self, entry: CrawlEntry) -> None:
         try:
             replay = CrawlReplay(entry, self._texts_of(entry), self._files, self._changes)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             self._undecide(f"{place(**self.reader.place)}: {error}")
             return
         self._crawls.put(entry.crawl, replay)
@@ -139,8 +139,6 @@ class Replay(LogCommand):
                 self._undecide(str(error))
             return
         before = Decided.of(entry)
-        if not replay.names_rules:
-            before, after = Decided(before.allowed, ""), Decided(after.allowed, "")
         where = {**self.reader.place, "url": entry.url}
         self._differences.add(where, entry.origin or "", before, after)
 

@@ -30,7 +30,6 @@ def begin(crawl: str = "a") -> CrawlEntry:
         parser=OUR_PARSER,
         dialect={"name": "RFC9309"},
         status_policy={},
-        keeps_delays=True,
         crawl_delay_max=60.0,
         crawl_delay_too_long="clamp",
         stale_max=1.0,
@@ -39,7 +38,7 @@ def begin(crawl: str = "a") -> CrawlEntry:
 
 
 def verdict(url: str = "http://x.example/", **others: Any) -> VerdictEntry:
-    fields = {"time": 1.0, "crawl": "a", "agent": "Foobot", "tokens": ("foobot",), "mode": "obey"}
+    fields = {"time": 1.0, "crawl": "a", "agent": "Foobot", "mode": "obey"}
     return VerdictEntry(**{**fields, "url": url, "allowed": False, "reason": "rule", **others})
 
 

@@ -42,7 +42,6 @@ def begin(crawl: str = "1a2b3c4d", at: float = 0, **changed: Any) -> CrawlEntry:
         "parser": "scrapy_robots_plus.RobotsParser",
         "dialect": {"name": "RFC9309"},
         "status_policy": {},
-        "keeps_delays": True,
         "crawl_delay_max": 60.0,
         "crawl_delay_too_long": "clamp",
         "stale_max": 2_592_000.0,
@@ -62,7 +61,6 @@ def read(origin: str, at: float = 0, **changed: Any) -> FileEntry:
         "access": "rules",
         "sha256": "ab" * 32,
         "fetched_at": BEGIN + at,
-        "lifetime": 86_400.0,
         "changed": False,
     }
     return FileEntry(**{**fields, **changed})
@@ -75,7 +73,6 @@ def allowed(origin: str, path: str, at: float = 0, **changed: Any) -> VerdictEnt
         "url": f"{origin}{path}",
         "origin": origin,
         "agent": "examplebot",
-        "tokens": ("examplebot",),
         "allowed": True,
         "reason": "no_rule",
         "robots_url": f"{origin}/robots.txt",

@@ -136,7 +136,7 @@ def test_each_crawl_has_its_version_and_settings(sample: Page) -> None:
         "ROBOTSTXT_OBEY = True",
         "ROBOTSTXT_USER_AGENT = examplebot",
         "ROBOTS_DIALECT = RFC9309",
-        "ROBOTS_CRAWL_DELAY_MAX = 60 s, then clamp",
+        "ROBOTS_CRAWL_DELAY_MAX = 60.0",
         "ROBOTS_AUDIT_LOG_ALLOWED = 1.0",
     ):
         assert setting in crawl

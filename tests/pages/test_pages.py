@@ -161,10 +161,7 @@ class TestWhatIsTold:
         (entry,) = entries(log)
         assert entry["url"] == urls[0]
         assert (entry["origin"], entry["mode"]) == (host.origin, "obey")
-        assert (entry["agent"], entry["tokens"]) == (
-            "Foobot/1.0 (+https://foobot.example/)",
-            ["foobot"],
-        )
+        assert entry["agent"] == "Foobot/1.0 (+https://foobot.example/)"
         assert set(entry["directives"]) == {"nofollow", "noindex"}
         assert (entry["nofollow"], entry["requests"]) == ("observe", 1)
         assert (entry["noindex"], entry["items"]) == ("obey", 1)
