@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from queue import SimpleQueue
@@ -57,17 +56,6 @@ async def sleep(seconds: float, later: Callable[..., Any] = call_later) -> None:
         await wait_for(waiter)
     finally:
         alarm.cancel()
-
-
-def loop_in_use() -> object:
-    """What runs the code that asks: the asyncio loop, or the thread if another reactor runs there.
-
-    Needed and can go as :func:`run_in_background`.
-    """
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return threading.get_ident()
 
 
 SECONDS = 1.5

@@ -97,7 +97,7 @@ class CrawlStore:
         except compat.CourierClosedError:
             return None
         found = self._believed(record, losses)
-        if not again and (self._outlives_the_crawl or self.memory.is_shared):
+        if not again and self._outlives_the_crawl:
             if found is None:
                 self._stats.inc_value(stats.STORE_MISSES)
             else:

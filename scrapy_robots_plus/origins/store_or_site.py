@@ -19,7 +19,7 @@ from .fetch_budget import FetchBudget
 from .fetch_results import NETWORK_FAILURES
 from .fetcher import Fetcher
 from .freshness import FetchResult, Lookup, Source, fresh_for, lookup, receive
-from .lease import Member
+from .lease import SPARE_SECONDS, Leases, Turn
 from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy
 
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.storage.record import RobotsRecord
 
-_T = TypeVar("_T")
+    _T = TypeVar("_T")
+    _Look = Callable[..., Awaitable[tuple[RobotsRecord | None, _T | None]]]
+    _Fetch = Callable[[RobotsRecord | None], Awaitable[_T]]
 
 
 class Retrieved(NamedTuple):
@@ -49,12 +51,14 @@ class Retrieval:
     def __init__(self, crawl: Crawl) -> None:
         self._crawler = crawl.crawler
         self._settings = settings = crawl.settings
-        self._agents = agents = crawl.get(Agents)
+        self._agents = crawl.get(Agents)
         self._fetcher = crawl.get(Fetcher)
         self._budget = crawl.get(FetchBudget)
-        self._clock = clock = crawl.clock
-        self._store = store = CrawlStore(crawl.crawler, settings, clock)
-        self._turn_for = Member(crawl.crawler, settings, agents, store, clock).turn
+        self._clock = crawl.clock
+        self._store = CrawlStore(crawl.crawler, settings, crawl.clock)
+        self._longest_fetch = settings.fetch_timeout + SPARE_SECONDS
+        server = self._store.server
+        self._leases = Leases(server, self._longest_fetch) if server else None
         self._stats = crawl.stats
         self.parsers = Parsers(crawl.crawler)
         """Those of the crawl."""
@@ -83,17 +87,27 @@ class Retrieval:
         finally:
             self._budget.give_back(origin)
 
-    async def _once(
-        self,
-        origin: Origin,
-        file: Origin,
-        look: Callable[..., Awaitable[tuple[RobotsRecord | None, _T | None]]],
-        fetch: Callable[[RobotsRecord | None], Awaitable[_T]],
-    ) -> _T:
+    async def _once(self, origin: Origin, file: Origin, look: _Look[_T], fetch: _Fetch[_T]) -> _T:
         """What *look* finds in the store, beside what may be used of it; else, once a fetch of
-        *origin* has a place and no other crawl fetches *file*, what *fetch* makes of that."""
+        *origin* has a place and no other worker fetches *file*, what *fetch* makes of that."""
         stored, found = await look()
+        if found is not None:
+            return found
         turn = self._turn_for(file)
+        if turn is not None:
+            return await self._in_turn(turn, stored, origin, look, fetch)
+        await self._budget.wait(origin)
+        return await fetch(stored)
+
+    async def _in_turn(
+        self,
+        turn: Turn,
+        stored: RobotsRecord | None,
+        origin: Origin,
+        look: _Look[_T],
+        fetch: _Fetch[_T],
+    ) -> _T:
+        found = None
         try:
             while found is None:
                 await self._budget.wait(origin)
@@ -101,13 +115,20 @@ class Retrieval:
                 if not begins:
                     self._budget.give_back(origin)  # to those who need not wait for another crawl
                     await turn.wait()
-                if turn.is_late or not begins:
+                if not turn.fetches_anyway:
                     stored, found = await look(again=True)
                 if found is None and begins:
                     found = await fetch(stored)
             return found
         finally:
             turn.release()
+
+    def _turn_for(self, file: Origin) -> Turn | None:
+        """The place of this crawl among the workers that need *file*; None if there are none."""
+        if self._leases is None:
+            return None
+        calls, failed = self._store.calls, self._store.failed
+        return Turn(file, self._leases, calls, failed, self._longest_fetch, self._clock)
 
     def _asks_of_uses(self, file: Origin, policy: Policy) -> bool:
         """Whether a use is declared, now or when an override has ended, and the rules allow *file*:

@@ -130,22 +130,3 @@ def _completed(url: str, user: str, password: str, number: object, options: dict
     new = [f"{name}={quote(value, '/')}" for name, value in options.items() if name not in named]
     query = "&".join(filter(None, (given, *new)))
     return f"{scheme}://{place}?{query}" if query else f"{scheme}://{place}"
-
-
-_WAY_OF_ASKING = (
-    "USER_AGENT",
-    "DEFAULT_REQUEST_HEADERS",
-    "DOWNLOADER_MIDDLEWARES",
-    "DOWNLOAD_HANDLERS",
-    "HTTPPROXY_ENABLED",
-)
-
-
-def how_files_are_asked_for(settings: BaseSettings) -> list[Any]:
-    """Settings that decide what is sent for a robots.txt, and by which way; for comparison."""
-    return [_plain(settings.get(name)) for name in _WAY_OF_ASKING]
-
-
-def _plain(value: Any) -> Any:
-    """*value*, with a dict that compares by what is in it in place of Scrapy's."""
-    return dict(value) if hasattr(value, "items") else value

@@ -190,20 +190,6 @@ class MemoryStore(Store):
         self._max_records = checked_maximum(max_records)
         self._max_body = max_body
         self._encoded: OrderedDict[str, bytes] | None = OrderedDict()
-        self.is_shared = False
-        """Whether it ever held the records of another one too."""
-
-    def share(self, other: MemoryStore) -> None:
-        """From now on both hold the same records, those of *other* and of this one, until each is
-        closed. They must have been made for the same sizes.
-
-        Raises StoreError if one of them is closed.
-        """
-        ours, theirs = self._open(), other._open()
-        self.is_shared = other.is_shared = True
-        self._encoded = theirs
-        for origin, data in list(ours.items()):
-            self._keep(origin, data)
 
     def get(self, origin: Origin) -> RobotsRecord | None:
         if str(origin) in self._open():
@@ -218,11 +204,8 @@ class MemoryStore(Store):
         return iter(sorted(name for name in self._open() if name > after))
 
     def put(self, record: RobotsRecord) -> bool:
-        self._open()
-        return self._keep(str(record.origin), encode(record, self._max_body))
-
-    def _keep(self, origin: str, data: bytes) -> bool:
-        encoded = self._open()
+        encoded, origin = self._open(), str(record.origin)
+        data = encode(record, self._max_body)
         held = encoded.get(origin)
         if held is not None and standing(held) > standing(data):
             return False

@@ -26,11 +26,12 @@ from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.origins import lease
 from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.origin import Origin
+from tests.crawl.leases_in_memory import leases_in_memory
 from tests.crawl.scripted import Scenario, turn
 from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
 
 
@@ -63,12 +64,11 @@ REPLAY = SimpleNamespace(ignore_missing=True, storage=Recorded())
 
 
 class OthersFirst:
-    """Another crawl of the process begins to fetch each file first, and is called off."""
+    """Another worker begins to fetch each file first, and is called off."""
 
     def __init__(self) -> None:
         self.calls: Courier | InPlace = InPlace()
-        self.leases = lease.Leases(60, DEFAULT_CLOCK.monotonic)
-        self.leases.is_shared = True
+        self.leases = leases_in_memory(60, DEFAULT_CLOCK.monotonic)
 
     def turn(self, origin: Origin) -> lease.Turn:
         self.others_begin(origin)
@@ -79,13 +79,13 @@ class OthersFirst:
         call_later(0.002, self.leases.release, origin, b"of another")
 
 
-class OtherWorkersFirst(OthersFirst):
+class DeadWorkersFirst(OthersFirst):
     """A worker that is dead has the lease of each file, for a short while."""
 
     def __init__(self, server: RedisServer) -> None:
         self.client = server.client()
         self.calls = Courier("leases")
-        self.leases = lease.LeasesOnServer(server.asked(), 60)
+        self.leases = lease.Leases(server.asked(), 60)
 
     def others_begin(self, origin: Origin) -> None:
         self.client.set(f"{{robots:{origin}}}:lease", "of a dead worker", nx=True, px=50)
@@ -201,14 +201,19 @@ async def look_up(scenario: Scenario) -> None:
     await policies.may("http://host1.example/open", "train-ai")
 
 
-def is_of_tdmrep(site: str) -> bool:
-    """Whether only a crawl that declares a use comes there."""
+def is_in(site: str, *methods: Callable[..., Any]) -> bool:
+    """Whether *site* is in one of *methods* of the retrieval."""
     module, line = site.split()[0].split(":")
-    for method in (Retrieval._look_for, Retrieval._ask_for):
+    for method in methods:
         lines, first = inspect.getsourcelines(method)
         if module == "store_or_site" and first <= int(line) < first + len(lines):
             return True
-    return "look_for" in site
+    return False
+
+
+def is_of_tdmrep(site: str) -> bool:
+    """Whether only a crawl that declares a use comes there."""
+    return is_in(site, Retrieval._look_for, Retrieval._ask_for) or "look_for" in site
 
 
 @pytest.mark.parametrize(
@@ -225,12 +230,15 @@ async def test_no_leak_no_hung_waiter_no_lost_request(
     scenario = Scenario(cache_size=2, **uses)
     engine = scenario.crawler.engine
     monkeypatch.setattr(lease, "FIRST_PAUSE", 0.002)
+    retrieval = scenario.middleware.policies._retrieval
     if injector.site.startswith("lease:"):
-        shared = OtherWorkersFirst(request.getfixturevalue("server"))
+        shared = DeadWorkersFirst(request.getfixturevalue("server"))
         request.addfinalizer(lambda: shared.calls.close(1))
-        scenario.middleware.policies._retrieval._turn_for = shared.turn
-    elif any(part in injector.site for part in ("wait_for(waiter)", "turn.", "again=True")):
-        scenario.middleware.policies._retrieval._turn_for = OthersFirst().turn
+        monkeypatch.setattr(retrieval, "_turn_for", shared.turn)
+    elif any(part in injector.site for part in ("wait_for(waiter)", "_in_turn")) or is_in(
+        injector.site, Retrieval._in_turn
+    ):
+        monkeypatch.setattr(retrieval, "_turn_for", OthersFirst().turn)
     if "await self.recall" in injector.site:
         scenario.crawler.get_downloader_middleware = lambda _: REPLAY
 

@@ -9,7 +9,7 @@ import pytest_twisted
 
 from scrapy_robots_plus.compat import Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.lease import FIRST_PAUSE, LONGEST_PAUSE, LeasesOnServer, Turn
+from scrapy_robots_plus.origins.lease import FIRST_PAUSE, LONGEST_PAUSE, Leases, Turn
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError
 from tests.redis_server import RedisServer
@@ -47,7 +47,7 @@ class Workers:
         self.clock = Clock(
             monotonic=self.time.clock, call_later=self.time.call_later, jitter=lambda: 0.25
         )
-        self.leases = LeasesOnServer(server, 3600.0)
+        self.leases = Leases(server, 3600.0)
         self.errors: list[Exception] = []
         self.calls: Courier | InPlace = InPlace()
 
@@ -78,8 +78,8 @@ async def test_one_fetches_and_the_others_wait_until_it_has(server: RedisServer)
     await workers.pass_time(LOOK)
     assert waiting.called
     assert await other.begin()
-    assert one.is_late
-    assert other.is_late
+    assert not one.fetches_anyway
+    assert not other.fetches_anyway
     other.release()
     assert workers.leases.holder(ORIGIN) is None
     assert workers.errors == []
@@ -159,7 +159,7 @@ async def test_one_and_the_same_worker_is_waited_for_no_longer_than_said(
         await workers.pass_time(0.1)
     assert waiting.called
     assert await other.begin()
-    assert not other.is_late
+    assert other.fetches_anyway
     other.release()
     assert workers.leases.holder(ORIGIN) is not None  # that of the other
 
@@ -169,7 +169,7 @@ async def test_a_server_that_is_away_keeps_nobody_from_fetching() -> None:
     workers = Workers(Server("redis://127.0.0.1:1"))
     turn = workers.turn()
     assert await turn.begin()
-    assert not turn.is_late
+    assert turn.fetches_anyway
     assert await turn.begin()
     await turn.wait()
     turn.release()
@@ -190,7 +190,7 @@ async def test_a_server_that_goes_away_is_not_waited_for(server: RedisServer) ->
     assert waiting.called
     assert [type(each) for each in workers.errors] == [ServerAwayError]
     assert await other.begin()
-    assert not other.is_late
+    assert other.fetches_anyway
 
 
 @pytest_twisted.ensureDeferred

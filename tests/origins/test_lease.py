@@ -1,4 +1,4 @@
-"""Leases in memory and on a real server: one holder at a time, whatever comes between."""
+"""Leases on a real server: one holder at a time, whatever comes between."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.origins.lease import Leases, LeasesOnServer
+from scrapy_robots_plus.origins.lease import Leases
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
 from tests.redis_server import RedisServer, wait_until
@@ -27,12 +27,9 @@ def shared() -> Iterator[RedisServer]:
         yield running
 
 
-@pytest.fixture(params=["in memory", "on a server"])
-def leases(request: pytest.FixtureRequest) -> Leases:
-    if request.param == "in memory":
-        return Leases(LONG, lambda: 0.0)
-    shared: RedisServer = request.getfixturevalue("shared")
-    return LeasesOnServer(shared.emptied().asked(), LONG)
+@pytest.fixture
+def leases(shared: RedisServer) -> Leases:
+    return Leases(shared.emptied().asked(), LONG)
 
 
 def key(origin: Origin) -> str:
@@ -59,34 +56,17 @@ def test_each_origin_has_its_own(leases: Leases) -> None:
     assert leases.take(OTHER, b"b") == b"b"
 
 
-def test_one_in_memory_expires_as_well() -> None:
-    now = [5.0]
-    leases = Leases(2.0, lambda: now[0])
-    leases.take(ONE, b"stuck")
-    now[0] = 6.9
-    assert leases.take(ONE, b"b") == b"stuck"
-    now[0] = 7.0
-    assert leases.holder(ONE) is None
-    assert leases.take(ONE, b"b") == b"b"
-    assert not leases.release(ONE, b"stuck")
-    leases.take(OTHER, b"a")
-    now[0] = 99.0
-    for origin, token in ((ONE, b"b"), (OTHER, b"a")):
-        leases.release(origin, token)
-    assert leases._held == {}  # nor does anything stay of one that has expired
-
-
 def test_one_that_was_left_behind_expires(shared: RedisServer) -> None:
-    leases = LeasesOnServer(shared.emptied().asked(), LONG)
+    leases = Leases(shared.emptied().asked(), LONG)
     leases.take(ONE, b"a")
     assert LONG - 60 < shared.client().pttl(key(ONE)) / 1000 <= LONG
-    brief = LeasesOnServer(shared.asked(), 0.05)
+    brief = Leases(shared.asked(), 0.05)
     brief.take(OTHER, b"dead")
     wait_until(lambda: leases.take(OTHER, b"b") == b"b")
 
 
 def test_a_lease_lasts_at_least_a_millisecond(shared: RedisServer) -> None:
-    assert LeasesOnServer(shared.asked(), 0.0).take(ONE, b"a") in (b"a", None)
+    assert Leases(shared.asked(), 0.0).take(ONE, b"a") in (b"a", None)
 
 
 @pytest.mark.parametrize("host", ["[::1]", "a}b{c.example", "{}.example", "xn--bcher-kva.example"])
@@ -99,7 +79,7 @@ def test_whatever_the_host_is_called(leases: Leases, host: str) -> None:
 class TestWithoutAServer:
     def test_all_say_so(self) -> None:
         with RedisServer() as server:
-            leases = LeasesOnServer(server.asked(), LONG)
+            leases = Leases(server.asked(), LONG)
             leases.take(ONE, b"a")
             server.kill()
             for call in (
@@ -112,7 +92,7 @@ class TestWithoutAServer:
 
     def test_a_full_server_gives_none_and_takes_back_what_it_gave(self) -> None:
         with RedisServer() as server:
-            leases = LeasesOnServer(server.asked(), LONG)
+            leases = Leases(server.asked(), LONG)
             leases.take(ONE, b"a")
             server.run_out_of_memory()
             with pytest.raises(ServerError):
@@ -122,7 +102,7 @@ class TestWithoutAServer:
 
     def test_one_that_was_restarted_runs_the_script_again(self) -> None:
         with RedisServer() as server:
-            leases = LeasesOnServer(server.asked(), LONG)
+            leases = Leases(server.asked(), LONG)
             leases.take(ONE, b"a")
             leases.release(ONE, b"a")
             server.fail_over_to_an_empty_one()
@@ -131,7 +111,7 @@ class TestWithoutAServer:
 
 def test_in_a_cluster_its_key_is_where_the_record_is() -> None:
     with RedisServer(cluster=True) as server:
-        leases = LeasesOnServer(server.asked(), LONG)
+        leases = Leases(server.asked(), LONG)
         assert leases.take(ONE, b"a") == b"a" == leases.holder(ONE)
         assert leases.release(ONE, b"a")
         slot: Any = server.client().cluster
@@ -170,22 +150,20 @@ steps = st.lists(
 def check_against_the_model(server: RedisServer, steps: list[Any]) -> None:
     client = server.client()
     client.flushall()
-    workers = {token: LeasesOnServer(server.asked(), LONG) for token in (b"a", b"b", b"c")}
-    in_memory, model = Leases(LONG, lambda: 0.0), Model()
+    workers = {token: Leases(server.asked(), LONG) for token in (b"a", b"b", b"c")}
+    model = Model()
     for what, origin, token in steps:
         if what == "expire":
             client.pexpire(key(origin), 0)
             model.holders.pop(origin, None)
-            in_memory._held.pop(origin, None)
         elif what == "forget":
             client.script_flush()
         elif what == "holder":
             held = model.holder(origin)
-            assert workers[token].holder(origin) == held == in_memory.holder(origin)
+            assert workers[token].holder(origin) == held
         else:
             asked = getattr(workers[token], what)(origin, token)
             assert asked == getattr(model, what)(origin, token)
-            assert asked == getattr(in_memory, what)(origin, token)
     for worker in workers.values():
         worker._server.close()
     client.close()

@@ -1,4 +1,4 @@
-"""Whose turn it is to fetch a file, of several crawls of one process, in any order of events."""
+"""Whose turn it is to fetch a file, of several workers, in any order of events."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest_twisted
 
 from scrapy_robots_plus.compat import InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.lease import LONGEST_PAUSE, Leases, Turn
+from scrapy_robots_plus.origins.lease import LONGEST_PAUSE, Turn
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock
+from tests.crawl.leases_in_memory import leases_in_memory
 from tests.crawl.scripted import turn as turn_of_loop
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class World:
         self.clock = Clock(
             monotonic=self.time.clock, call_later=self.time.call_later, jitter=lambda: 0.25
         )
-        self.leases = Leases(LIFETIME, self.time.clock)
+        self.leases = leases_in_memory(LIFETIME, self.time.clock)
         self.crawls: list[Crawl] = []
 
     def turn(self) -> Turn:
