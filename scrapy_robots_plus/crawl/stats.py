@@ -90,7 +90,7 @@ OVERRIDE_ERRORS = "robotstxt/override_errors"
 NOT_ASKED = "robotstxt/dont_obey"
 """requests that were sent with `dont_obey_robotstxt`"""
 
-# Memory, store, HTTP cache
+# Memory and store
 
 CACHE_HITS = "robotstxt/cache_hits"
 """requests whose robots.txt was in memory because an earlier request had needed it. A request that
@@ -100,20 +100,12 @@ CACHE_EVICTIONS = "robotstxt/cache_evictions"
 """origins removed from memory because `ROBOTS_CACHE_SIZE` was reached"""
 STORE_HITS = "robotstxt/store/hits"
 """times a robots.txt that was not in memory, or had expired there, was found in the store, expired
-or not; not counted if the store is `memory`, unless another crawl of the process uses it too"""
+or not; not counted if the store is `memory`"""
 STORE_MISSES = "robotstxt/store/misses"
 """times it was not in the store, or could not be used: its status has another meaning now, or the
 crawl knows that it is out of date"""
 STORE_ERRORS = "robotstxt/store/errors"
 """times the store failed and the crawl continued from memory; neither a hit nor a miss"""
-HTTPCACHE_HITS = "robotstxt/httpcache/hits"
-"""robots.txt requests answered by Scrapy's HTTP cache, in a replay or without a network"""
-HTTPCACHE_MISSES = "robotstxt/httpcache/misses"
-"""those for which it had nothing"""
-HTTPCACHE_STORED = "robotstxt/httpcache/stored"
-"""responses that were added to it"""
-HTTPCACHE_ERRORS = "robotstxt/httpcache/errors"
-"""times it failed"""
 
 # Pace
 

@@ -375,6 +375,8 @@ class BodyTaps:
             # The handler had a limit of its own. This one is for HttpCompressionMiddleware, which
             # runs next and would inflate a bomb up to DOWNLOAD_MAXSIZE.
             request.meta[MAXSIZE_META_KEY] = tap.limit
+            # Scrapy's HTTP cache was not to answer. It may keep what the site has answered.
+            request.meta["dont_cache"] = bool(tap.missing(response))
 
 
 def _tap_of(request: Request) -> Tap | None:

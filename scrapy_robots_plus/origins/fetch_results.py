@@ -187,7 +187,10 @@ class Results:
         self._stats.inc_value(stats.filled(stats.RESPONSES_BY_STATUS, response.status))
         lines, headers = whole_lines(body, self._limit), _text(response.headers)
         is_cut = len(lines) < len(body)
-        return FetchResult(outcome, url, lines, headers, is_cut=is_cut, detail=detail)
+        replayed = CACHED in response.flags
+        return FetchResult(
+            outcome, url, lines, headers, is_cut=is_cut, replayed=replayed, detail=detail
+        )
 
 
 def _in_words(exception: Exception) -> str:

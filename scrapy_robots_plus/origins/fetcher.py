@@ -1,26 +1,21 @@
 """Fetches a robots.txt through Scrapy's engine. Every failure becomes a value.
 
-Scrapy's HTTP cache (``HTTPCACHE_ENABLED``) is written for replays, read in replays and outages.
+Scrapy's HTTP cache (``HTTPCACHE_ENABLED``) answers in replays and outages alone.
 """
 
 from __future__ import annotations
 
-import logging
 import re
 from dataclasses import replace
-from email.utils import formatdate
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
 from scrapy import Request
-from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
-from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from w3lib.url import safe_url_string
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import (
     FETCH_SLOT_META_KEY,
     FIXED_FETCH_META,
@@ -35,20 +30,16 @@ from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 
 from .body_tap import BodyTaps, Tap, TimeAllowed
-from .fetch_results import CACHED, Results
+from .fetch_results import Results
 from .freshness import FetchResult, conditions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.storage.record import RobotsRecord
-
-    _T = TypeVar("_T")
-
-logger = crawl_log(__name__)
 
 _NOT_MODIFIED = 304
 _NO_HOST = re.compile(r"\s*(?:https?:)?//(?:[/?#\s]|$)", re.IGNORECASE)
@@ -57,6 +48,10 @@ _TRANSIENT = frozenset({Failure.DNS, Failure.CONNECTION, Failure.CUT})
 _NO_ANSWER = _TRANSIENT | {Failure.TIMEOUT, Failure.ERROR}
 _MAYBE_OUR_FAULT = _TRANSIENT | {Failure.TIMEOUT}
 """What may come of a process that stands still: connections are lost, answers are not read."""
+
+
+_NO_TIME = 0.01
+"""Seconds: what the HTTP cache lacks is not asked for over the network."""
 
 
 class Exchange(NamedTuple):
@@ -82,7 +77,10 @@ class Fetcher:
         self._stats = crawl.stats
         self._taps = BodyTaps(crawler)
         self._results = Results(crawler, crawl.settings.fetch_max_bytes)
-        self._http_cache = HttpCache(crawler)
+        self._has_http_cache = crawler.settings.getbool("HTTPCACHE_ENABLED")
+        self._replays = self._has_http_cache and crawler.settings.getbool(
+            "HTTPCACHE_IGNORE_MISSING"
+        )
         self._listeners: list[Callable[[Exchange], None]] = []
 
     def subscribe(self, listener: Callable[[Exchange], None]) -> None:
@@ -101,20 +99,25 @@ class Fetcher:
 
         With ``HTTPCACHE_IGNORE_MISSING`` nothing is sent: the HTTP cache alone answers.
         """
-        if self._http_cache.replays:
-            return await self.recall(origin)
         result = await self._fetched(origin, known, is_refresh=is_refresh)
         if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
             # The engine starts no new downloads, and then closes connections.
             return replace(result, interrupted=True)
-        kept = known if result.not_modified else result
-        if kept is not None:
-            self._http_cache.keep(Request(origin.robots_url), kept)
-        return result
+        return replace(result, replayed=True) if self._replays else result
 
-    async def recall(self, origin: Origin) -> FetchResult:
-        """The robots.txt of *origin* from the HTTP cache, with redirects followed."""
-        return replace(await self._follow(origin, self._look_up), replayed=True)
+    async def recall(self, origin: Origin) -> FetchResult | None:
+        """The robots.txt of *origin* from the HTTP cache, with redirects followed; None if it is
+        not there.
+        """
+        if not self._has_http_cache:
+            return None
+        time = TimeAllowed(_NO_TIME, self._clock)
+
+        async def ask(url: str) -> FetchResult:
+            return await self._get(url, {}, time, may_be_cached=True)
+
+        result = await self._follow(origin, ask)
+        return result if result.replayed else None
 
     async def _fetched(
         self, origin: Origin, known: RobotsRecord | None, *, is_refresh: bool
@@ -165,8 +168,9 @@ class Fetcher:
         """Sends a conditional request if possible, and an unconditional one if its answer is
         unusable: the conditions may have caused an error, and a 304 may be about another file.
         """
-        asked = conditions(known, url)
-        result = await self._get(url, asked, time)
+        # A 304 would be of no use in the HTTP cache.
+        asked = {} if self._has_http_cache else conditions(known, url)
+        result = await self._get(url, asked, time, may_be_cached=self._replays)
         if not asked or known is None:
             return result
         if result.outcome == _NOT_MODIFIED and confirms(result.headers, known.headers):
@@ -175,7 +179,14 @@ class Fetcher:
             return result
         return await self._get(url, {}, time)
 
-    async def _get(self, url: str, headers: Mapping[str, str], time: TimeAllowed) -> FetchResult:
+    async def _get(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        time: TimeAllowed,
+        *,
+        may_be_cached: bool = False,
+    ) -> FetchResult:
         if time.left <= 0:
             detail = f"not complete within {time.seconds:g} s"
             return FetchResult(Failure.TIMEOUT, url, detail=detail)
@@ -185,6 +196,7 @@ class Fetcher:
         began = self._clock.wall()
         try:
             request = self._request(url, headers, tap)
+            request.meta["dont_cache"] = not may_be_cached
             response = await compat.engine_of(self._crawler).download_async(request)
         except Exception as exception:  # noqa: BLE001 - whatever is raised is a failure
             return self._results.failed(url, exception, tap)
@@ -194,17 +206,6 @@ class Fetcher:
             if tap.response is not None:
                 for listener in self._listeners:
                     listener(Exchange(began, request, tap.response, tap.encoding))
-        return self._results.answered(url, response, tap)
-
-    async def _look_up(self, url: str) -> FetchResult:
-        """Like :meth:`_get`, from the HTTP cache."""
-        response = self._http_cache.look_up(Request(url))
-        if response is None:
-            return FetchResult(Failure.ERROR, url, detail="not in the HTTP cache")
-        time = TimeAllowed(self._settings.fetch_timeout, self._clock)
-        tap = Tap(self._settings.fetch_max_bytes, time)
-        tap.downloaded(response)
-        response.flags.append(CACHED)
         return self._results.answered(url, response, tap)
 
     def _request(self, url: str, headers: Mapping[str, str], tap: Tap) -> Request:
@@ -260,79 +261,3 @@ def _may_be_the_conditions(result: FetchResult) -> bool:
     if isinstance(result.outcome, Failure):
         return False
     return says_unavailable(result.outcome) or _worth_a_retry(result)
-
-
-_OF_THE_TRANSFER = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-
-
-class HttpCache:
-    """The robots.txt files in the project's HTTP cache.
-
-    The storage is used without the cache's policy: ``DummyPolicy`` would answer a crawl of the live
-    site from a file of any age, and ``RFC2616Policy`` does not keep everything a replay needs.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._stats = compat.stats_of(crawler)
-        self._once = Once()
-
-    @property
-    def replays(self) -> bool:
-        """Whether the cache alone answers the crawl (``HTTPCACHE_IGNORE_MISSING``)."""
-        return self._middleware is not None and self._middleware.ignore_missing
-
-    def look_up(self, request: Request) -> Response | None:
-        """The cached response to *request*, whatever its age."""
-        cache = self._middleware
-        if cache is None:
-            return None
-        storage, spider = cache.storage, self._crawler.spider
-        found = self._guarded(lambda: storage.retrieve_response(spider, request))
-        if found is None:
-            self._stats.inc_value(stats.HTTPCACHE_MISSES)
-        else:
-            self._stats.inc_value(stats.HTTPCACHE_HITS)
-        return found
-
-    def keep(self, request: Request, result: FetchResult | RobotsRecord) -> None:
-        """Stores the final response to *request*, after redirects, for a replay.
-
-        Server errors are stored too: a replay does what the crawl did.
-        """
-        cache = self._middleware
-        response = None if cache is None else _response_of(request, result)
-        if cache is None or response is None:
-            return
-        storage, spider = cache.storage, self._crawler.spider
-        self._guarded(lambda: storage.store_response(spider, request, response))
-        self._stats.inc_value(stats.HTTPCACHE_STORED)
-
-    @property
-    def _middleware(self) -> HttpCacheMiddleware | None:
-        return self._crawler.get_downloader_middleware(HttpCacheMiddleware)
-
-    def _guarded(self, action: Callable[[], _T]) -> _T | None:
-        try:
-            return action()
-        except Exception:  # noqa: BLE001 - any storage may be in use
-            self._stats.inc_value(stats.HTTPCACHE_ERRORS)
-            logger(self._crawler).log(
-                logging.WARNING if self._once.is_first() else logging.DEBUG,
-                "The HTTP cache failed on a robots.txt; further errors are counted as %s",
-                stats.HTTPCACHE_ERRORS,
-                exc_info=True,
-            )
-            return None
-
-
-def _response_of(request: Request, result: FetchResult | RobotsRecord) -> Response | None:
-    """The response that leads to *result*; None if there was none."""
-    if result.outcome is Failure.REDIRECTS:
-        return Response(request.url, status=302, headers={"Location": request.url})
-    if isinstance(result.outcome, Failure):
-        return None
-    headers = {"date": formatdate(usegmt=True), **result.headers}
-    kept = {name: value for name, value in headers.items() if name not in _OF_THE_TRANSFER}
-    encoded = {name: value.encode("latin-1") for name, value in kept.items()}
-    return Response(result.url, status=result.outcome, headers=encoded, body=result.body)

@@ -10,13 +10,11 @@ import asyncio
 import inspect
 import logging
 from importlib import import_module
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
-from scrapy import Request, Spider, signals
-from scrapy.http import Response
+from scrapy import signals
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred
@@ -24,6 +22,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from scrapy_robots_plus.compat import ClosingWatch, Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.origins import lease
+from scrapy_robots_plus.origins.fetcher import Fetcher
 from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.leases_in_memory import leases_in_memory
@@ -52,15 +51,6 @@ MODULES = [
 RULES, ERROR, LOST = 0, 2, 5  # of scripted.ANSWERS
 FAULTS = ("raise before", "raise after", "cancel before", "cancel after", "close")
 HERE = "__fault_here__"
-
-
-class Recorded:
-    def retrieve_response(self, spider: Spider, request: Request) -> Response:
-        return Response(request.url, body=b"User-agent: *\nDisallow: /closed\n")
-
-
-REPLAY = SimpleNamespace(ignore_missing=True, storage=Recorded())
-"""Stands for Scrapy's HTTP cache with ``HTTPCACHE_IGNORE_MISSING``."""
 
 
 class OthersFirst:
@@ -202,11 +192,12 @@ async def look_up(scenario: Scenario) -> None:
 
 
 def is_in(site: str, *methods: Callable[..., Any]) -> bool:
-    """Whether *site* is in one of *methods* of the retrieval."""
+    """Whether *site* is in one of *methods*."""
     module, line = site.split()[0].split(":")
     for method in methods:
         lines, first = inspect.getsourcelines(method)
-        if module == "store_or_site" and first <= int(line) < first + len(lines):
+        is_there = method.__module__.endswith(f".{module}")
+        if is_there and first <= int(line) < first + len(lines):
             return True
     return False
 
@@ -239,8 +230,6 @@ async def test_no_leak_no_hung_waiter_no_lost_request(
         injector.site, Retrieval._in_turn
     ):
         monkeypatch.setattr(retrieval, "_turn_for", OthersFirst().turn)
-    if "await self.recall" in injector.site:
-        scenario.crawler.get_downloader_middleware = lambda _: REPLAY
 
     def close() -> None:
         engine._slot.closing = Deferred()
@@ -254,7 +243,8 @@ async def test_no_leak_no_hung_waiter_no_lost_request(
     scenario.ask(1, "closed")
     run_in_background(look_up(scenario)).addErrback(lambda _: None)
     # Without a network the HTTP cache is asked; with one the first error leads to another try.
-    is_cut_off = "recall" in injector.site or "_look_up" in injector.site
+    is_cut_off = is_in(injector.site, Fetcher.recall) or "recall" in injector.site
+    retrieval._fetcher._has_http_cache = is_cut_off
     await settle(scenario, [LOST] * 4 if is_cut_off else [ERROR])
     for _ in range(2):  # an error to a conditional request; and one fault is no lasting harm
         if injector.fault == "close" and injector.hit:

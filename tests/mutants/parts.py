@@ -184,8 +184,7 @@ PARTS = (
         "origins/lease.py",
         tests=(
             "crawl/test_turns_among_workers.py",
-            "crawl/test_turns_of_one_process.py",
-            "crawl/test_who_shares_fetches.py",
+            "crawl/test_turns_in_any_order.py",
             "origins/test_lease.py",
         ),
     ),
