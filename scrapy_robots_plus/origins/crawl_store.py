@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -50,7 +49,7 @@ _NO_BODY = ("", sha256(b"").hexdigest())
 
 class CrawlStore:
     """Keeps readable records in ``ROBOTS_STORE``. A record that was never readable is kept for the
-    crawls that run at the same time; the next crawl fetches the file again.
+    workers that run at the same time; the next crawl fetches the file again.
 
     It never returns a record older than the last one saved, even if the store failed to save that
     (:class:`~scrapy_robots_plus.storage.base.Trust`). What is asked of it is done in the order of
@@ -64,12 +63,7 @@ class CrawlStore:
         self._stats = compat.stats_of(crawler)
         self._once = Once()
         self._trust = Trust()
-        self.memory = MemoryStore(settings.store_max, settings.fetch_max_bytes)
-        """What ends with the crawl: all records if that is its store, else those of files that were
-        never readable, unless the store keeps them too."""
         self._store = self._opened(settings.store or _default_uri(crawler))
-        self._of_failures = self._store if self._store.keeps_failures else self.memory
-        """What keeps the records of files that were never readable."""
         self._losses = self._store.losses
         self.calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
         self._own_network = OwnNetwork(crawler, clock.monotonic) if self._store.remote else None
@@ -105,9 +99,8 @@ class CrawlStore:
         return found
 
     def save(self, record: RobotsRecord) -> None:
-        """Stores *record*, in time before whatever is asked later. A record without its text gets
-        the text and validators of the record that it renews. A failure that may be this crawl's own
-        is not told to those on other machines.
+        """Stores *record*, in time before whatever is asked later. A failure that may be this
+        crawl's own is not told to those on other machines.
         """
         own = self._own_network
         if own is not None and record.failure is not None and own.may_be_why(record.failure):
@@ -118,7 +111,8 @@ class CrawlStore:
             return
         if says_unavailable(record.outcome):  # the stored rules no longer apply
             self._do(partial(self._store.delete, record.origin), done)
-        self._do(partial(self._of_failures.put, record))
+        if self._store.keeps_failures:
+            self._do(partial(self._store.put, record))
 
     def _was_saved(self, record: RobotsRecord, outcome: object) -> None:
         """*outcome*: whether it was put, None if what is stored was deleted, or a StoreError."""
@@ -138,10 +132,7 @@ class CrawlStore:
         return record.failure is None or access is not record.access
 
     def _get(self, origin: Origin) -> tuple[RobotsRecord | None, int]:
-        record = self._store.get(origin)
-        if record is None and self._of_failures is not self._store:
-            record = self._of_failures.get(origin)
-        return record, self._store.losses
+        return self._store.get(origin), self._store.losses
 
     def _believed(self, record: RobotsRecord | None, losses: int) -> RobotsRecord | None:
         if losses != self._losses:
@@ -156,18 +147,13 @@ class CrawlStore:
     def _put(self, record: RobotsRecord) -> bool:
         """Whether the store has *record* now; False if it has one that claims to be newer."""
         if not (record.body or record.sha256 in _NO_BODY):
-            stored = self._store.get(record.origin)
-            if stored is None or stored.sha256 != record.sha256:
-                return False  # a record without its rules is useless
-            record = _completed(record, stored)
-        if self._of_failures is not self._store:
-            self._of_failures.delete(record.origin)
+            return False  # a record without its rules is useless
         return self._store.put(record)
 
     def _opened(self, uri: str) -> Store:
         self._outlives_the_crawl = uri != _MEMORY
         if uri == _MEMORY:
-            return self.memory
+            return MemoryStore(self._settings.store_max, self._settings.fetch_max_bytes)
         settings, limits = self._settings, self._settings.limits
         use = limits.stale_max + limits.ttl_max
         try:
@@ -203,7 +189,6 @@ class CrawlStore:
         in_time = await compat.wait_for(self.calls.flush(SECONDS_TO_CLOSE))
         self._do(lambda: self._trust.settle(self._store))
         self._do(self._store.close)
-        self.memory.close()
         in_time &= await compat.wait_for(self.calls.close(SECONDS_TO_CLOSE))
         if not in_time:
             self.failed(StoreError(f"not all was saved within {SECONDS_TO_CLOSE:g} s of closing"))
@@ -215,16 +200,6 @@ def _outcome(action: Callable[[], object]) -> object:
         return action()
     except StoreError as error:
         return error
-
-
-def _completed(held: RobotsRecord, stored: RobotsRecord) -> RobotsRecord:
-    """The record *held* in memory, completed from the store: with text and all headers.
-
-    *held* keeps the Content-Type that its text was decoded by: with another charset, it would be
-    another file.
-    """
-    kept = {name: value for name, value in stored.headers.items() if name != "content-type"}
-    return replace(held, body=stored.body, headers={**kept, **held.headers})
 
 
 def uri_in_job(folder: str) -> str:

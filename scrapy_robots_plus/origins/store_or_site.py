@@ -196,8 +196,7 @@ class Retrieval:
     async def _recalled(self, origin: Origin) -> RobotsRecord | None:
         """A record from the project's HTTP cache, to use during an outage."""
         result = await self._fetcher.recall(origin)
-        stored_at = result and http_date(result.headers.get("date", ""))
-        if result is None or stored_at is None:
+        if result is None or (stored_at := http_date(result.headers.get("date", ""))) is None:
             return None
         record = self._recorded(origin, result, None, stored_at)
         return record if record.readable else None

@@ -80,7 +80,7 @@ async def test_what_is_saved_is_found_at_once_and_by_the_next_crawl(server: Redi
         crawl.learn(NEW)
         assert await crawl.load() == NEW
         crawl.learn(NEWER)
-        crawl.learn(replace(NEWER, body=b"", failure=503, failures=1, failed_at=START + 300))
+        crawl.learn(replace(NEWER, failure=503, failures=1, failed_at=START + 300))
     async with crawling(server.url, START + 300) as crawl:
         found = await crawl.load()
         assert found is not None
