@@ -169,8 +169,8 @@ def _mistakes(crawl: Crawl) -> Iterator[str]:
             'SCHEDULER = "scrapy_redis.scheduler.Scheduler".'
         )
     if crawl.has_middleware and not takes_several_names(settings):
-        for field in ("ai_tokens", "ai_uses", "clean_param"):
-            if getattr(robots, field):
+        for field in ("ai_tokens", "ai_uses", "clean_param", "visit_time"):
+            if getattr(robots, field) not in (False, (), "ignore"):
                 what = f"{DECLARED[field].name} finds nothing in robots.txt files"
                 yield _because(what, "ROBOTSTXT_PARSER", settings)
 

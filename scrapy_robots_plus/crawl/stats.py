@@ -90,14 +90,8 @@ OVERRIDE_ERRORS = "robotstxt/override_errors"
 NOT_ASKED = "robotstxt/dont_obey"
 """requests that were sent with `dont_obey_robotstxt`"""
 
-# Memory and store
+# Store
 
-CACHE_HITS = "robotstxt/cache_hits"
-"""requests whose robots.txt was in memory because an earlier request had needed it. A request that
-waits in the queue behind the first one is a hit; the first one is not, nor is one that waits in the
-middleware"""
-CACHE_EVICTIONS = "robotstxt/cache_evictions"
-"""origins removed from memory because `ROBOTS_CACHE_SIZE` was reached"""
 STORE_HITS = "robotstxt/store/hits"
 """times a robots.txt that was not in memory, or had expired there, was found in the store, expired
 or not; not counted if the store is `memory`"""

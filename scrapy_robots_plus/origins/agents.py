@@ -33,8 +33,6 @@ class Agents:
         # Not in the meta, which spiders hand on to other requests.
         self._judged: WeakKeyDictionary[Request, str | None] = WeakKeyDictionary()
         """None: by the name in an override, whatever it is sent with."""
-        self._is_one_for_all = True
-        """Whether nothing was ever in there: asking it would take as long as all the rest."""
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
@@ -77,11 +75,9 @@ class Agents:
         agent = self.of(request, settings)
         if settings is not self._settings and settings.user_agent is not None:
             self._judged[request] = None
-            self._is_one_for_all = False
         elif agent is not self.fixed and agent is not self.default:
             self._judged[request] = str(agent)
-            self._is_one_for_all = False
-        elif not self._is_one_for_all:
+        elif self._judged:
             self._judged.pop(request, None)
         return agent
 
@@ -90,7 +86,7 @@ class Agents:
         if self.fixed is not None:
             return None
         judged: AgentNames | None = self.default
-        if not self._is_one_for_all:
+        if self._judged:
             judged = self._judged.pop(request, judged)
             if judged is None:
                 return None

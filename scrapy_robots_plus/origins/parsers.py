@@ -7,7 +7,6 @@ import logging
 import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from datetime import time
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from w3lib.encoding import http_content_type_encoding
@@ -15,7 +14,6 @@ from w3lib.encoding import http_content_type_encoding
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.octets import to_utf8
-from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.scrapys_own import class_in
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_robots_plus.protocol import Dialect
+    from scrapy_robots_plus.protocol import Dialect, RequestRate, VisitTime
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
 
@@ -94,9 +92,9 @@ def _in_utf8(body: bytes, charset: str | None) -> bytes:
 class ParsedFile:
     """One file, whichever of Scrapy's robots.txt parsers has read it.
 
-    Scrapy's interface defines ``allowed``, and from 2.18 ``crawl_delay``. Parsers offer the rest
-    under names of their own, or in a parser that they wrap (``rp``). If a parser has no name for
-    something, the file counts as not having it. Exceptions of the parser are passed on.
+    Scrapy's interface defines ``allowed``, and from 2.18 ``crawl_delay``. Parsers have that and the
+    sitemaps under names of their own too, or in a parser that they wrap (``rp``). All else only
+    ours knows. Exceptions of the parser are passed on.
     """
 
     __slots__ = ("parser",)
@@ -127,20 +125,20 @@ class ParsedFile:
     def crawl_delay(self, agent: AgentNames) -> object:
         """The Crawl-delay for *agent* as the parser returns it, unchecked."""
         # Before 2.18 Scrapy's own parsers have no crawl_delay(), but wrap a parser that does.
-        return self._asked(agent, "crawl_delay", "get_crawl_delay")
+        for holder in (self.parser, self._wrapped):
+            for name in ("crawl_delay", "get_crawl_delay"):
+                ask = getattr(holder, name, None)
+                if callable(ask):
+                    return ask(agent)
+        return None
 
     def request_rate(self, agent: AgentNames) -> RequestRate | None:
-        """The Request-rate for *agent*: from our parser, Protego and the standard library."""
-        rate = self._asked(agent, "request_rate")
-        requests = getattr(rate, "requests", None)
-        seconds = getattr(rate, "seconds", None)
-        if not requests or not seconds or requests < 0 or seconds < 0:
-            return None
-        return RequestRate(requests, seconds, _window_of(getattr(rate, "window", rate)))
+        """The Request-rate for *agent*."""
+        return self.ours.request_rate(agent) if self.ours else None
 
     def visit_time(self, agent: AgentNames) -> VisitTime | None:
-        """The Visit-time for *agent*: from our parser and Protego."""
-        return _window_of(self._asked(agent, "visit_time"))
+        """The Visit-time for *agent*."""
+        return self.ours.visit_time(agent) if self.ours else None
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
@@ -152,45 +150,13 @@ class ParsedFile:
         return tuple(str(url) for url in found) if isinstance(found, Iterable) else ()
 
     @property
-    def host(self) -> str | None:
-        """The first Host line. Only our parser and Protego have it."""
-        return self._text_of("host") or self._text_of("preferred_host")
-
-    @property
     def ours(self) -> RobotsParser | None:
         """The parser, if it is ours: others name no rules, and know no lines about uses."""
         return self.parser if isinstance(self.parser, RobotsParser) else None
 
-    def _text_of(self, name: str) -> str | None:
-        for holder in (self.ours and self.ours.file, self._wrapped):
-            found = getattr(holder, name, None)
-            if isinstance(found, str) and found:
-                return found
-        return None
-
     @property
     def _wrapped(self) -> Any:
         return getattr(self.parser, "rp", None)
-
-    def _asked(self, agent: AgentNames, *names: str) -> Any:
-        """The result of the first of the methods *names* that exists."""
-        for holder in (self.parser, self._wrapped):
-            for name in names:
-                ask = getattr(holder, name, None)
-                if callable(ask):
-                    return ask(agent)
-        return None
-
-
-def _window_of(value: Any) -> VisitTime | None:
-    """The window of an object with two times of day (``datetime.time``): ``start`` and ``end``, as
-    ours, or Protego's ``start_time`` and ``end_time``.
-    """
-    start = getattr(value, "start", None) or getattr(value, "start_time", None)
-    end = getattr(value, "end", None) or getattr(value, "end_time", None)
-    if not isinstance(start, time) or not isinstance(end, time):
-        return None
-    return VisitTime(start, end)
 
 
 _T = TypeVar("_T")

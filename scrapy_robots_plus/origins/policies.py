@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf
@@ -147,7 +146,7 @@ class Policies:
         self._paces: Recent[Origin, Paces] = Recent(settings.cache_size)
         """The paces of origins without a fetched policy, which all their views share."""
         self._read = lru_cache(TEXTS_PARSED)(self._parsed)
-        self._recent: OrderedDict[Origin, Policy] = OrderedDict()
+        self._recent: Recent[Origin, Policy] = Recent(settings.cache_size)
         """The one used last comes last."""
         self._fetches: dict[Origin, Fetch] = {}
         self._closing_watch = ClosingWatch(crawl.crawler, self._call_off)
@@ -325,15 +324,6 @@ class Policies:
         read, subject = self._retrieval.parsers.file_of, "the robots_txt of an override"
         return read(_encoded(text), "utf-8", dialect, subject)[0]
 
-    def use(self, origin: Origin) -> bool:
-        """A request uses the policy of *origin*. Whether another one has used it before: the first
-        will have waited."""
-        policy = self._recent.get(origin)
-        if policy is None or policy.is_used:
-            return policy is not None
-        policy.is_used = True
-        return False
-
     def _start_fetch(self, origin: Origin, fetch: Fetch) -> None:
         """Starts the fetch independently of the request that needs it, which may be cancelled."""
         self._fetches[origin] = fetch
@@ -343,24 +333,15 @@ class Policies:
 
     async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
         previous = self._recent.get(origin)
-        is_refresh = previous is not None and previous.is_old
         try:
             try:
                 fetch.policy = await self._retrieval.retrieve(origin, previous)
             finally:  # also if it is cancelled or fails
                 fetch.policy = fetch.policy or self._retrieval.failed(origin, previous)
-                fetch.policy.is_used = is_refresh
-                self._put(fetch.policy)
+                self._recent.put(origin, fetch.policy)
             await self._announce(fetch.policy, previous, fetch.request)
         finally:
             self._end_fetch(origin, fetch)
-
-    def _put(self, policy: Policy) -> None:
-        self._recent[policy.origin] = policy
-        self._recent.move_to_end(policy.origin)
-        while len(self._recent) > self._settings.cache_size:
-            self._recent.popitem(last=False)
-            self._stats.inc_value(stats.CACHE_EVICTIONS)
 
     async def _announce(
         self, policy: Policy, previous: Policy | None, request: Request | None

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
     from .our_parser import RobotsParser
 
-PACES_REMEMBERED = 1_000
-"""How many paces of one origin are told apart: each request may have a delay of its own."""
-
 
 class Pace(NamedTuple):
     """What a file asks of one agent, within the limits of the settings."""
@@ -98,29 +95,27 @@ class Paces:
     of any of them counts.
     """
 
-    known: tuple[Pace, ...] = ()
-    """Those that were added, so that each is counted once."""
     table: Timetable = AT_ANY_TIME
     """All of them together."""
 
     def add(self, pace: Pace) -> bool:
-        """Puts *pace* in force. Returns whether it was not yet."""
-        if pace is ANY_PACE or pace in self.known:
+        """Puts *pace* in force. Returns whether its delay is longer than all before."""
+        if pace is ANY_PACE:
             return False
-        if len(self.known) < PACES_REMEMBERED:
-            self.known += (pace,)
         delay, hourly, visits = self.table.delay, self.table.hourly, self.table.visits
         if pace.delay is not None and not pace.delay.skip:
             delay = max(pace.delay.kept, delay)
         if pace.hourly is not None:
             window, slower = pace.hourly
             hourly = tuple(dict.fromkeys((*hourly, (window, slower.kept))))
-        table = Timetable(delay, hourly, pace.visits or visits)
-        self.table = table or AT_ANY_TIME
-        return True
+        is_longer = delay > self.table.delay
+        self.table = Timetable(delay, hourly, pace.visits or visits) or AT_ANY_TIME
+        return is_longer
 
 
 _RULES, _UNREACHABLE = Access.RULES, Access.UNREACHABLE  # found in a tenth of the time
+
+_FOLLOWS = {_RULES: "rules", Access.UNAVAILABLE: "all allowed", _UNREACHABLE: "all denied"}
 
 _MOST_OF_A_REASON = 60
 """Characters of the reason of an override that are shown."""
@@ -146,7 +141,7 @@ LEAST_LIFETIME = 1.0
 class Policy:
     """What a crawl knows about one origin. Read-only; a refresh makes a new one.
 
-    Only ``paces`` and ``is_used`` change: the former holds the delays that requests keep.
+    Only ``paces`` changes: it holds the delays that requests keep.
     """
 
     record: RobotsRecord
@@ -160,8 +155,6 @@ class Policy:
     """Why the file could not be read just now, if the status does not say so."""
     source: Source = Source.NETWORK
     """Where the crawl got it: ``network``, ``store``, ``cache`` or ``override``."""
-    is_used: bool = False
-    """Whether a request was judged by it."""
     paces: Paces = field(default_factory=Paces)
     """Those in force. Policies for the same server share them."""
     _asked: dict[AgentNames, Pace] = field(default_factory=dict, init=False)
@@ -252,26 +245,18 @@ class Policy:
     @property
     def in_words(self) -> str:
         """The status and what it means: ``200, rules``, ``404, all allowed``, ``503, all denied``;
-        for the last good copy in an outage ``200, rules, now 503``. Under an override also what
+        for the last good copy in an outage ``200, now 503, rules``. Under an override also what
         it is for: ``not obeyed (override: our own site)``.
         """
+        settings, access = self.settings, self.access
+        if not settings.needs_file:
+            words = "own text" if settings.obey else "not obeyed"
+        elif access is _UNREACHABLE and not settings.obey:
+            words = f"{self.status}, no rules"  # nothing is denied
+        else:
+            words = f"{self.status}, {_FOLLOWS[access]}"
         label = self._override
-        override = f" (override: {printable(label, _MOST_OF_A_REASON)})" if label else ""
-        return self._follows + override
-
-    @property
-    def _follows(self) -> str:
-        record, obeys = self.record, self.settings.obey
-        if not self.settings.needs_file:
-            return "own text" if obeys else "not obeyed"
-        access = self.access
-        if access is Access.UNREACHABLE:
-            # Without ROBOTSTXT_OBEY nothing is denied.
-            follows = "all denied" if obeys else "no rules"
-            return f"{record.outcome if record.failure is None else record.failure}, {follows}"
-        follows = "rules" if access is Access.RULES else "all allowed"
-        is_outage = record.failure is not None and record.readable
-        return f"{record.outcome}, {follows}" + (f", now {record.failure}" if is_outage else "")
+        return f"{words} (override: {printable(label, _MOST_OF_A_REASON)})" if label else words
 
     def __repr__(self) -> str:
         return f"<Policy {self.origin}: {self.in_words}>"
@@ -300,13 +285,6 @@ class Policy:
     def sitemaps(self) -> tuple[str, ...]:
         """The Sitemap URLs of the file, if the parser in use provides them."""
         return self.file.sitemaps if self.file else ()
-
-    @property
-    def host(self) -> str | None:
-        """The first Host line of the file: the host name that the site prefers (formerly Yandex).
-        None if there is none, or if the parser in use does not provide it. Nothing goes by it.
-        """
-        return self.file.host if self.file else None
 
     @property
     def is_paced(self) -> bool:
@@ -363,15 +341,14 @@ class Policy:
         return pace
 
     def enforce(self, agent: AgentNames) -> None:
-        """A request is sent as *agent*: its pace is in force from now on, and counted.
-
-        Each pace in the file counts once, however many agents share it.
+        """A request is sent as *agent*: its pace is in force from now on, and counted if the file
+        asks for a longer delay than before.
         """
         if agent == self._enforced_for:
             return
         self._enforced_for = agent
         pace = self.pace_of(agent)
-        if not self.paces.add(pace) or pace.delay is None or pace.delay.skip or pace.delay.own:
+        if not self.paces.add(pace) or pace.delay is None or pace.delay.own:
             return
         self._stats.inc_value(stats.DELAYS_KEPT)
         if pace.delay.clamped:
@@ -417,11 +394,7 @@ class Policy:
         ours, tokens = self._ours, self.settings.ai_tokens
         if ours is None or not self.settings.obey or self.access is not _RULES:
             return ()
-        try:
-            return ours.statements(url, agent, tokens)
-        except Exception as error:  # noqa: BLE001 - any parser may be in use
-            parser_failed(error, url, self._stats)
-            return ()
+        return guarded(lambda: ours.statements(url, agent, tokens), (), url, self._stats)
 
     def licenses(self, agent: AgentNames) -> tuple[str, ...]:
         """The first of the licences that the file names (RSL 1.0)."""

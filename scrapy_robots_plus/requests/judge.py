@@ -112,7 +112,7 @@ class Judge:
         """The decision about a request."""
         request, origin, agent, settings, again, _ = asked
         self._welcome(request)
-        policy = known = self._policies.usable_or_refresh(origin, request, settings)
+        policy = self._policies.usable_or_refresh(origin, request, settings)
         if policy is None:
             if self.is_exempt(request, origin):
                 return None
@@ -123,8 +123,6 @@ class Judge:
                 self._policies.waiting -= 1
         if policy is None:
             return self._closed_first(request, origin, settings)
-        if self._policies.use(origin) and known is not None and not again:
-            self._stats.inc_value(keys.CACHE_HITS)
         verdict = policy.judged(_url_to_judge(request, origin, policy), agent)
         if verdict.allowed:
             if self._given_up.refuses(origin, again=again):

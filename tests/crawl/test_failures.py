@@ -314,4 +314,4 @@ async def test_the_settings_for_pages_neither_hinder_nor_learn_from_the_fetch(
         COOKIES_ENABLED=True,
     )
     assert host.fetched == flaky.fetched == []
-    assert stat(crawler, "httpcache/store") == 0
+    assert stat(crawler, "httpcache/hit") == 0

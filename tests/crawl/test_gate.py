@@ -18,7 +18,6 @@ from scrapy_robots_plus import (
 )
 from tests.crawling import (
     ProbeSpider,
-    SendsAsBarbot,
     StepSpider,
     crawl,
     make_crawler,
@@ -259,7 +258,6 @@ async def test_eviction_neither_leaks_nor_strands(sites: Sites) -> None:
     crawler = await crawl(*urls, ROBOTS_CACHE_SIZE=1, CONCURRENT_REQUESTS=3)
     assert [host.fetched for host in hosts] == [[]] * 6
     assert len(crawler.spider.failures) == len(urls)
-    assert stat(crawler, "robotstxt/cache_evictions") > 0
 
 
 class UntilRefused(StepSpider):
@@ -401,7 +399,7 @@ async def test_the_table_at_the_end(sites: Sites, caplog: pytest.LogCaptureFixtu
 
 
 @pytest_twisted.ensureDeferred
-async def test_policies_are_kept_and_counted(sites: Sites) -> None:
+async def test_a_file_is_fetched_once_and_counted(sites: Sites) -> None:
     host = sites.host(RULES)
     crawler = await crawl(*(host.url(f"/{number}") for number in range(20)))
     assert host.robots_hits == 1
@@ -409,25 +407,6 @@ async def test_policies_are_kept_and_counted(sites: Sites) -> None:
     assert stat(crawler, "robotstxt/request_count") == 1
     assert stat(crawler, "robotstxt/response_count") == 1
     assert stat(crawler, "robotstxt/response_status_count/200") == 1
-    assert stat(crawler, "robotstxt/cache_hits") == 19
-
-
-@pytest_twisted.ensureDeferred
-async def test_the_request_that_a_file_is_fetched_for_is_no_hit(sites: Sites) -> None:
-    hosts = [sites.host(RULES) for _ in range(4)]
-    crawler = await crawl(*(host.url("/open") for host in hosts))
-    assert [host.fetched for host in hosts] == [["/open"]] * 4
-    assert stat(crawler, "robotstxt/cache_hits") == 0
-    assert stat(crawler, "robotstxt/store/misses") == 0
-
-
-@pytest_twisted.ensureDeferred
-async def test_a_request_that_is_judged_twice_is_one_hit(sites: Sites) -> None:
-    host = sites.host(RULES)
-    urls = [host.url(f"/{number}") for number in range(5)]
-    crawler = await crawl(*urls, DOWNLOADER_MIDDLEWARES={SendsAsBarbot: 900})
-    assert len(host.fetched) == 5
-    assert stat(crawler, "robotstxt/cache_hits") == 4
 
 
 class Rewrites:

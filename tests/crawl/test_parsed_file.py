@@ -67,22 +67,11 @@ def test_all_know_rules_delays_and_sitemaps(parser: str) -> None:
     assert file.sitemaps == ("https://x.example/s.xml",)
 
 
-@pytest.mark.parametrize("parser", [OURS, PROTEGO, PYTHON])
-def test_a_request_rate(parser: str) -> None:
-    assert read(FILE, parser).request_rate("Foobot") == RequestRate(1, 5)
-
-
-@pytest.mark.parametrize(
-    ("parser", "window"), [(OURS, MORNING), (PROTEGO, MORNING), (PYTHON, None), (RERP, None)]
-)
-def test_a_visit_time(parser: str, window: VisitTime | None) -> None:
-    assert read(FILE, parser).visit_time("Foobot") == window
-
-
-@pytest.mark.parametrize("parser", [OURS, PROTEGO])
-def test_the_hours_of_a_request_rate(parser: str) -> None:
-    file = read(b"User-agent: *\nRequest-rate: 1/10s 0600-0845\n", parser)
-    assert file.request_rate("Foobot") == RequestRate(1, 10, MORNING)
+@pytest.mark.parametrize("parser", ALL)
+def test_only_ours_knows_rates_and_hours(parser: str) -> None:
+    file = read(FILE, parser)
+    known = (RequestRate(1, 5), MORNING) if parser == OURS else (None, None)
+    assert (file.request_rate("Foobot"), file.visit_time("Foobot")) == known
 
 
 @pytest.mark.parametrize("parser", [PROTEGO, PYTHON, RERP, PlainParser])
@@ -143,47 +132,6 @@ def test_scrapys_interface_is_enough() -> None:
 )
 def test_where_a_crawl_delay_is_looked_for(parser: Any, delay: float | None) -> None:
     assert ParsedFile(parser).crawl_delay("Foobot") == delay
-
-
-@pytest.mark.parametrize(
-    "rate",
-    [
-        None,
-        SimpleNamespace(requests=0, seconds=1),
-        SimpleNamespace(requests=1, seconds=0),
-        SimpleNamespace(requests=-1, seconds=1),
-        SimpleNamespace(requests=1, seconds=-1),
-        SimpleNamespace(requests=1),
-    ],
-)
-def test_a_request_rate_that_is_none(rate: Any) -> None:
-    parser: Any = Duck(request_rate=lambda _: rate)
-    assert ParsedFile(parser).request_rate("Foobot") is None
-
-
-@pytest.mark.parametrize(("requests", "seconds"), [(1, 0.5), (2, 1), (0.5, 0.25)])
-def test_a_request_rate_may_be_high(requests: float, seconds: float) -> None:
-    rate = SimpleNamespace(requests=requests, seconds=seconds)
-    parser: Any = Duck(request_rate=lambda _: rate)
-    found = ParsedFile(parser).request_rate("Foobot")
-    assert found is not None
-    assert (found.delay, found.window) == (0.5, None)
-
-
-@pytest.mark.parametrize(
-    ("value", "window"),
-    [
-        (SimpleNamespace(start=time(6), end=time(8, 45)), MORNING),
-        (SimpleNamespace(start_time=time(6), end_time=time(8, 45)), MORNING),
-        (MORNING, MORNING),
-        (SimpleNamespace(start=6, end=8), None),
-        (SimpleNamespace(start=time(6)), None),
-        (None, None),
-    ],
-)
-def test_hours_of_whatever_parsers_return(value: Any, window: VisitTime | None) -> None:
-    parser: Any = Duck(visit_time=lambda _: value)
-    assert ParsedFile(parser).visit_time("Foobot") == window
 
 
 @pytest.mark.parametrize(
@@ -311,12 +259,10 @@ def test_other_parsers_read_it_as_they_do(parser: Any) -> None:
 
 
 @pytest.mark.parametrize("parser", ALL)
-def test_the_preferred_host_and_clean_params(parser: str) -> None:
-    file = read(b"Host: www.x.example\nClean-param: ref\n", parser)
-    assert file.host == ("www.x.example" if parser in (OURS, PROTEGO) else None)
+def test_clean_params(parser: str) -> None:
+    file = read(b"Clean-param: ref\n", parser)
     params = file.ours.file.clean_params if file.ours else ()
     assert params == ((CleanParam(("ref",)),) if parser == OURS else ())
-    assert read(FILE, parser).host is None
 
 
 @pytest.mark.parametrize("told", [True, "allowed", ("rule", 3)])

@@ -151,5 +151,5 @@ def test_the_last_good_copy_tells_what_is_the_matter() -> None:
     policy = policy_of()
     record = replace(policy.record, failure=503, failed_at=NOW, retry_in=60.0)
     held = Policy(record, policy.file, SETTINGS, Clock(wall=lambda: NOW), STATS)
-    assert (held.status, held.in_words) == ("200, now 503", "200, rules, now 503")
-    assert repr(held) == f"<Policy {ORIGIN}: 200, rules, now 503>"
+    assert (held.status, held.in_words) == ("200, now 503", "200, now 503, rules")
+    assert repr(held) == f"<Policy {ORIGIN}: 200, now 503, rules>"

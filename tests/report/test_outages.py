@@ -165,7 +165,7 @@ async def test_the_last_good_copy_is_named_and_each_outage_told_by_itself(
     assert warnings
     assert len(warnings) - len(ends) in (0, 1)
     assert len(warnings) < host.robots_hits  # two failures in a row are one outage
-    assert all("the copy from" in line and "(200, rules, now 503)" in line for line in warnings)
+    assert all("the copy from" in line and "(200, now 503, rules)" in line for line in warnings)
 
 
 @pytest_twisted.ensureDeferred

@@ -85,13 +85,13 @@ def test_one_is_not_many(rows: dict[str, Row], expected: str) -> None:
 def test_each_column_is_as_wide_as_its_widest_cell() -> None:
     rows = {
         "dead": Row(0, 2, DEAD),
-        "long": Row(2, 1, policy("200, rules, now connection")),
+        "long": Row(2, 1, policy("200, now connection, rules")),
         "slow": Row(3, 0, policy("200, rules", 0.5, Delay(0.5, 0.5))),
         "late": Row(0, 0),
     }
     assert table(tally(**rows)).splitlines() == [
         "site                 robots.txt                  delay asked  delay kept  allowed  denied",
-        "http://long.example  200, rules, now connection            -           -        2       1",
+        "http://long.example  200, now connection, rules            -           -        2       1",
         "http://dead.example  timeout, all denied                   -           -        0       2",
         "http://slow.example  200, rules                        0.5 s       0.5 s        3       0",
         "http://late.example  not read                              -           -        0       0",
@@ -114,8 +114,8 @@ def test_those_that_are_denied_come_first_then_those_that_cannot_be_read_then_th
         "slower": Row(1, 0, policy("200, rules", 5.0, Delay(5.0, 5.0))),
         "dead": Row(0, 9, DEAD),
         "skipped": Row(0, 5, skipped),
-        "still-good": Row(3, 0, policy("200, rules, now timeout", failure=Failure.TIMEOUT)),
-        "still-closed": Row(0, 2, policy("200, rules, now timeout", failure=Failure.TIMEOUT)),
+        "still-good": Row(3, 0, policy("200, now timeout, rules", failure=Failure.TIMEOUT)),
+        "still-closed": Row(0, 2, policy("200, now timeout, rules", failure=Failure.TIMEOUT)),
         "closed": Row(0, 3, RULES),
         "partly": Row(2, 4, slow),
     }

@@ -148,16 +148,6 @@ async def test_a_scheduler_that_outlives_the_crawl_keeps_what_is_left_unread(
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_policy_in_memory_counts_as_a_hit_for_each_request_but_the_first() -> None:
-    host = await judged(RULES)
-    hits = []
-    for again in (False, False, True, False):
-        await host.judge(OPEN, again=again)
-        hits.append(host.crawler.stats.get_value("robotstxt/cache_hits", 0))
-    assert hits == [0, 1, 1, 2]
-
-
-@pytest_twisted.ensureDeferred
 async def test_those_that_wait_are_counted_until_the_file_has_come() -> None:
     host = Judged()
     decisions = [host.judge(OPEN), host.judge(CLOSED)]
