@@ -54,11 +54,6 @@ class RobotsCommand(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Adds the subcommands; each has the options of all Scrapy commands besides its own."""
-        # Where the user has closed them: argparse fails in Python 3.10 then, and print() is silent.
-        for name in ("stdout", "stderr"):
-            if getattr(sys, name) is None:
-                nowhere = os.open(os.devnull, os.O_WRONLY)
-                setattr(sys, name, open(nowhere, "w", closefd=False))  # noqa: SIM115
         self._add(subcommands(), parser, "scrapy robots")
 
     def _add(self, members: Members, parser: argparse.ArgumentParser, program: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.parsers import charset_of
@@ -11,7 +10,7 @@ from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code, Finding, LintedFile, Meaning, lint
 from scrapy_robots_plus.protocol.printable import counted, printable
 
-from .output import Line, Style, UnreadableError, WrongUsageError, fact, named, picked
+from .output import Line, Style, fact, named, picked
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
 from .urls import site_of
 
@@ -33,12 +32,9 @@ class Show(Subcommand):
     arguments = (
         argument(
             "sources",
-            nargs="*",
+            nargs="+",
             metavar="ORIGIN|FILE",
             help="a site, such as https://example.com, or a file; - for standard input",
-        ),
-        argument(
-            "--file", action="append", default=[], metavar="FILE", help="a file, whatever its name"
         ),
         AGENT,
         DIALECT,
@@ -46,24 +42,10 @@ class Show(Subcommand):
     )
 
     def run(self) -> None:
-        given = self.given
-        places: list[Origin | Source | None] = [
-            site_of(name)[1] if "://" in name else self._file(name) for name in given.sources
+        places: list[Origin | Source] = [
+            site_of(name)[1] if "://" in name else self.file(name) for name in self.given.sources
         ]
-        places += map(self._file, given.file)
-        if not places:
-            raise WrongUsageError("expected sites or files")
-        self.project.read(list(filter(None, places)), self._add)
-
-    def _file(self, name: str) -> Source | None:
-        """A file on this disk; one that cannot be read is told on standard error."""
-        try:
-            return self.file(name)
-        except UnreadableError as error:
-            hint = "" if Path(name).exists() else "; a site begins with https:// or http://"
-            self.output.error(f"scrapy robots show: {error}{hint}")
-            self.note(Exit.UNDECIDED)
-            return None
+        self.project.read(places, self._add)
 
     def _add(self, source: Source) -> None:
         """Prints what a file has, or a site."""
@@ -180,7 +162,7 @@ def fields_of(
         "lines": [
             {
                 "line": each.number,
-                **picked(each, "text", "role", "names"),
+                **picked(each, "text", "role"),
                 "group_number": each.group,
                 "ignored": each.ignored or None,
                 "means": each.words or None,

@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings import checks
 
-from .output import Line, Output, UnreadableError, accessing
+from .output import Line, Output, accessing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -151,9 +151,7 @@ def opened(name: str) -> Iterator[BinaryIO]:
     """The file *name*; standard input for ``-``. Raises UnreadableError if it cannot be opened, or
     read while it is used.
     """
-    with accessing(name):
-        if name == "-" and sys.stdin is None:  # by ``<&-``
-            raise UnreadableError("standard input is closed")
-        # A reader of its own: Python aborts if it ends while a thread reads from ``sys.stdin``.
-        with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as stream:
-            yield stream
+    # A reader of its own: Python aborts if it ends while a thread reads from ``sys.stdin``.
+    file = sys.stdin.fileno() if name == "-" else name
+    with accessing(name), open(file, "rb", closefd=name != "-") as stream:
+        yield stream

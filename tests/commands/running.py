@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..crawling import ADDON
 from ..forks import SCRAPY, Forks
-from ..programs import CODE, Program
+from ..programs import Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,14 +104,6 @@ class Robots:
         assert "Traceback" not in done.stderr, done.stderr
         return Done(done.returncode, done.stdout, done.stderr)
 
-    def without(self, *closed: str, arguments: tuple[str, ...]) -> Done:
-        """Runs it as an interpreter does whose standard streams of these names are closed."""
-        words = WITHOUT, ",".join(closed), "robots", *arguments
-        program = Program(CODE, *words, folder=self.folder)
-        output, errors = program.communicate(timeout=LONGEST)
-        assert b"Traceback" not in errors, errors
-        return Done(program.wait(), output.decode(), errors.decode())
-
     def interrupted(self, *arguments: object, when: Callable[[], bool]) -> Done:
         """Starts it, and sends SIGINT, as Ctrl-C does, as soon as *when* says so."""
         process = self.started(*arguments)
@@ -131,18 +123,6 @@ class Robots:
         os.close(write)
         _, errors = process.communicate(stdin, timeout=LONGEST)
         return Done(process.wait(), "", errors.decode())
-
-
-STREAMS = ["stdin", "stdout", "stderr"]
-WITHOUT = f"""
-import os, sys
-from scrapy.cmdline import execute
-
-for name in sys.argv.pop(1).split(","):
-    os.close({STREAMS}.index(name))
-    setattr(sys, name, None)
-execute()
-"""
 
 
 def _command(arguments: tuple[object, ...]) -> list[str]:

@@ -100,7 +100,6 @@ def test_the_same_as_json(sites: Sites, alone: Robots) -> None:
         "text": "User-agent: *",
         "role": "user-agent",
         "group_number": 1,
-        "names": ["*"],
         "ignored": None,
         "means": "for all crawlers",
     }
@@ -114,7 +113,7 @@ def test_the_same_as_json(sites: Sites, alone: Robots) -> None:
 
 def test_nothing_wrong(alone: Robots) -> None:
     (alone.folder / "r.txt").write_text(CLEAN)
-    done = alone("show", "--file", "r.txt")
+    done = alone("show", "r.txt")
     assert done.lines[-1] == "0 findings"
     assert done.status == 0
 
@@ -180,21 +179,16 @@ def test_a_file_that_cannot_be_fetched(sites: Sites, robots: Robots) -> None:
 
 def test_a_file_that_cannot_be_read(alone: Robots) -> None:
     (alone.folder / "r.txt").write_text(CLEAN)
-    done = alone("show", "missing.example", ".", "r.txt")
-    missing, folder = done.errors.splitlines()
-    assert missing == (
-        "scrapy robots show: missing.example cannot be read: No such file or directory; "
-        "a site begins with https:// or http://"
-    )
-    assert folder == "scrapy robots show: . cannot be read: Is a directory"
-    assert done.lines[0] == "r.txt"
-    assert done.status == 2
+    for name, why in (("missing", "No such file or directory"), (".", "Is a directory")):
+        done = alone("show", "r.txt", name)
+        assert (done.status, done.output) == (2, "")
+        assert done.errors == f"scrapy robots show: {name} cannot be read: {why}\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "expected sites or files"),
+        ((), "required: ORIGIN|FILE"),
         (("http://",), ""),
         (("ftp://x.example",), "ftp://x.example is not an http or https URL"),
         (("--json=x", "r.txt"), "ignored explicit argument 'x'"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..sites import hang
-from .running import LONGEST, STREAMS, Done, Robots
+from .running import LONGEST, Done, Robots
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,68 +23,6 @@ OFFLINE = "check", "--file", "r.txt", "http://site.invalid/closed"
 def robots(tmp_path: Path) -> Robots:
     (tmp_path / "r.txt").write_text("User-agent: *\nDisallow: /closed\n")
     return Robots(tmp_path)
-
-
-# In a new interpreter once for each stream, and in forks.
-
-
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&- <&-"])
-def test_without_standard_output_the_exit_status_answers(robots: Robots, closed: str) -> None:
-    done = robots.redirected(closed, *OFFLINE)
-    assert (done.status, done.output, done.errors) == (1, "", "")
-
-
-@pytest.mark.parametrize("closed", [["stdout"], ["stdout", "stderr"], STREAMS], ids=", ".join)
-def test_in_a_fork_it_does_so_too(robots: Robots, closed: list[str]) -> None:
-    done = robots.without(*closed, arguments=OFFLINE)
-    assert (done.status, done.output, done.errors) == (1, "", "")
-
-
-def test_without_standard_output_a_site_is_asked_too(robots: Robots) -> None:
-    """Nothing listens at port 1."""
-    done = robots.without("stdout", arguments=("check", "http://127.0.0.1:1/"))
-    assert (done.status, done.errors) == (2, "")
-
-
-def test_without_standard_error_the_answer_is_there(robots: Robots) -> None:
-    done = robots.redirected("2>&-", *OFFLINE)
-    assert done.status == 1
-    assert done.output.startswith("denied    http://site.invalid/closed")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("show", "missing.txt"),
-        ("chekc",),
-    ],
-)
-def test_without_standard_error_failures_have_their_status(
-    robots: Robots, arguments: tuple[str, ...]
-) -> None:
-    assert robots.without("stderr", arguments=arguments).status == 2
-
-
-def test_without_standard_input_it_says_so(robots: Robots) -> None:
-    assert_input_is_missed(robots, robots.redirected("<&-", "show", "-"))
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("check", "--input", "-"),
-        ("show", "-"),
-        ("cache", "import", "-", "--store", "sqlite:some.db"),
-    ],
-)
-def test_so_does_each_command(robots: Robots, arguments: tuple[str, ...]) -> None:
-    assert_input_is_missed(robots, robots.without("stdin", arguments=arguments))
-
-
-def assert_input_is_missed(robots: Robots, done: Done) -> None:
-    assert (done.status, done.output) == (2, "")
-    assert "standard input is closed" in done.errors
-    assert not (robots.folder / "some.db").exists()
 
 
 def test_a_full_disk_is_reported(robots: Robots) -> None:
