@@ -113,14 +113,21 @@ class SummaryFile:
         self._path = filled_in(pattern, spider.name if spider else "", self._started)
 
     def prepare(self) -> None:
-        """Makes the folder, and tells at once if the file could not be written."""
-        with self._failures_told(), TemporaryFile(dir=_target(self._path).parent):
+        """Makes the folder, and tells at once if no file can be written there."""
+        with self._failures_told(), TemporaryFile(dir=self._folder()):
             pass
 
     def write(self, reason: str) -> None:
         """Writes the summary of the crawl, which has ended for *reason*."""
-        with self._failures_told(), whole_file(_target(self._path)) as file:
-            file.writelines(summary(self._crawl, self._started, reason))
+        with self._failures_told():
+            self._folder()
+            with whole_file(self._path) as file:
+                file.writelines(summary(self._crawl, self._started, reason))
+
+    def _folder(self) -> Path:
+        folder = self._path.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     @contextmanager
     def _failures_told(self) -> Iterator[None]:
@@ -131,15 +138,3 @@ class SummaryFile:
                 "ROBOTS_SUMMARY_FILE: %(path)s cannot be written (%(why)s)",
                 {"path": printable(self._path), "why": printable(error)},
             )
-
-
-def _target(path: Path) -> Path:
-    """*path* with links followed, in a folder that exists.
-
-    Raises OSError if it is a folder, a device or the like, and ValueError if it is no path.
-    """
-    target = path.resolve()
-    if target.exists() and not target.is_file():
-        raise OSError("it is not a regular file")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    return target

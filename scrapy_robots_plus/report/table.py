@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
-from unicodedata import combining, east_asian_width
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.origins.tally import Tally
@@ -142,7 +141,7 @@ MOST_GROUPS = 8
 """The smallest are shown as one. Half of the lines at most: each group needs one for an origin and
 one for the sum of the others."""
 MOST_OF_A_NAME = 60
-"""Columns of an origin that are shown."""
+"""Characters of an origin that are shown."""
 
 _HEAD = ("site", "robots.txt", "delay asked", "delay kept", "allowed", "denied")
 _WORDS = 2
@@ -176,7 +175,7 @@ def table(tally: Tally, most: int = MOST_LINES, *, delays: bool = True) -> str:
         rows.append((f"{forgotten.origins:,} more", "forgotten", "-", "-", *counts))
     if not delays:
         rows = [row[: _DELAYS.start] + row[_DELAYS.stop :] for row in rows]
-    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(_text(row, widths) for row in rows)
 
 
@@ -254,14 +253,9 @@ def _range(delays: Sequence[float | None]) -> str:
 
 def _text(cells: Sequence[str], widths: Sequence[int]) -> str:
     """Words are aligned left, numbers right."""
-    padded = []
-    for number, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-        space = " " * (width - columns(cell))
-        padded.append(cell + space if number < _WORDS else space + cell)
-    return "  ".join(padded)
-
-
-_GAP = "..."
+    words = map(str.ljust, cells[:_WORDS], widths)
+    numbers = map(str.rjust, cells[_WORDS:], widths[_WORDS:])
+    return "  ".join((*words, *numbers))
 
 
 def in_seconds(number: float) -> str:
@@ -273,35 +267,15 @@ def in_seconds(number: float) -> str:
 
 
 def shortened(name: object, most: int) -> str:
-    """*name*, printable, in at most *most* columns: its middle gives way.
+    """*name*, printable, in at most *most* characters: its middle gives way.
 
     The end of a host name says whose it is.
     """
     shown = printable(name)
-    if columns(shown) <= most:
+    if len(shown) <= most:
         return shown
-    room = most - len(_GAP)
-    return _fitting(shown, room // 2) + _GAP + _fitting(shown[::-1], room - room // 2)[::-1]
-
-
-def _fitting(text: str, most: int) -> str:
-    """As much of the beginning of *text* as *most* columns hold."""
-    for end, character in enumerate(text):
-        most -= columns(character)
-        if most < 0:
-            return text[:end]
-    return text
-
-
-def columns(text: str) -> int:
-    """How wide *text* is in a terminal: Chinese characters take two columns (UAX #11)."""
-    return sum(map(_columns, text))
-
-
-def _columns(character: str) -> int:
-    if combining(character):
-        return 0
-    return 2 if east_asian_width(character) in "WF" else 1
+    half = (most - 3) // 2
+    return f"{shown[:half]}...{shown[half + 3 - most :]}"
 
 
 def uses_line(crawl: Crawl) -> str | None:

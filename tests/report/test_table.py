@@ -17,7 +17,7 @@ from scrapy_robots_plus.origins.judging import Delay
 from scrapy_robots_plus.origins.tally import Row, Tally
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.report.table import columns, headline, shortened, table
+from scrapy_robots_plus.report.table import headline, table
 from tests.crawling import crawl, parts_of_seconds
 from tests.samples import blocks
 from tests.sites import Sites, answer, hang_up
@@ -276,22 +276,16 @@ def test_the_delay_that_was_asked_for_is_shown_beside_the_one_that_was_kept(
     [
         ("a" * 300 + ".shop.example", "http://" + "a" * 21 + "..." + "a" * 16 + ".shop.example"),
         ("\x1b[31mred\r\n.example", "http://\\x1b[31mred\\r\\n.example"),
-        ("日本..example", "http://日本..example"),
     ],
-    ids=["long", "hostile", "wide"],
+    ids=["long", "hostile"],
 )
 def test_no_name_breaks_the_columns(name: str, shown: str) -> None:
     made = tally(a=Row(1, 0, RULES))
     made.allow(Request("http://a.example/"), Origin("http", name, 80), RULES)
     head, *lines = table(made).splitlines()
     assert [line for line in lines if line.startswith(shown + "  ")]
-    assert {columns(line) for line in lines} == {len(head)}
+    assert {len(line) for line in lines} == {len(head)}
     assert len(head) <= 60 + 2 + 53
-
-
-def test_the_middle_of_a_wide_name_gives_way_to_whole_characters() -> None:
-    assert shortened("日" * 40, 20) == "日日日日...日日日日"
-    assert shortened("e\u0301" * 20, 20) == "e\u0301" * 20
 
 
 @parts_of_seconds
