@@ -3,8 +3,8 @@
 usage: python benchmarks/backoff.py [--pages N] [--only WORDS] [--setting NAME=VALUE ...]
 
 Real crawls, default settings: broken sites of 100 pages one after the other, then sites with
-a limit of 2 requests a second and N pages (400), some of which say what is left of it, and nginx
-with limit_req of 3 a second where it is installed, side by side. In virtual time 20 crawls of 5,000
+a limit of 2 requests a second and N pages (400), and nginx with limit_req of 3 a second where it is
+installed, side by side. In virtual time 20 crawls of 5,000
 pages for each pattern of refusals. The ideal time of a limited site is that of its rate. Takes
 eight minutes.
 
@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.broken_sites import AtRandom, Dead, EveryNth, GrowingBan, Limited, Site, served
 from tests.crawling import ADDON
-from tests.limiters import LIMITERS, TELLS, WRONG, Window, saying, telling, x_fields
+from tests.limiters import LIMITERS
 from tests.limiting_nginx import LimitingNginx, has_nginx
 from tests.sites import Sites
 from tests.virtual_crawl import virtual_crawl
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from tests.sites import Host, Reply
+    from tests.sites import Host
 
 OBEYS = {"ROBOTSTXT_OBEY": True, "LOG_LEVEL": "ERROR", "TELNETCONSOLE_ENABLED": False}
 
@@ -93,8 +93,6 @@ class Case:
     retry_after: str | None = None
     urgent: int | None = None
     at_once: int | None = None
-    reply: Callable[[], Reply] | None = None
-    """What it answers, if no *site* says so."""
     nginx: tuple[int, bool] | None = None
     """The status that it answers with, and whether with Retry-After."""
 
@@ -114,10 +112,6 @@ def broken() -> Iterator[Case]:
     yield Case("one page among others always 429", partial(Dead, {15}, 429), 31)
     for name, site in PATTERNS.items():
         yield Case(f"{name} refused", partial(site, 1), 100)
-    for name, headers in WRONG.items():
-        yield Case(f"wrong: {name}", None, 100, reply=partial(saying, headers))
-    counts = partial(saying, lambda number: x_fields(max(0, 20 - number), 60))
-    yield Case("wrong: nothing left after 20", None, 100, reply=counts)
 
 
 def limited(pages: int) -> Iterator[Case]:
@@ -125,11 +119,6 @@ def limited(pages: int) -> Iterator[Case]:
         for seconds in (None, "1"):
             words = f"limit: {name}" + (", Retry-After" if seconds else "")
             yield Case(words, lambda made=limiter: Limited(made()), pages, 2.0, seconds)
-    for name, tells in TELLS.items():
-        for most, seconds in ((10, 5.0), (40, 20.0)):
-            reply = partial(lambda tells, *window: telling(Window(*window), tells), tells)
-            words = f"{most} in {seconds:g} s, {name}"
-            yield Case(words, None, pages, 2.0, reply=partial(reply, most, seconds))
     yield Case("a ban that grows", partial(GrowingBan, 2), pages, 2.0)
     if has_nginx():
         for status in (429, 503):
@@ -196,11 +185,8 @@ def _urls(case: Case, sites: Sites, nginx: LimitingNginx) -> list[str]:
         origin = nginx.server(*case.nginx)
         return [f"{origin}/page?{number}" for number in range(case.pages)]
     host = sites.host()
-    if case.reply is not None:
-        host.pages["/page"] = case.reply()
-    else:
-        assert case.site is not None
-        host.pages["/page"] = served(case.site(), retry_after=case.retry_after)
+    assert case.site is not None
+    host.pages["/page"] = served(case.site(), retry_after=case.retry_after)
     return _pages(host, case.pages)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from dataclasses import dataclass, field
-from itertools import count
-from math import ceil, inf
+from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from .sites import answer
@@ -123,68 +121,3 @@ def limited(limiter: Limiter, *, retry_after: bool = False) -> Reply:
         await then(hit, writer)
 
     return reply
-
-
-TELLS: dict[str, Callable[[int, int, float], dict[str, str]]] = {
-    "RateLimit": lambda left, seconds, _: {
-        "ratelimit": f'"default";r={left};t={seconds}',
-        "ratelimit_policy": '"default";q=10;w=1',
-    },
-    "X-RateLimit": lambda left, seconds, _: {
-        "x_ratelimit_remaining": str(left),
-        "x_ratelimit_reset": str(seconds),
-    },
-    "X-RateLimit, a moment": lambda left, seconds, now: {
-        "x_ratelimit_remaining": str(left),
-        "x_ratelimit_reset": str(ceil(now + seconds)),
-    },
-}
-"""Headers that say how many requests are left for so many seconds, at a moment since the epoch."""
-
-
-def telling(
-    window: Window, tells: Callable[[int, int, float], dict[str, str]], slowly: float = 0.0
-) -> Reply:
-    """A page of a server with a limit, of which each answer says what is left; it takes *slowly*
-    seconds.
-    """
-
-    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
-        status = 200 if window.allows(hit.at) else 429
-        left = max(0, window.most - window.count)
-        headers = tells(left, ceil(window.seconds - hit.at % window.seconds), time.time())
-        await asyncio.sleep(slowly)
-        await answer("<p>A page</p>", status, **headers)(hit, writer)
-
-    return reply
-
-
-def saying(headers: Callable[[int], dict[str, str]]) -> Reply:
-    """Pages without a limit, whose headers depend on how many there were."""
-    numbers = count()
-
-    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
-        await answer("<p>A page</p>", 200, **headers(next(numbers)))(hit, writer)
-
-    return reply
-
-
-def x_fields(left: object, reset: object) -> dict[str, str]:
-    return {"x_ratelimit_remaining": str(left), "x_ratelimit_reset": str(reset)}
-
-
-WRONG: dict[str, Callable[[int], dict[str, str]]] = {
-    "nothing left, always": lambda _: x_fields(0, 60),
-    "one left, always": lambda _: x_fields(1, 60),
-    "from one to none, again and again": lambda number: x_fields(number % 2, 0),
-    "the year 2100": lambda number: x_fields(max(0, 20 - number), 4_102_444_800),
-    "milliseconds": lambda number: x_fields(max(0, 20 - number), 4_102_444_800_000),
-    "a year of seconds": lambda number: x_fields(max(0, 20 - number), 31_536_000),
-    "a moment that has passed": lambda number: x_fields(max(0, 20 - number), 1_700_000_000),
-    "less than nothing": lambda number: x_fields(-number, -60),
-    "words": lambda _: x_fields("none", "soon"),
-    "of some pages only": lambda number: x_fields(max(0, 20 - number), 60) if number % 2 else {},
-    "in the new field": lambda _: {"ratelimit": '"a";r=0;t=60'},
-    "no structured field": lambda _: {"ratelimit": "0;r=0;t=60;;"},
-}
-"""Headers of sites without a limit, by the number of the answer."""

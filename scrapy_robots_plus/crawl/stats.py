@@ -121,9 +121,6 @@ BACKOFFS = "robotstxt/backoff/slowed_down"
 under way together count once"""
 GIVEN_UP = "robotstxt/backoff/given_up"
 """hosts that were given up because they answered nothing but 429 with Retry-After"""
-USED_UP = "robotstxt/ratelimit/used_up"
-"""answers that said, and were believed, that nothing is left of a limit
-([RateLimit](backing-off.md#what-hosts-say-of-their-limits))"""
 STANDINGS = "robotstxt/standing/<standing>"
 """times that a site came to be `walled`, `priced`, `limited`, `broken`, or `open` again, [by its
 answers](walls.md) to several pages"""

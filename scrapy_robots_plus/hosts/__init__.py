@@ -8,9 +8,8 @@
 | from which moment does a delay count? | ``departures.py`` |
 | what keeps it, for redirects, retries and other queues, too? | ``door.py``, ``line.py`` |
 | which of several crawls goes next? | ``shared_pace.py``; ``other_crawls.py`` asks it |
-| what do answers say of their host? | ``answers.py``: Retry-After, refusals, limits, walls |
+| what do answers say of their host? | ``answers.py``: Retry-After, refusals, walls |
 | what if a host refuses requests? | ``refusals.py`` finds its pace |
-| what if it says what is left of its limit? | ``quota.py`` |
 | which hosts are not asked any more? | ``pace.py``: ``GivenUp`` |
 | when is a robots.txt fetched? | ``discovery.py`` |
 | what does the queue ask of the crawl, and tell it? | ``known.py`` |

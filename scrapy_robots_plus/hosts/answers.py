@@ -1,4 +1,4 @@
-"""Reads what answers say of their hosts, and acts on it: Retry-After, refusals, limits, walls.
+"""Reads what answers say of their hosts, and acts on it: Retry-After, refusals, walls.
 
 Hosts that refuse requests are slowed down, those that refuse all of them are given up, and sites
 that wall off the crawl may be.
@@ -7,7 +7,7 @@ that wall off the crawl may be.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
 
@@ -35,11 +35,10 @@ from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
 from .door import Door
 from .pace import GivenUp
-from .quota import QUOTA_HEADERS, Left, Quota, left_in
 from .refusals import Refusal, Throttle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -52,10 +51,8 @@ logger = crawl_log(__name__)
 
 BUSY = frozenset({TOO_MANY_REQUESTS, 503})
 """What a host answers that gets too many requests."""
-_READ = (*HEADERS, *QUOTA_HEADERS, "date")
-_LISTS = ("ratelimit", "ratelimit-policy", "www-authenticate")
-_TELLING = frozenset(name.title().encode() for name in (CHALLENGE, *QUOTA_HEADERS))
-"""Headers that may say more of a host than the status of a good answer does."""
+_CHALLENGES = frozenset({CHALLENGE.title().encode()})
+"""The header that may say more of a host than the status of a good answer does."""
 _YEAR = 366 * 86_400
 """Seconds. Who asks for more means something else: a moment in seconds, or never."""
 _WORDS = {
@@ -67,34 +64,26 @@ _WORDS = {
 }
 
 
-class Said(NamedTuple):
-    """What one answer says of its host."""
-
-    headers: Mapping[str, str] = {}
-    """Of those that may tell of it, by names in lower case: the last line, or all of a list (RFC
-    9110 5.3)."""
-    wait: float = 0.0
-    """Seconds for which the host asks for no requests (RFC 9110 10.2.3); 0 if it does not ask."""
-    left: Left | None = None
-    """What is left of a limit; None if it does not say."""
-
-
-_NOTHING = Said()
-
-
-def said_in(response: Response, now: float) -> Said:
-    """What *response* says. *now*: seconds since the epoch. A host that names a moment uses its own
-    clock: its Date header, if there is one, counts instead.
+def wait_in(response: Response, now: float) -> float:
+    """Seconds for which *response* asks for no requests to its host (RFC 9110 10.2.3); 0 if it does
+    not ask. *now*: seconds since the epoch. A host that names a moment uses its own clock: its Date
+    header, if there is one, counts instead.
     """
-    headers = {
-        name: b", ".join(lines if name in _LISTS else lines[-1:]).decode("latin-1")
-        for name in _READ
+    if response.status not in BUSY:
+        return 0.0
+    headers = _headers(response, "retry-after", "date")
+    sent_at = http_date(headers.get("date", ""))
+    asked = retry_after(headers, now if sent_at is None else sent_at)
+    return asked if asked and asked <= _YEAR else 0.0
+
+
+def _headers(response: Response, *names: str) -> dict[str, str]:
+    """Those of these *names*: the last line of each, or all of a list (RFC 9110 5.3)."""
+    return {
+        name: b", ".join(lines if name == "www-authenticate" else lines[-1:]).decode("latin-1")
+        for name in names
         if (lines := response.headers.getlist(name))
     }
-    sent_at = http_date(headers.get("date", ""))
-    now = now if sent_at is None else sent_at
-    asked = retry_after(headers, now) if response.status in BUSY else None
-    return Said(headers, asked if asked and asked <= _YEAR else 0.0, left_in(headers, now))
 
 
 def is_handled(crawler: Crawler, request: Request, status: int) -> bool:
@@ -109,8 +98,7 @@ def is_handled(crawler: Crawler, request: Request, status: int) -> bool:
 
 class Answers:
     """Hears each answer. :class:`.Throttle` says what is a refusal, and the pace after it;
-    :class:`.Quota` what is left of a limit; :class:`~scrapy_robots_plus.protocol.standing.Site` how
-    the site treats the crawl.
+    :class:`~scrapy_robots_plus.protocol.standing.Site` how the site treats the crawl.
     """
 
     COSTLY = 60.0
@@ -126,6 +114,8 @@ class Answers:
         self._given_up = crawl.get(GivenUp)
         self._longest = settings.backoff_max
         """Seconds; 0 if no host is slowed down."""
+        self.throttles: Recent[str, Throttle] = Recent(settings.cache_size)
+        """Of hosts that have answered 429 or 503."""
         self._sites: Recent[Origin, Site] = Recent(settings.cache_size)
         """Those that have refused something."""
         self._once = Once(2 * settings.cache_size)
@@ -133,85 +123,55 @@ class Answers:
         self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
+        status = response.status
+        is_good = status < 400 and _CHALLENGES.isdisjoint(response.headers)
+        if is_good and not (self._door.lines or self._sites or self.throttles):
+            return  # nothing delays any host, and none has refused anything
         if TAP_META_KEY in request.meta:  # that of a robots.txt says nothing about pages
             return
-        status, origin = response.status, origin_of(request)
-        is_telling = status >= 400 or not _TELLING.isdisjoint(response.headers)
-        if not is_telling and (origin is None or self._is_as_ever(origin)):
-            return
-        said = said_in(response, self._clock.wall()) if is_telling else _NOTHING
-        wait, left = min(said.wait, self._longest), said.left
+        wait = min(wait_in(response, self._clock.wall()), self._longest)
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
+        origin = origin_of(request)
         if origin is None:
             return
-        host = origin.host
-        pace, backoff = self._door.pace_of(host), self._door.backoff(host)
-        is_used_up = is_refused = False
-        if self._longest and (left or backoff.quota):
-            is_used_up = self._hear_left(left, request, status, host)
-        if is_telling or origin in self._sites:
-            self._hear_standing(request, status, said.headers, origin, is_used_up=is_used_up)
-        sent_in = None if pace is None else pace.phase_of(request)
+        if not is_good or origin in self._sites:
+            self._hear_standing(request, response, origin)
+        is_pause = False
         if self._longest and status in BUSY:
-            is_refused = self._refused(request, status, origin, sent_in, wait)
-        elif backoff.throttle is None:
-            backoff.answered += 1
-        else:
-            self._answered(request, backoff.throttle, status, origin, sent_in)
+            is_pause = self._refused(request, status, origin, wait)
+        elif throttle := self.throttles.get(origin.host):
+            self._answered(request, throttle, status, origin)
         if wait and origin not in self._given_up:
-            self._door.line(host)
-            backoff.leave_alone(wait, self._clock.monotonic())
-        if self._door.lines:
-            self._door.heard(request, host, is_pause=bool(wait) or is_refused)
+            self._door.line(origin.host).pace.backoff.leave_alone(wait, self._clock.monotonic())
+            is_pause = True
+        self._door.heard(request, origin.host, is_pause=is_pause)
 
-    def _is_as_ever(self, origin: Origin) -> bool:
-        """Whether nothing delays any host, and that of *origin* has refused nothing so far: a good
-        answer is only counted."""
-        if self._door.lines or origin in self._sites:
-            return False
-        backoff = self._door.backoff(origin.host)
-        if backoff.throttle is not None or backoff.quota is not None:
-            return False
-        backoff.answered += 1
-        return True
+    def _sent_in(self, request: Request, host: str) -> int | None:
+        """The phase of the throttle in which *request* was sent; None if it was off."""
+        pace = self._door.pace_of(host)
+        return None if pace is None else pace.phase_of(request)
 
-    def _hear_left(self, left: Left | None, request: Request, status: int, host: str) -> bool:
-        """So much is *left* of a limit, as an answer says. Returns whether nothing is."""
-        pace, backoff = self._door.pace_of(host), self._door.backoff(host)
-        quota = backoff.quota = backoff.quota or Quota(self._longest)
-        under_way, since = (0, 0) if pace is None else pace.beside(request)
-        is_busy, now = status in BUSY, self._clock.monotonic()
-        is_used_up = quota.heard(left, now, under_way, is_refused=is_busy, since=since)
-        if is_used_up:
-            self._stats.inc_value(stats.USED_UP)
-        if pace is not None or quota.is_on(now):
-            self._door.may_go_otherwise(self._door.line(host))
-        return is_used_up
-
-    def _answered(
-        self, request: Request, throttle: Throttle, status: int, origin: Origin, sent_in: int | None
-    ) -> None:
-        """*request* was not refused. *sent_in*: the phase of the throttle in which it was sent."""
+    def _answered(self, request: Request, throttle: Throttle, status: int, origin: Origin) -> None:
+        """*request* was not refused."""
         was_on, is_first = throttle.is_on, REFUSED_META_KEY not in request.meta
+        sent_in = self._sent_in(request, origin.host)
         throttle.answered(sent_in, self._clock.monotonic(), is_first=is_first)
         self._tell(origin, throttle, status, was_on=was_on)
 
-    def _refused(
-        self, request: Request, status: int, origin: Origin, sent_in: int | None, wait: float
-    ) -> bool:
+    def _refused(self, request: Request, status: int, origin: Origin, wait: float) -> bool:
         """Whether that is a refusal of the host. *wait*: seconds of its Retry-After."""
         if origin in self._given_up:  # it was under way when the host was given up
             self._stats.inc_value(stats.REFUSED)
             return True
-        backoff = self._door.backoff(origin.host)
-        throttle = backoff.throttle or Throttle(self._longest, self._clock.jitter, backoff.answered)
-        backoff.throttle = throttle
+        host = origin.host
+        throttle = self.throttles.get(host) or Throttle(self._longest, self._clock.jitter)
+        self.throttles.put(host, throttle)
         was_on = throttle.is_on
         before = request.meta.get(REFUSED_META_KEY, 0)
         is_429 = status == TOO_MANY_REQUESTS
         refusal = throttle.refused(
-            sent_in,
+            self._sent_in(request, host),
             self._clock.monotonic(),
             is_first=not before,
             is_429=is_429,
@@ -229,7 +189,7 @@ class Answers:
         self._stats.inc_value(stats.REFUSED)
         if refusal is Refusal.NEW:
             self._stats.inc_value(stats.BACKOFFS)
-            self._door.line(origin.host)
+            self._door.line(host).pace.backoff.throttle = throttle
         self._tell(origin, throttle, status, was_on=was_on)
         if is_429 and 0 < self._settings.give_up_after <= throttle.in_a_row:
             self._give_up(origin, throttle.in_a_row)
@@ -268,26 +228,16 @@ class Answers:
         if not self._settings.for_origin(origin).obey:
             return False
         note(origin)
+        self.throttles.pop(origin.host, None)
         self._door.drop(origin)
         return True
 
     # How the site treats the crawl
 
-    def _hear_standing(
-        self,
-        request: Request,
-        status: int,
-        headers: Mapping[str, str],
-        origin: Origin,
-        *,
-        is_used_up: bool,
-    ) -> None:
-        """*origin* has answered *request*, which robots.txt allows. *is_used_up*: and has said that
-        nothing is left of its limit.
-        """
-        says, why, is_clear = standing_in(status, headers)
-        if is_used_up and says is Standing.OPEN:
-            says, why, is_clear = Standing.LIMITED, "RateLimit", True
+    def _hear_standing(self, request: Request, response: Response, origin: Origin) -> None:
+        """*origin* has answered *request*, which robots.txt allows, with *response*."""
+        status = response.status
+        says, why, is_clear = standing_in(status, _headers(response, *HEADERS))
         if says is Standing.OPEN or not is_handled(self._crawler, request, status):
             self._stands(request, origin, says, why, is_clear=is_clear)
 

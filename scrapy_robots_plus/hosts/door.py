@@ -23,7 +23,6 @@ from scrapy_robots_plus.origins.agents import Agents
 
 from .line import Doorway, HostLine
 from .other_crawls import SharedPace, shared_pace
-from .pace import Backoff
 from .slots import SlotTimes
 
 if TYPE_CHECKING:
@@ -68,8 +67,6 @@ class Door:
         self._handed_over: Callable[[str, Request], None] = lambda _, __: None
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
         """By host: of those that have a pace."""
-        self._backoffs: OrderedDict[str, Backoff] = OrderedDict()
-        """Of hosts without a line."""
         self._trim_at = 0.0
         self._closing_since = inf
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -107,25 +104,6 @@ class Door:
         """The pace of the host with this name; None if nothing delays it."""
         line = self.lines.get(host)
         return None if line is None else line.pace
-
-    def backoff(self, host: str) -> Backoff:
-        """What its answers have said of the host with this name."""
-        line = self.lines.get(host)
-        if line is not None:
-            return line.pace.backoff
-        backoff = self._backoffs.get(host)
-        if backoff is None:
-            return self._keep(host, Backoff())
-        self._backoffs.move_to_end(host)
-        return backoff
-
-    def _keep(self, host: str, backoff: Backoff) -> Backoff:
-        """Keeps *backoff*, of a host without a line, and no more of others than there is room."""
-        self._backoffs[host] = backoff
-        self._backoffs.move_to_end(host)
-        while len(self._backoffs) > max(1, self._most - len(self.lines)):
-            self._backoffs.popitem(last=False)
-        return backoff
 
     def subscribe(
         self, changed: Callable[[str], None], handed_over: Callable[[str, Request], None]
@@ -231,7 +209,6 @@ class Door:
         line = self.lines.get(host)
         if line is None:
             line = self.lines[host] = HostLine(host, self._doorway)
-            line.pace.backoff = self._backoffs.pop(host, line.pace.backoff)
         return line
 
     @cached_property
@@ -277,7 +254,6 @@ class Door:
     def _end(self, line: HostLine) -> None:
         line.forget()
         self.lines.pop(line.host, None)
-        self._keep(line.host, line.pace.backoff)
 
     # The end of waiting
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .quota import Quota
     from .refusals import Throttle
 
 SLOWLY = 0.1
@@ -34,16 +33,15 @@ class Pace:
     else is an event. Times are seconds by one monotonic clock, which the caller reads.
     """
 
-    __slots__ = ("_delays", "_sent", "backoff", "departures", "expected_until")
+    __slots__ = ("_delays", "_phases", "backoff", "departures", "expected_until")
 
     ON_THE_WAY_SECONDS = 5.0
     """Seconds that a request may take from the middleware to the door."""
 
     def __init__(self) -> None:
         self._delays: dict[Origin, float] = {}
-        self._sent: dict[Request, tuple[int | None, int]] = {}
-        """Requests whose answer was not heard: the phase of the throttle, None if the host had
-        refused none, and how many answers had said what is left of a limit."""
+        self._phases: dict[Request, int] = {}
+        """Of the throttle, in which requests were sent whose answer was not heard."""
         self.backoff = Backoff()
         self.departures = Departures()
         self.expected_until = -inf
@@ -79,16 +77,8 @@ class Pace:
         return None if gap == inf else gap
 
     def phase_of(self, request: Request) -> int | None:
-        """The phase of the throttle in which *request* was sent; None if there was none."""
-        return self._sent.get(request, (None, 0))[0]
-
-    def beside(self, request: Request) -> tuple[int, int]:
-        """How many others were sent whose answer was not heard, and how many answers that tell of a
-        limit were heard since *request* was sent.
-        """
-        quota, sent = self.backoff.quota, self._sent.get(request)
-        since = 0 if quota is None or sent is None else quota.answers - sent[1]
-        return len(self._sent) - (sent is not None), since
+        """The phase of the throttle in which *request* was sent; None if it was off."""
+        return self._phases.get(request)
 
     def has_effect(self, now: float) -> bool:
         """Whether it delays anything, or may soon."""
@@ -117,13 +107,10 @@ class Pace:
 
     def handed_over(self, request: Request, now: float) -> None:
         """A download handler gets *request*."""
-        throttle, quota, phase = self.backoff.throttle, self.backoff.quota, None
+        throttle = self.backoff.throttle
         if throttle is not None and throttle.is_on:
             # It may have been let go just before a pause began.
-            phase = throttle.phase - (now < self.backoff.until)
-        self._sent[request] = phase, 0 if quota is None else quota.answers
-        if quota is not None:
-            quota.handed_over(now)
+            self._phases[request] = throttle.phase - (now < self.backoff.until)
         self.departures.handed_over(request, now)
 
     def answered(self, request: Request, now: float) -> bool:
@@ -139,7 +126,7 @@ class Pace:
 
     def is_over(self, request: Request) -> None:
         """What the answer to *request* says has been heard."""
-        self._sent.pop(request, None)
+        self._phases.pop(request, None)
 
 
 class Backoff:
@@ -150,22 +137,17 @@ class Backoff:
     visiting hours there is a pause too.
     """
 
-    __slots__ = ("_delay", "_until", "answered", "quota", "throttle")
+    __slots__ = ("_delay", "_until", "throttle")
 
     def __init__(self) -> None:
         self._until = self._delay = 0.0
-        self.answered = 0
-        """How many requests were, before it refused any."""
         self.throttle: Throttle | None = None
         """None if its host has refused nothing."""
-        self.quota: Quota | None = None
-        """None if its host has not said what is left of a limit."""
 
     @property
     def until(self) -> float:
         """When the pause ends."""
-        until = self._until if self.throttle is None else max(self._until, self.throttle.until)
-        return until if self.quota is None else max(until, self.quota.due_at)
+        return self._until if self.throttle is None else max(self._until, self.throttle.until)
 
     @property
     def delay(self) -> float:
@@ -178,8 +160,7 @@ class Backoff:
 
     def is_on(self, now: float) -> bool:
         """The same, or whether there may soon be one again."""
-        quota = self.quota is not None and self.quota.is_on(now)
-        return quota or self.holds(now) or (self.throttle is not None and self.throttle.is_on)
+        return self.holds(now) or (self.throttle is not None and self.throttle.is_on)
 
     def leave_alone(self, seconds: float, now: float) -> None:
         """No requests for *seconds* from *now*, then a slow start (Retry-After)."""
@@ -198,7 +179,7 @@ class Backoff:
     def end(self) -> None:
         """Back to the usual delay."""
         self._until = self._delay = 0.0
-        self.answered, self.throttle, self.quota = 0, None, None
+        self.throttle = None
 
 
 class GivenUp:

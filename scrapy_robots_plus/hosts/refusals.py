@@ -100,11 +100,8 @@ class Throttle:
     FORGIVEN = 5
     """How many refusals of one request at most do not count as its retries."""
 
-    def __init__(self, longest_wait: float, jitter: Callable[[], float], answered: int = 0) -> None:
-        """*jitter* returns a number from 0 to 1. *answered*: requests that were not refused before
-        the first that was; of more than :attr:`FEW` the others make no difference.
-        """
-        answered = min(answered, self.FEW)
+    def __init__(self, longest_wait: float, jitter: Callable[[], float]) -> None:
+        """*jitter* returns a number from 0 to 1."""
         self._most = longest_wait
         self._jitter = jitter
         self.phase = 0
@@ -117,9 +114,10 @@ class Throttle:
         self._pauses = self._at_last = 0
         """Since something was answered: pauses after a 429 with Retry-After, requests answered so
         when these were over."""
-        self._fast = deque([False] * answered, self.REMEMBERED)
-        """Of the latest answers to requests that were not slowed down, which ones refused."""
-        self._answered_since = answered
+        self._fast = deque([False] * self.FEW, self.REMEMBERED)
+        """Of the latest answers to requests that were not slowed down, which ones refused. Before
+        the first refusal, some were answered."""
+        self._answered_since = self.FEW
         """Answers since the last refusal that counted."""
         self._different = 0
         """Different requests refused since something was answered."""

@@ -222,9 +222,8 @@ class Declared:
     """The longest pause of a host that refuses requests: with 429, with Retry-After in a 429 or
     503, or with 503 to several different requests. The host is left alone for as long as it asks,
     or for a while, and then asked at the pace that it allows. A pace that does not make refusals
-    rarer is taken back; pauses that are in vain add up to a minute at most. A host that says that
-    nothing is left of its limit (RateLimit) is left alone, too. With 0 no host is left alone or
-    slowed down. See [backing off](backing-off.md)."""
+    rarer is taken back; pauses that are in vain add up to a minute at most. With 0 no host is left
+    alone or slowed down. See [backing off](backing-off.md)."""
     give_up_after: int = setting(
         checks.whole_number("refusals", 0, 1_000_000), default=10, example=5, need="backoff_max"
     )

@@ -14,6 +14,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import Reason, RobotsGivenUp, RobotsMiddleware
+from scrapy_robots_plus.hosts.answers import Answers
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.refusals import Throttle
 from tests.broken_sites import Dead, EveryNth, served
@@ -44,8 +45,8 @@ def pages(host: Host, count: int) -> list[str]:
 
 
 def throttle_of(crawler: Any, host: Host) -> Throttle:
-    door = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Door)
-    throttle = door.backoff(host.address).throttle
+    answers = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Answers)
+    throttle = answers.throttles[host.address]
     assert isinstance(throttle, Throttle)
     return throttle
 

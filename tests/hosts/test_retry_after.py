@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scrapy.http import Response
 
-from scrapy_robots_plus.hosts.answers import said_in
+from scrapy_robots_plus.hosts.answers import wait_in
 from scrapy_robots_plus.hosts.pace import GONE, Backoff
 from scrapy_robots_plus.hosts.refusals import Throttle
 
@@ -39,7 +39,7 @@ from scrapy_robots_plus.hosts.refusals import Throttle
 )
 def test_how_long_a_host_wants_to_be_left_alone(status: int, value: str, wait: float) -> None:
     response = Response("http://a.example/", status=status, headers={"Retry-After": value})
-    assert said_in(response, now=10).wait == wait
+    assert wait_in(response, now=10) == wait
 
 
 def test_after_the_wait_the_pace_doubles_with_each_answer_until_it_is_as_before() -> None:

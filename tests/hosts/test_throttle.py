@@ -395,7 +395,7 @@ def test_errors_that_name_no_reason_are_waited_for_no_longer_than_some_seconds()
 
 def test_a_burst_of_refusals_after_many_answers_is_no_limit() -> None:
     """All that is under way when a block of dead pages begins is refused."""
-    throttle = Throttle(LONGEST_WAIT, lambda: 0.0, answered=Throttle.FEW)
+    throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
     for _ in range(6):
         refuse(throttle, 0.0, sent_in=0, status=503)
     throttle.answered(throttle.phase, throttle.until)

@@ -1,4 +1,4 @@
-"""Structured fields: the part of RFC 9651 that Content-Usage and RateLimit need.
+"""Structured fields: the part of RFC 9651 that Content-Usage needs.
 
 The grammar has no recursion, so a member is one regular expression. Each piece of it ends where it
 must, and no shorter one fits: time grows with the length of the value. It is as strict as section
@@ -39,10 +39,8 @@ _VALUE = rb"(?: %b | \( [ ]* (?: %b %b (?: [ ]+ | (?=\)) ) )* \) )" % (_ITEM, _I
 """An item or an inner list (4.2.1.2)."""
 _COMMA = rb"[ \t]* (?P<comma> , [ \t]* )?"
 
-# Compiled when they are first needed, and kept by ``re``: most crawls never do.
-_PARAMETER = rb";[ ]* (%b) (?: = (%b) )?" % (_KEY, _ITEM)
-_OF_LIST = rb"(?P<value> %b ) (?P<parameters> %b ) %b" % (_VALUE, _PARAMETERS, _COMMA)
-_OF_DICTIONARY = rb"(?P<key> %b ) (?: = (?: (?P<token> %b ) | %b ) )? %b %b" % (
+# Compiled when it is first needed, and kept by ``re``: most crawls never do.
+_MEMBER = rb"(?P<key> %b ) (?: = (?: (?P<token> %b ) | %b ) )? %b %b" % (
     _KEY,
     _TOKEN,
     _VALUE,
@@ -61,25 +59,13 @@ def tokens_in(value: bytes) -> dict[str, str | None]:
 
     Raises :class:`StructuredFieldError` for what is not a Dictionary.
     """
-    found = (member.group("key", "token") for member in _members(value, _OF_DICTIONARY))
+    found = (member.group("key", "token") for member in _members(value))
     return {key.decode(): token.decode() if token else None for key, token in found}
 
 
-def items_in(value: bytes) -> list[tuple[bytes, dict[str, bytes]]]:
-    """The members of a List (RFC 9651 3.1), each with its parameters, all as they stand there.
-
-    Raises :class:`StructuredFieldError` for what is not a List.
-    """
-    found = []
-    for member in _members(value, _OF_LIST):
-        parameters = re.findall(_PARAMETER, member["parameters"], re.VERBOSE)
-        found.append((member["value"], {key.decode(): said for key, said in parameters}))
-    return found
-
-
-def _members(value: bytes, pattern: bytes) -> Iterator[re.Match[bytes]]:
-    """Yields the members of a List (4.2.1) or a Dictionary (4.2.2), one after the other."""
-    match = re.compile(pattern, re.VERBOSE).match
+def _members(value: bytes) -> Iterator[re.Match[bytes]]:
+    """Yields the members of a Dictionary (4.2.2), one after the other."""
+    match = re.compile(_MEMBER, re.VERBOSE).match
     at = len(value) - len(value.lstrip(b" "))
     while at < len(value):
         member = match(value, at)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol.preferences.structured_fields import (
     StructuredFieldError,
-    items_in,
     tokens_in,
 )
 from tests.protocol.preferences import slow_structured_fields as slow
@@ -192,26 +191,3 @@ def test_time_grows_with_the_length(name: str) -> None:
     assert outcome(tokens_in, short) == outcome(tokens_in, long)
     unit = seconds(lambda: outcome(tokens_in, short), 5)
     assert seconds(lambda: outcome(tokens_in, long), 5) < 10 * unit + 0.001
-
-
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        (b"", []),
-        (b" a , b ", [(b"a", {}), (b"b", {})]),
-        (b'"default";r=50;t=30', [(b'"default"', {"r": b"50", "t": b"30"})]),
-        (b'"a";r=0, "b";q;r=1', [(b'"a"', {"r": b"0"}), (b'"b"', {"q": b"", "r": b"1"})]),
-        (b"(1 2);a=?1", [(b"(1 2)", {"a": b"?1"})]),
-        (b"a;x=1;x=2", [(b"a", {"x": b"2"})]),
-    ],
-)
-def test_members_of_a_list_with_their_parameters(
-    value: bytes, found: list[tuple[bytes, dict[str, bytes]]]
-) -> None:
-    assert items_in(value) == found
-
-
-@pytest.mark.parametrize("value", [b",", b"a,", b"a b", b"a;", b"(1 2", b'"a', b"a;R=1", b"\xff"])
-def test_what_is_not_a_list_is_refused_as_a_whole(value: bytes) -> None:
-    with pytest.raises(StructuredFieldError):
-        items_in(value)
