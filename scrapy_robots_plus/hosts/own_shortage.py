@@ -17,8 +17,6 @@ Hazards:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
@@ -46,21 +44,6 @@ _ADVICE = {
 }
 
 
-@dataclass(slots=True)
-class _Shortage:
-    """Of one kind, and who waits for its end. One may last while another comes and goes."""
-
-    waiting: int = 0
-    since: float = inf
-    """The moment since when requests have waited, and none of them got what it waits for."""
-    given_up_until: float = -inf
-
-    def nobody_gets_it(self, now: float) -> float:
-        """Seconds for which that has been so."""
-        self.since = min(self.since, now)
-        return now - self.since
-
-
 class OwnShortage:
     """Keeps a quarter of the files free, and hands over again what found nothing left."""
 
@@ -79,7 +62,8 @@ class OwnShortage:
     def __init__(self, crawl: Crawl, downloader: Downloader) -> None:
         self._crawl = crawl
         self._downloader = downloader
-        self._shortages = {kind: _Shortage() for kind in _ADVICE}
+        self._since: dict[str, float] = {}
+        """By kind: since when requests wait, and none of them got what it waits for."""
         self._until_next_look = 0
         """How many requests are handed over until files are counted again."""
         self._once = Once()
@@ -92,35 +76,16 @@ class OwnShortage:
         try:
             return await download(request)
         except Exception as error:
-            failure, kind = error, self._kind_of(error)
-            if kind is None:
+            if self._kind_of(error) is None:
                 raise
-        began = self._crawl.clock.monotonic()
-        while True:
-            shortage = self._shortages[kind]
-            shortage.waiting += 1
-            try:
-                return await self._download_later(download, request, kind, failure, began)
-            except Exception as error:
-                other = self._kind_of(error)
-                if other is None or other == kind:
-                    raise
-                failure, kind = error, other
-            finally:
-                shortage.waiting -= 1
-                if not shortage.waiting:
-                    shortage.since = inf
+            failure = error
+        return await self._download_later(download, request, failure)
 
     async def _download_later(
-        self,
-        download: compat.DownloadFunction,
-        request: Request,
-        kind: str,
-        failure: Exception,
-        began: float,
+        self, download: compat.DownloadFunction, request: Request, failure: Exception
     ) -> Response:
-        crawl, shortage, pause = self._crawl, self._shortages[kind], self.FIRST_PAUSE
-        while self._may_wait(kind, began):
+        crawl, pause, began = self._crawl, self.FIRST_PAUSE, self._crawl.clock.monotonic()
+        while (kind := self._kind_of(failure)) is not None and self._may_wait(kind, began):
             crawl.stats.inc_value(stats.filled(stats.SHORTAGES, kind))
             self._tell(kind, failure)
             self._keep_files_free(self.CLOSED_AT_ONCE)
@@ -130,13 +95,12 @@ class OwnShortage:
                 break
             try:
                 response = await download(request)
-            except Exception as error:
-                if self._kind_of(error) != kind:
-                    shortage.since = inf
-                    raise
+            except Exception as error:  # noqa: BLE001 - raised below, unless it is a shortage
                 failure = error
+                if self._kind_of(error) != kind:
+                    self._since.pop(kind, None)
             else:
-                shortage.since = inf
+                self._since.pop(kind, None)
                 return response
         if crawl.has_middleware and crawl.is_closing and TAP_META_KEY not in request.meta:
             raise HeldAtClosing from failure  # the middleware keeps it for the next run
@@ -151,12 +115,13 @@ class OwnShortage:
         return kind
 
     def _may_wait(self, kind: str, began: float) -> bool:
-        now, shortage = self._crawl.clock.monotonic(), self._shortages[kind]
-        if now < shortage.given_up_until:
-            return False
-        if shortage.nobody_gets_it(now) >= self.MOST_SECONDS:
-            shortage.given_up_until = now + self.GIVEN_UP_FOR
-            shortage.since = inf
+        now = self._crawl.clock.monotonic()
+        nobody_since = self._since.setdefault(kind, now)
+        if now - nobody_since > self.MOST_SECONDS + self.GIVEN_UP_FOR:
+            nobody_since = self._since[kind] = now
+        if now - nobody_since < self.MOST_SECONDS:
+            return now - began < self.MOST_SECONDS
+        if self._once.is_first((kind, self.GIVEN_UP_FOR)):
             logger(self._crawl.crawler).error(
                 "No request could get a connection, because this machine is short of %s. "
                 "After %d s of that, requests no longer wait for one, and fail, for %d s",
@@ -164,8 +129,7 @@ class OwnShortage:
                 self.MOST_SECONDS,
                 self.GIVEN_UP_FOR,
             )
-            return False
-        return now - began < self.MOST_SECONDS
+        return False
 
     def _tell(self, kind: str, failure: Exception) -> None:
         if not self._once.is_first(kind):

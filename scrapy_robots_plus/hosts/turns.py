@@ -28,7 +28,7 @@ Hazards:
 
 from __future__ import annotations
 
-from itertools import chain, count
+from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +37,10 @@ from scrapy import Request, signals
 from scrapy_robots_plus.compat import SLOT_META_KEY
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.origins.policies import LEAST_PAUSE, Policies
 
-from .discovery import Discovery, OutageStarts
+from .discovery import Discovery
 from .door import Door
 from .host import Host, Lane, LaneQueue, State, TicketHeap
 from .known import Known
@@ -83,6 +84,9 @@ class Hosts:
 
     REFUSALS_EVERY = 32
     """While others are ready, every 32nd turn is that of a request that will be refused."""
+    MOST_OUTAGES = 100_000
+    """Of so many origins whose robots.txt cannot be read is remembered since when; that of another
+    one begins anew when it is looked at again."""
 
     def __init__(self, known: Known) -> None:
         self.known = known
@@ -106,7 +110,7 @@ class Hosts:
         self._awaiting: dict[Origin, Lane] = {}
         self._also_awaiting: dict[Origin, list[Lane]] = {}
         """Second and further lanes of an origin: most have one."""
-        self._outages = OutageStarts(self._origins)
+        self._unreachable_since: Recent[Origin, float] = Recent(self.MOST_OUTAGES)
         self._out: dict[Request, Host] = {}
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
@@ -129,7 +133,7 @@ class Hosts:
     def enter(self, lane: Lane) -> None:
         """*lane* holds its first requests."""
         self.discovery.request_came_in()
-        self._begin(lane)
+        self.woke(lane)
 
     def grew(self, lane: Lane, *, is_urgent: bool) -> None:
         """*lane* has received another request; *is_urgent*: it goes before the others."""
@@ -147,10 +151,6 @@ class Hosts:
 
     def woke(self, lane: Lane) -> None:
         """*lane* was asleep, with its requests."""
-        self._outages.has_lanes(lane.address.origin)
-        self._begin(lane)
-
-    def _begin(self, lane: Lane) -> None:
         self.lanes += 1
         lane.order = self.number()
         self._place(lane)
@@ -170,7 +170,6 @@ class Hosts:
             for each in self._end_wait(origin):
                 if each is not lane:
                     self._await(each, origin)
-            self._outages.sleeps(origin)
         if host is not None and (host.state is READY or host.next_lane() is None):
             self._settle(host)
 
@@ -442,23 +441,19 @@ class Hosts:
                 return REFUSED, 0.0
             self.known.policy_was_used(origin)
             return HELD, min(max(known.again_at, now + LEAST_PAUSE), until)
-        self._outages.over(origin)
+        if self._unreachable_since:
+            self._unreachable_since.pop(origin, None)
         if known.opens_at and known.opens_at > self._clock():
             return HELD, known.opens_at
         return READY, 0.0
 
     def _kept_until(self, origin: Origin, now: float) -> float:
         """Until when requests to *origin* are kept while its robots.txt cannot be read."""
-        return (
-            -inf
-            if self.known.defer is None
-            else self._outages.since(origin, now) + self.known.defer
-        )
-
-    def _origins(self) -> set[Origin]:
-        """Those that have requests."""
-        lanes = chain.from_iterable(self.queues)
-        return {lane.address.origin for lane in lanes if lane.address.origin is not None}
+        if self.known.defer is None:
+            return -inf
+        since = self._unreachable_since.get(origin, now)
+        self._unreachable_since.put(origin, since)
+        return since + self.known.defer
 
     def _await(self, lane: Lane, origin: Origin) -> None:
         if self._awaiting.setdefault(origin, lane) is not lane:

@@ -15,9 +15,9 @@ from scrapy_robots_plus.audit import recorder
 from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.hosts import shared_pace as book
-from scrapy_robots_plus.hosts.discovery import OutageStarts
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.pace import Pace
+from scrapy_robots_plus.hosts.turns import Hosts
 from scrapy_robots_plus.origins import our_parser
 from scrapy_robots_plus.origins.our_parser import HotFiles
 from scrapy_robots_plus.protocol.origin import Origin
@@ -140,7 +140,7 @@ async def crawl_of(sites: Sites, hosts: int, folder: Path) -> dict[str, int]:
 async def test_of_twice_the_hosts_no_more_is_kept(
     sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: int
 ) -> None:
-    monkeypatch.setattr(OutageStarts, "LEAST", KEPT)
+    monkeypatch.setattr(Hosts, "MOST_OUTAGES", KEPT)
     monkeypatch.setattr(our_parser, "_hot", HotFiles(1, KEPT))
     monkeypatch.setattr(recorder, "BATCH", KEPT)
     monkeypatch.setattr(Door, "TRIM_SECONDS", 0.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from scrapy import Request
 
-from scrapy_robots_plus.hosts.discovery import Discovery, OutageStarts
+from scrapy_robots_plus.hosts.discovery import Discovery
 from scrapy_robots_plus.hosts.host import Address, State
 from scrapy_robots_plus.hosts.known import OriginState, Outlook
 from scrapy_robots_plus.hosts.turns import Hosts
@@ -593,16 +593,6 @@ def test_only_what_was_handed_out_is_taken_back_and_only_while_it_would_be_kept(
     assert not takes_back(Request("http://a/"), origin_of(lane))
     around.now += DEFER
     assert not takes_back(request, origin_of(lane))
-
-
-def test_of_very_many_outages_those_that_requests_wait_for_keep_their_beginning() -> None:
-    around = Around(DEFER)
-    lane = around.entered("a", OriginState(unreachable=True, again_at=1e9))
-    for number in range(OutageStarts.LEAST):
-        assert around.hosts.defers(Origin("http", str(number), 80))
-    around.now += DEFER
-    assert not around.hosts.defers(origin_of(lane))
-    assert around.hosts.defers(Origin("http", "0", 80))  # nobody waits for it
 
 
 def test_an_outage_that_was_over_begins_anew() -> None:
