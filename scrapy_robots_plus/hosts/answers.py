@@ -31,6 +31,7 @@ from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS, Failure
 from scrapy_robots_plus.protocol.http_caching import http_date, retry_after
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
+from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
 from .door import Door
@@ -38,8 +39,6 @@ from .pace import GivenUp
 from .refusals import Refusal, Throttle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -214,7 +213,7 @@ class Answers:
         logger(self._crawler).log(level, text, about)
 
     def _give_up(self, origin: Origin, times: int) -> None:
-        if self._refuse_all(origin, self._given_up.add):
+        if self._refuse_all(origin, Reason.GIVEN_UP):
             logger(self._crawler).warning(
                 "%s is given up: %d times in a row it has answered nothing but 429 with "
                 "Retry-After",
@@ -223,11 +222,11 @@ class Answers:
             )
             self._stats.inc_value(stats.GIVEN_UP)
 
-    def _refuse_all(self, origin: Origin, note: Callable[[Origin], None]) -> bool:
-        """Sends nothing more to *origin*, unless nothing may be dropped; *note* remembers that."""
+    def _refuse_all(self, origin: Origin, reason: Reason) -> bool:
+        """Sends nothing more to *origin* for a while, unless nothing may be dropped."""
         if not self._settings.for_origin(origin).obey:
             return False
-        note(origin)
+        self._given_up.add(origin, reason)
         self.throttles.pop(origin.host, None)
         self._door.drop(origin)
         return True
@@ -257,9 +256,15 @@ class Answers:
             return
         site = site or Site()
         self._sites.put(origin, site)
-        if not site.heard(request.url, says, why, is_clear=is_clear):
-            return
+        has_changed = site.heard(request.url, says, why, is_clear=is_clear)
         standing = site.standing
+        if self._settings.walls == "stop":
+            if standing is Standing.WALLED:
+                self._refuse_all(origin, Reason.WALLED)
+            else:
+                self._given_up.open(origin)
+        if not has_changed:
+            return
         self._crawl.get(Tally).note(origin, standing)
         self._stats.inc_value(stats.filled(stats.STANDINGS, standing))
         # Of a limit, the log tells when the host is asked less often.
@@ -269,10 +274,5 @@ class Answers:
         about = {"origin": origin, "is": standing, "why": printable(why, 100)}
         text = f"%(origin)s is %(is)s (%(why)s): {_WORDS[standing]}"
         logger(self._crawler).log(logging.INFO if is_told else logging.DEBUG, text, about)
-        if self._settings.walls == "stop":
-            if standing is Standing.WALLED:
-                self._refuse_all(origin, self._given_up.wall_off)
-            else:
-                self._given_up.open(origin)
         for listener in self._crawl.standing_listeners:
             listener(origin, site, request.url)

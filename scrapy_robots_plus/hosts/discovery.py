@@ -43,8 +43,8 @@ class FetchOrder:
     LONGEST_WAIT_EVERY = 4
 
     def __init__(self) -> None:
-        self._by_order: TicketHeap[Lane] = TicketHeap()
-        self._by_size: TicketHeap[Lane] = TicketHeap()
+        self._by_order = TicketHeap()
+        self._by_size = TicketHeap()
         self._pops = 0
 
     def __bool__(self) -> bool:
@@ -66,8 +66,11 @@ class FetchOrder:
         self._pops += 1
         oldest, largest = self._by_order.first(), self._by_size.first()
         if oldest is None or largest is None or largest[0] > oldest[0]:
-            return self._by_order.pop()
-        return (self._by_size if self._pops % self.LONGEST_WAIT_EVERY else self._by_order).pop()
+            order = self._by_order
+        else:
+            order = self._by_size if self._pops % self.LONGEST_WAIT_EVERY else self._by_order
+        lane: Lane | None = order.pop()
+        return lane
 
 
 class Discovery:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from enum import Enum
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from scrapy_robots_plus.protocol.origin import Origin
 
@@ -18,19 +18,9 @@ if TYPE_CHECKING:
     from scrapy import Request
 
 
-class Ticketed(Protocol):
-    """An item that can wait."""
-
-    ticket: int
-    """Changes when the item goes elsewhere. No two items have the same ticket."""
-
-
-_Item = TypeVar("_Item", bound=Ticketed)
-
-
-class TicketHeap(list[tuple[Any, ...]], Generic[_Item]):
-    """Entries are the parts of their order, a ticket and an item. One counts only while its item
-    has that ticket.
+class TicketHeap(list[tuple[Any, ...]]):
+    """Entries are the parts of their order, a ticket and an item, which is a host or a lane. One
+    counts only while its item has that ticket: no two items have the same.
 
     Finding an entry to remove it would be a scan. Instead, outdated entries are dropped when they
     reach the top, and all at once when the heap has doubled since the last time. So it never holds
@@ -45,7 +35,7 @@ class TicketHeap(list[tuple[Any, ...]], Generic[_Item]):
     def __init__(self) -> None:
         self._full = self.LEAST
 
-    def push(self, order: tuple[Any, ...], item: _Item) -> None:
+    def push(self, order: tuple[Any, ...], item: Any) -> None:
         """The item with the smallest *order* comes first."""
         if len(self) >= self._full:
             self[:] = [entry for entry in self if entry[-1].ticket == entry[-2]]
@@ -54,15 +44,14 @@ class TicketHeap(list[tuple[Any, ...]], Generic[_Item]):
         # One tuple for each: a tuple in another takes longer to compare, and to collect.
         heappush(self, order + (item.ticket, item))  # noqa: RUF005 - half the time
 
-    def pop(self, group: int | None = None) -> _Item | None:  # type: ignore[override]
+    def pop(self, group: int | None = None) -> Any:  # type: ignore[override]
         """Removes and returns the first item; None if there is none, or if its order does not begin
         with *group*.
         """
         first = self.first()
         if first is None or (group is not None and first[0] != group):
             return None
-        item: _Item = heappop(self)[-1]
-        return item
+        return heappop(self)[-1]
 
     def first(self) -> tuple[Any, ...] | None:
         """The first entry, left in the heap; None if there is none."""
@@ -245,7 +234,7 @@ class Host:
         """Applies until the door knows when the host is due: a request is on its way to it."""
         self._lane: Lane | None = None
         """The only lane: most hosts have one."""
-        self._lanes: TicketHeap[Lane] | None = None
+        self._lanes: TicketHeap | None = None
         """All of them, by priority and order, if there were ever two at the same time."""
 
     def add(self, lane: Lane) -> None:

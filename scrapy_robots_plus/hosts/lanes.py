@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from abc import ABC, abstractmethod
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
@@ -50,6 +49,9 @@ class MemoryOrder(NamedTuple):
         if queue not in _NEWEST_FIRST or start_queue not in (None, *_NEWEST_FIRST):
             return None
         return cls(_NEWEST_FIRST[queue], _NEWEST_FIRST.get(start_queue))
+
+
+LIFO = MemoryOrder(newest_first=True, newest_start_first=None)
 
 
 class LaneInMemory(Lane):
@@ -123,15 +125,17 @@ class LaneInMemory(Lane):
         return deque(held) if is_full else held
 
 
-class Lanes(ABC):
-    """Lanes by address."""
+class Lanes:
+    """Lanes by address: here in memory, for Scrapy's own kinds of queues."""
 
     asleep = 0
     """How many only the job's file knows."""
     changes = 0
     """A number that changes with :meth:`state`."""
 
-    def __init__(self) -> None:
+    def __init__(self, queue: LaneQueue, order: MemoryOrder = LIFO) -> None:
+        self.queue = queue
+        self._order = order
         self._lanes = dict[Address, Lane]()
         self.get = self._lanes.get
         """The lane at an address; None if there is none yet."""
@@ -139,12 +143,14 @@ class Lanes(ABC):
     def __iter__(self) -> Iterator[Lane]:
         return iter(self._lanes.values())
 
-    @abstractmethod
     def new(self, address: Address, request: Request) -> Lane | None:
         """A lane with its first request; None if it sleeps on.
 
         Raises what the queues raise if the request cannot be written.
         """
+        lane = self._lanes[address] = LaneInMemory(address, self.queue, self._order)
+        lane.push(request)
+        return lane
 
     def remove(self, lane: Lane) -> None:
         """The lane is empty."""
@@ -162,21 +168,6 @@ class Lanes(ABC):
         self._lanes.clear()
 
 
-class LanesInMemory(Lanes):
-    """For Scrapy's own kinds of queues."""
-
-    def __init__(self, queue: LaneQueue, order: MemoryOrder) -> None:
-        super().__init__()
-        self._queue = queue
-        self._order = order
-
-    def new(self, address: Address, request: Request) -> Lane:
-        lane = LaneInMemory(address, self._queue, self._order)
-        lane.push(request)
-        self._lanes[address] = lane
-        return lane
-
-
 class LanesInFiles(Lanes):
     """Each lane has a folder, as in Scrapy's ``DownloaderAwarePriorityQueue``.
 
@@ -186,8 +177,7 @@ class LanesInFiles(Lanes):
 
     def __init__(self, queue: LaneQueue, crawler: Crawler, classes: Classes, folder: str) -> None:
         """*folder*: that of the job's queue; empty for queues in memory."""
-        super().__init__()
-        self._queue = queue
+        super().__init__(queue)
         self._crawler = crawler
         self._classes = classes
         self._folder = folder
@@ -250,7 +240,7 @@ class LanesInFiles(Lanes):
         """*priorities*: those for which an earlier run has left requests."""
         if self._most is not None and self.files >= self._most:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-        return _LaneInFiles(address, self._queue, self, priorities)
+        return _LaneInFiles(address, self.queue, self, priorities)
 
     def make_queue(self, address: Address, priorities: Iterable[int]) -> ScrapyPriorityQueue:
         """Scrapy's own, for the requests of one lane."""

@@ -10,7 +10,7 @@ from scrapy_robots_plus.crawl.crawl import Crawl, guarded, is_of_this_package
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.printable import printable
 
-from .lanes import Lanes, LanesInFiles, LanesInMemory, MemoryOrder
+from .lanes import Lanes, LanesInFiles, MemoryOrder
 from .turns import Hosts, hosts_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class RobotsPriorityQueue:
         classes: Any = (downstream_queue_cls, start_queue_cls)
         order = None if key else MemoryOrder.of(*classes)
         if order is not None:
-            self._lanes = LanesInMemory(self, order)
+            self._lanes = Lanes(self, order)
         elif _keeps_a_job(downstream_queue_cls):
             from .stored_lanes import StoredLanes
 
@@ -152,14 +152,6 @@ class RobotsPriorityQueue:
         finally:
             self._hosts.asked = None
             self._taken = None
-
-    @guarded("the queue")
-    def peek(self) -> Request | None:
-        """The next request of the host that may be next, left in the queue.
-
-        None if no host is ready, or if the queue in use cannot tell.
-        """
-        return self._hosts.next_request(self)
 
     @property
     def state_version(self) -> int:

@@ -89,12 +89,10 @@ class Throttle:
 
     ON_TRIAL = 6.0
     """Seconds that it may cost until it has helped."""
-    GAPS_ON_TRIAL = 40
-    """The same in gaps, for a pace that has helped before."""
     IN_VAIN = 60.0
-    """The same in seconds, at most, and for a host that names a Retry-After; and the seconds of
-    pauses that are in vain, if enough different requests were refused for sure and none was
-    answered otherwise since."""
+    """The same for a pace that has helped before, and for a host that names a Retry-After; and the
+    seconds of pauses that are in vain, if enough different requests were refused for sure and none
+    was answered otherwise since."""
     SEVERAL = 3
     """After so many pauses in a row that were too short, the next one was what helped."""
     FORGIVEN = 5
@@ -122,8 +120,6 @@ class Throttle:
         self._different = 0
         """Different requests refused since something was answered."""
         self._asked = 0.0
-        self._is_first = False
-        """Whether the refusal after the last answer at the pace was the first of its request."""
         self._recovers = False
         """Whether it has answered a request that it had refused."""
         self._refused_again = 0
@@ -193,13 +189,12 @@ class Throttle:
         is_fast = not self.is_on or self._was_fast(sent_in)
         self._speed_up()
         self._refused_again += not is_first
-        says_more = is_first or (self._helps and self._recovers)
-        if self._answered_since and not says_more and is_fast:
+        if self._answered_since and not is_first and is_fast:
             return Refusal.OF_PAGE
         self._different += is_first
         self._bans = is_sure and self._different >= self.ENOUGH
         if not self.is_on:
-            if says_more:
+            if is_first:
                 self._fast.append(True)
             self._at_last += self.was_in_vain and is_429 and asked > 0 and is_first
             if not self._begins(now, is_sure=is_sure):
@@ -211,8 +206,6 @@ class Throttle:
         elif sent_in != self.phase:
             return Refusal.KNOWN
         else:
-            if self._answers:
-                self._is_first = is_first
             self._again(now, is_sure=is_sure)
             if not self.is_on:
                 return Refusal.KNOWN
@@ -233,10 +226,7 @@ class Throttle:
         if self.is_on and sent_in == self.phase and self._bans and self._too_short >= self.SEVERAL:
             self._in_vain = 0.0
             self._is_found()
-        is_late = self.is_on and sent_in is not None and sent_in < self.phase
-        self._different = max(self._different - 2, 0) if is_late else 0
-        self._too_short *= is_late
-        self._pauses = self._at_last = 0
+        self._different = self._too_short = self._pauses = self._at_last = 0
         if not self.is_on or self._was_fast(sent_in):
             self._fast.append(False)
             self._answers += not self.is_on
@@ -403,7 +393,7 @@ class Throttle:
         else:
             self._too_early(now - self._phase_began)
             # No ban, though it has a limit: pages that answer 503 again, and never recover.
-            is_page = not (is_sure or self._recovers or self._is_first)
+            is_page = not (is_sure or self._recovers)
             is_ban = self._bans or (self._helps and not is_page)
             room = (self.IN_VAIN if is_ban else self.ON_TRIAL) - self.FIRST_WAIT - self._in_vain
             in_vain = room < (self.LEAST_WAIT if is_ban else self._wait)
@@ -416,11 +406,8 @@ class Throttle:
     def _is_in_vain(self, wait: float) -> bool:
         """Whether the pace has cost enough without helping; *wait*: what it is about to cost."""
         most = self.ON_TRIAL
-        if self._asked:
+        if self._asked or self._helps:
             most = self.IN_VAIN
-        elif self._helps:
-            most = max(1.5 * most, 2 * self._wait, self.GAPS_ON_TRIAL * self.gap)
-            most = min(most, self.IN_VAIN)
         elif self._seems_rarer:
             most = 1.5 * most if sum(self._slow) > self.FEW else self.IN_VAIN
         return self._cost + wait > most

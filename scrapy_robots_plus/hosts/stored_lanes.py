@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from heapq import nlargest
-from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.clock import Alarm
@@ -15,14 +14,15 @@ from .host import Address, Lane, LaneQueue, State
 from .lanes import Lanes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.job.queues import JobQueue
 
     from .turns import Hosts
+
+HELD = State.HELD
+_WAITING = {HELD, State.LATER, State.AT_DOOR, State.POLICY, State.FULL}
 
 
 class StoredLane(Lane):
@@ -83,8 +83,7 @@ class StoredLanes(Lanes):
 
     A push to a lane that is asleep only writes the request. While there is room, lanes are woken
     with each request that is handed out. Without room, lanes that wait give theirs to others, now
-    and then while nothing is ready, or when a more urgent request lies in the file: thousands of
-    slow or dead hosts hold up no others.
+    and then while nothing is ready: thousands of slow or dead hosts hold up no others.
     """
 
     MOST_AWAKE = 10_000
@@ -106,8 +105,7 @@ class StoredLanes(Lanes):
 
         Raises JobFileError if the file of the job cannot be used.
         """
-        super().__init__()
-        self.queue = queue
+        super().__init__(queue)
         self._hosts = hosts
         self.job = Job.of(crawler)
         self.job.sort(hosts.name_of)
@@ -115,8 +113,6 @@ class StoredLanes(Lanes):
         self._has_starts = starts is not None
         self.newest_first = [each.newest_first for each in (requests, starts or requests)]
         """Whether the newest request goes first; of start requests last."""
-        self._most_urgent_asleep = -inf if self.asleep else inf
-        """No lane that is asleep has a more urgent priority."""
         self._pause = self.LEAST_PAUSE
         self._next_exchange = 0.0
         self._woken_in_vain = 0
@@ -134,8 +130,6 @@ class StoredLanes(Lanes):
         self._hosts.begin(self.queue)
         if not self.job.file.held:
             return None
-        if self._most_urgent_asleep < inf:
-            self._prefer_urgent(self._hosts.most_urgent)
         request = self._hosts.pop(self.queue)
         if request is not None:
             self._pause = self.LEAST_PAUSE
@@ -170,7 +164,6 @@ class StoredLanes(Lanes):
         name, any_asleep = address.name, self.asleep
         rank = self.add(name, request)
         if self.room <= 0:
-            self._most_urgent_asleep = min(self._most_urgent_asleep, rank >> 1)
             return None
         self.job.wake_one(name)
         return self._awake(address, name, self.job.contents(name) if any_asleep else {rank: 1})
@@ -189,18 +182,6 @@ class StoredLanes(Lanes):
 
     # Who is awake
 
-    def _prefer_urgent(self, priority: float | None) -> None:
-        """Wakes lanes more urgent than *priority*, that of the one that would be chosen next."""
-        while priority is not None and self._most_urgent_asleep < priority and self.asleep:
-            if self.room <= 0:
-                self._make_room(
-                    self.AT_ONCE,
-                    lambda lane: lane.priority > self._most_urgent_asleep,
-                    lambda lane: (lane.priority, lane.ticket),  # the least urgent first
-                )
-            if not self._wake(min(self.AT_ONCE, self.room)):
-                return
-
     def _find_ready(self) -> bool:
         """Nothing is ready: wakes others. Returns whether it did."""
         if not self.asleep and not self._lanes and self.job.file.held:
@@ -216,12 +197,7 @@ class StoredLanes(Lanes):
             self._pause = min(2 * self._pause, self.IN_VAIN)
             self._woken_in_vain = 0
         self._next_exchange = now + self._pause
-        self._make_room(
-            max(1, self.MOST_AWAKE // 10),
-            lambda lane: lane.state in _WAITING,
-            # Those held back first, then those that began to wait last.
-            lambda lane: (lane.state is State.HELD, lane.ticket),
-        )
+        self._make_room(max(1, self.MOST_AWAKE // 10))
         woken = self._wake(self.room)
         self._woken_in_vain += woken
         return woken > 0
@@ -230,27 +206,19 @@ class StoredLanes(Lanes):
         if most <= 0:
             return 0
         woken = self.job.wake(most)
-        contents: Contents = {}
         for name, contents in woken.items():
             address = Address.named(name)
             if address not in self._lanes:  # unless the file was damaged, and mended
                 self._hosts.woke(self._awake(address, name, contents))
-        self._most_urgent_asleep = min(contents) >> 1 if len(woken) == most else inf
         return len(woken)
 
     def _awake(self, address: Address, name: str, contents: Contents) -> Lane:
         lane = self._lanes[address] = StoredLane(address, name, self, contents)
         return lane
 
-    def _make_room(
-        self, most: int, may_go: Callable[[Lane], bool], rank: Callable[[Lane], tuple[int, int]]
-    ) -> None:
-        """Puts lanes to sleep that *may_go*, those with the highest *rank* first."""
-        candidates = (lane for lane in self if may_go(lane) and self._hosts.may_sleep(lane))
-        for lane in nlargest(most, candidates, key=rank):
+    def _make_room(self, most: int) -> None:
+        """Puts lanes to sleep that wait: those held back first, then those that began last."""
+        waiting = (each for each in self if each.state in _WAITING and self._hosts.may_sleep(each))
+        for lane in nlargest(most, waiting, key=lambda lane: (lane.state is HELD, lane.ticket)):
             self._hosts.falls_asleep(lane)
             self.remove(lane)
-            self._most_urgent_asleep = min(self._most_urgent_asleep, lane.priority)
-
-
-_WAITING = {State.HELD, State.LATER, State.AT_DOOR, State.POLICY, State.FULL}

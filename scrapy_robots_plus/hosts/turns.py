@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
 
@@ -103,9 +103,9 @@ class Hosts:
         self.discovery = Discovery(known, self._numbers)
         self.alarm = Alarm(self._ring, known.clock, known.call_later)
         self._hosts: dict[str, Host] = {}
-        self._ready: TicketHeap[Host] = TicketHeap()
-        self._later: TicketHeap[Host | Lane] = TicketHeap()
-        self._refused: TicketHeap[Lane] = TicketHeap()
+        self._ready = TicketHeap()
+        self._later = TicketHeap()
+        self._refused = TicketHeap()
         self._turns = 0
         self._awaiting: dict[Origin, Lane] = {}
         self._also_awaiting: dict[Origin, list[Lane]] = {}
@@ -176,18 +176,6 @@ class Hosts:
     def name_of(self, request: Request) -> str:
         """The name of the lane that *request* belongs to."""
         return self.known.address(request).name
-
-    @property
-    def most_urgent(self) -> int | None:
-        """The priority of the host whose turn is next; None if none is ready."""
-        first = self._ready.first()
-        return None if first is None else int(first[1])
-
-    def next_request(self, queue: LaneQueue) -> Request | None:
-        """The request of *queue* that may be next, left there."""
-        first = self._ready.first()
-        lane = first[-1].next_lane() if first is not None else None
-        return lane.peek() if lane is not None and lane.queue is queue else None
 
     def defers(self, origin: Origin) -> bool:
         """Whether requests to *origin* are kept even though its robots.txt cannot be read."""
@@ -270,8 +258,7 @@ class Hosts:
     def _next(self, number: int) -> Host | Lane | None:
         """What is to be looked at next: a host, or a lane whose requests fail."""
         self._turns += 1
-        first: TicketHeap[Any] = self._ready
-        second: TicketHeap[Any] = self._refused
+        first, second = self._ready, self._refused
         if second and not self._turns % self.REFUSALS_EVERY:
             first, second = second, first
         item: Host | Lane | None = first.pop(number)

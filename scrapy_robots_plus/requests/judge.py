@@ -125,7 +125,7 @@ class Judge:
             return self._closed_first(request, origin, settings)
         verdict = policy.judged(_url_to_judge(request, origin, policy), agent)
         if verdict.allowed:
-            if self._given_up.refuses(origin, again=again):
+            if origin in self._given_up:
                 return given_up_refusal(origin, policy, self._given_up.reason(origin))
             return Passes(policy, verdict)
         if policy.denies_as_unreachable and self._holds(origin, policy):

@@ -232,9 +232,8 @@ class Declared:
     again. With 0 no host is given up. See [backing off](backing-off.md#giving-up)."""
     walls: OnWall = setting(checks.one_of(OnWall), default="report", example="stop", need="obey")
     """What happens when a site refuses pages that its robots.txt allows, or puts a challenge in
-    their place. `report` shows it. `stop` lets its requests fail with `RobotsWalled`, but for one
-    that tries it again after a minute, two minutes, and so on up to an hour. See
-    [walls](walls.md#stopping)."""
+    their place. `report` shows it. `stop` lets its requests fail with `RobotsWalled`; each ten
+    minutes some try it again. See [walls](walls.md#stopping)."""
     visit_time: OnVisitTime = setting(
         checks.one_of(OnVisitTime), default="ignore", example="obey", need="needs_file"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 
 from scrapy_robots_plus.hosts.host import Address, State
-from scrapy_robots_plus.hosts.lanes import LanesInMemory, MemoryOrder
+from scrapy_robots_plus.hosts.lanes import Lanes as LanesOfAQueue
 from scrapy_robots_plus.protocol.origin import Origin
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ class Lanes:
     number = 0
 
     def __init__(self) -> None:
-        order = MemoryOrder(newest_first=True, newest_start_first=None)
-        self.open = LanesInMemory(self, order)
+        self.open = LanesOfAQueue(self)
         self._numbers = count(1)
 
     def __len__(self) -> int:
@@ -44,6 +43,7 @@ class Lanes:
         """A lane of *requests* to ``http://name``, the last in the order."""
         origin = Origin("http", name, 80)
         lane = self.open.new(Address(origin, slot or name), self.request(name, priority))
+        assert lane is not None
         lane.order = next(self._numbers)
         lane.waits(State.POLICY, next(self._numbers))
         self.add(lane, requests - 1, priority)

@@ -84,7 +84,6 @@ def allocated(queue: Any) -> float:
     try:
         for request in requests:
             queue.push(request)
-        queue.peek()
         return tracemalloc.get_traced_memory()[0] / HOSTS
     finally:
         tracemalloc.stop()

@@ -172,18 +172,6 @@ def test_the_state_of_a_job_can_be_asked_for_while_it_runs(on_disk: Kinds) -> No
     assert alone.stop() == state
 
 
-def test_the_next_request_can_be_looked_at(kinds: Kinds) -> None:
-    alone = Alone(kinds.folder, kind=kinds.fifo)
-    assert alone.queue.peek() is None
-    (url,) = alone.push("a")
-    alone.push("b", host=1)
-    for _ in range(2):
-        request = alone.queue.peek()
-        assert request is not None
-        assert request.url == url
-    assert alone.pop() == url
-
-
 def test_the_most_urgent_request_goes_first(kinds: Kinds) -> None:
     alone = Alone(kinds.folder, kind=kinds.fifo)
     normal = alone.push("a", host=0) + alone.push("b", host=1)
@@ -279,7 +267,6 @@ def test_a_queue_that_is_closed_hands_out_nothing(kinds: Kinds) -> None:
     alone.push("a", "b")
     alone.queue.close()
     assert list(alone.queue) == []
-    assert alone.queue.peek() is None
     assert alone.pop() is None
 
 

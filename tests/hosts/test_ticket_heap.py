@@ -18,8 +18,8 @@ class Item:
     ticket: int = 0
 
 
-def heap_of(*entries: tuple[int, Item]) -> TicketHeap[Item]:
-    heap: TicketHeap[Item] = TicketHeap()
+def heap_of(*entries: tuple[int, Item]) -> TicketHeap:
+    heap: TicketHeap = TicketHeap()
     for order, item in entries:
         heap.push((order,), item)
     return heap
@@ -65,7 +65,7 @@ def test_what_is_cleared_is_empty() -> None:
 
 
 def test_what_is_out_of_date_is_dropped_when_the_heap_has_doubled() -> None:
-    heap: TicketHeap[Item] = TicketHeap()
+    heap: TicketHeap = TicketHeap()
     tickets = count(1)
     stays = [Item(str(number), next(tickets)) for number in range(100)]
     for order, item in enumerate(stays):
@@ -79,7 +79,7 @@ def test_what_is_out_of_date_is_dropped_when_the_heap_has_doubled() -> None:
 
 
 def test_while_it_is_small_nothing_is_looked_through() -> None:
-    heap: TicketHeap[Item] = TicketHeap()
+    heap: TicketHeap = TicketHeap()
     moves = Item("moves")
     for number in range(TicketHeap.LEAST):
         moves.ticket = number
@@ -103,7 +103,7 @@ class Watched(Item):
 
 def test_each_push_looks_at_few_entries_however_many_there_are() -> None:
     pushes = 5_000
-    heap: TicketHeap[Item] = TicketHeap()
+    heap: TicketHeap = TicketHeap()
     for number in range(pushes):
         heap.push((number,), Watched(str(number), number))
     assert pushes <= Watched.looks < 4 * pushes
@@ -115,7 +115,7 @@ def test_each_push_looks_at_few_entries_however_many_there_are() -> None:
 def test_it_answers_as_a_list_that_is_looked_through(steps: list[tuple[str, int]]) -> None:
     tickets = count(1)
     items = [Item(str(number), next(tickets)) for number in range(10)]
-    heap: TicketHeap[Item] = TicketHeap()
+    heap: TicketHeap = TicketHeap()
     plain: list[Any] = []
     for step, number in steps:
         item = items[number]
