@@ -14,8 +14,8 @@ Hazards:
 
 - Start requests come in one by one. Only some rounds later it is known that no more will come.
 - A job has two queues, and the engine asks both in each round: each round counts once.
-- A lane is in two orders, by size and by age. It gets a new ticket when its fetch starts, or the
-  second order would find it again.
+- A lane that has grown is in the heap more than once. It gets a new ticket when its fetch starts,
+  or it would be found again.
 - While the crawl is paused or closing, nothing may start, and no alarm may be set for it either: it
   would ring for ever.
 """
@@ -33,48 +33,11 @@ if TYPE_CHECKING:
     from .known import Known
 
 
-class FetchOrder:
-    """The lane with the most requests comes first, and every fourth time the one waiting longest.
+class Discovery:
+    """Starts fetches: those of the highest priority first, then of large and old lanes.
 
     Large lanes give access to the most pages: among thousands of hosts that may or may not answer,
-    large sites do not wait for all the small ones. The highest priority goes before all others.
-    """
-
-    LONGEST_WAIT_EVERY = 4
-
-    def __init__(self) -> None:
-        self._by_order = TicketHeap()
-        self._by_size = TicketHeap()
-        self._pops = 0
-
-    def __bool__(self) -> bool:
-        """Whether there may be any lanes: those that have left are only noticed later."""
-        return bool(self._by_order)
-
-    def add(self, lane: Lane) -> None:
-        self._by_order.push((lane.priority, lane.order), lane)
-        if lane.count > 1:  # most have one: these are in one heap only
-            self.grow(lane)
-
-    def grow(self, lane: Lane) -> None:
-        """The lane has at least twice as many requests as when it was added."""
-        size = lane.count.bit_length()
-        self._by_size.push((lane.priority, -size, lane.order), lane)
-
-    def pop(self) -> Lane | None:
-        """The lane to fetch for next; None if there is none. It may be returned again."""
-        self._pops += 1
-        oldest, largest = self._by_order.first(), self._by_size.first()
-        if oldest is None or largest is None or largest[0] > oldest[0]:
-            order = self._by_order
-        else:
-            order = self._by_size if self._pops % self.LONGEST_WAIT_EVERY else self._by_order
-        lane: Lane | None = order.pop()
-        return lane
-
-
-class Discovery:
-    """Starts fetches.
+    large sites do not wait for all the small ones, nor these for ever.
 
     While requests come in or pages are handed out, each answered fetch pays for another one.
     Servers that never answer use up the credit, and are then asked only occasionally.
@@ -91,13 +54,16 @@ class Discovery:
     """How many rounds the engine makes per fetch while requests are coming in."""
     QUIET_ROUNDS = 4
     """After this many rounds without a new request, no more are expected."""
+    NUMBERS_PER_DOUBLING = 10_000
+    """How many numbers earlier a lane comes with each doubling of its requests; each request that
+    comes in takes two, about."""
     CREDIT = 128
     """How many fetches may start in the meantime before any of them is answered."""
 
     def __init__(self, known: Known, tickets: Iterator[int]) -> None:
         self._known = known
         self._tickets = tickets
-        self._fetch_order = FetchOrder()
+        self._lanes = TicketHeap()
         self._credit = self.CREDIT
         self._rounds = 0
         self._rounds_without_request = 0
@@ -107,19 +73,20 @@ class Discovery:
     @property
     def next_change(self) -> float | None:
         """When another fetch may start, unless one ends first; None if none is to start."""
-        if not self._fetch_order or not self._known.may_fetch():
+        if not self._lanes or not self._known.may_fetch():
             return None
         return self._known.budget.next_change
 
     def add(self, lane: Lane) -> None:
         """The policy of the lane must be fetched."""
-        self._fetch_order.add(lane)
+        early = lane.count.bit_length() * self.NUMBERS_PER_DOUBLING
+        self._lanes.push((lane.priority, lane.order - early), lane)
 
     def grow(self, lane: Lane) -> None:
         """A lane that was added has received another request."""
         size = lane.count
         if size & (size - 1) == 0:  # it has doubled
-            self._fetch_order.grow(lane)
+            self.add(lane)
 
     def request_came_in(self) -> None:
         self._rounds_without_request = 0
@@ -132,7 +99,7 @@ class Discovery:
     def round_begins(self, ready: int) -> None:
         """The engine asks for a request, and must not be kept waiting: *ready* hosts have one."""
         self._rounds += 1
-        if not self._fetch_order:
+        if not self._lanes:
             return
         rounds = self.ROUNDS_PER_FETCH if self._is_growing else self.PAGES_PER_FETCH
         if self._rounds % rounds == 0:
@@ -151,17 +118,17 @@ class Discovery:
         """Starts at most *most* fetches; returns how many it started."""
         started = 0
         budget = self._known.budget
-        if not self._fetch_order or not self._known.may_fetch():
+        if not self._lanes or not self._known.may_fetch():
             return started
-        while started < most and self._fetch_order and budget.free:
-            lane = self._fetch_order.pop()
+        while started < most and self._lanes and budget.free:
+            lane: Lane | None = self._lanes.pop()
             if lane is None or lane.address.origin is None:
                 return started
             lane.ticket = next(self._tickets)
             if not self._known.is_fetching(lane.address.origin):
                 self._known.fetch(lane.address.origin, lane)
                 started += 1
-        if not ready and self._fetch_order and budget.free:
+        if not ready and self._lanes and budget.free:
             self._known.wake()
         return started
 

@@ -146,7 +146,7 @@ class Watched(World):
             places.add(State.HELD)
         also = all_hosts._also_awaiting.get(origin, ())
         if lane in (all_hosts._awaiting.get(origin), *also):
-            order = all_hosts.discovery._fetch_order._by_order
+            order = all_hosts.discovery._lanes
             if self.host_at(origin).fetching or among(order, lane):
                 places.add(State.POLICY)
         return places
@@ -218,8 +218,7 @@ def assert_nothing_is_left(world: World) -> None:
     assert not hosts._awaiting
     assert not hosts._also_awaiting
     assert hosts.ready == hosts.lanes == 0
-    order = hosts.discovery._fetch_order
-    heaps: list[Any] = [hosts._later, hosts._ready, hosts._refused, order._by_size, order._by_order]
+    heaps = [hosts._later, hosts._ready, hosts._refused, hosts.discovery._lanes]
     assert all(len(heap) <= 2 * TicketHeap.LEAST for heap in heaps)
 
 
