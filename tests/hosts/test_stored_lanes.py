@@ -23,7 +23,6 @@ from tests.crawl.test_queue_properties import (
     run,
 )
 from tests.crawl.world import Host, World, host_number
-from tests.job.jobs import lose_in_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,23 +143,6 @@ def test_a_host_asleep_is_named_and_counted(worlds: Any) -> None:
     assert world.queue.lanes_asleep == 40 - MOST
     assert sum(Job.of(world.crawler).contents("http://host39.example").values()) == 1
     assert Job.of(world.crawler).contents("http://host40.example") == {}
-
-
-@pytest.mark.parametrize("awake", [0, 1], ids=["asleep", "awake"])
-def test_requests_that_no_lane_leads_to_are_searched_for(worlds: Any, awake: int) -> None:
-    """Part of the file is damaged: where the requests of some lanes wait is gone."""
-    world = worlds([known() for _ in range(40)], transfer=0.1)
-    for number in range(40):
-        world.push(number)
-    file = Job.of(world.crawler).file
-    file.commit()
-    run = file._connection.execute
-    asleep = ", ".join(f"'{name}'" for (name,) in run("SELECT name FROM lanes"))
-    lose_in_index(run, f"lane {'NOT' * awake} IN ({asleep})")
-    world.pass_time(100)
-    assert Counter(map(host_number, world.handed_out)) == dict.fromkeys(range(40), 1)
-    assert file.lost == 0
-    assert len(world.queue) == 0
 
 
 def test_a_job_is_resumed_without_reading_its_requests(tmp_path: Path) -> None:
