@@ -110,7 +110,7 @@ class Judge:
 
     async def judge(self, asked: Asked) -> Decision:
         """The decision about a request."""
-        request, origin, agent, settings, again, _ = asked
+        request, origin, agent, settings, _, _ = asked
         self._welcome(request)
         policy = self._policies.usable_or_refresh(origin, request, settings)
         if policy is None:
