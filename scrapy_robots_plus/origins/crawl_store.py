@@ -119,8 +119,7 @@ class CrawlStore:
         if outcome is True:
             self._trust.restore(record.origin)
         elif not record.readable or self._is_news(record):
-            now, deleted = self._clock.wall(), outcome is None
-            self._trust.withdraw(record.origin, now, deleted=deleted)
+            self._trust.withdraw(record.origin, self._clock.wall())
 
     def _is_news(self, record: RobotsRecord) -> bool:
         """Whether *record* says more than its last answer, which may be stored already.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from .base import SECONDS_OF_USE, MemoryStore, Scanned, Store, StoreDamagedError, StoreReader
+from .base import SECONDS_OF_USE, MemoryStore, Scanned, Store, StoreReader
 from .record import Standing, StoreError
 from .redis_url import check_redis_url, without_password
 
@@ -19,7 +19,6 @@ __all__ = [
     "Scanned",
     "Standing",
     "Store",
-    "StoreDamagedError",
     "StoreError",
     "StoreReader",
     "check_store_uri",

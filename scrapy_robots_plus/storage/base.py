@@ -24,13 +24,6 @@ SECONDS_OF_USE = 31 * 86_400.0
 """How long a record can be of use: the defaults of ROBOTS_STALE_MAX and ROBOTS_TTL together."""
 
 
-class StoreDamagedError(StoreError):
-    """What a store (``ROBOTS_STORE``) has on disk is damaged.
-
-    Only readers raise it: a store sets the damaged file aside and begins a new one.
-    """
-
-
 class Scanned(NamedTuple):
     """One record of a store (``ROBOTS_STORE``), as :meth:`StoreReader.scan` finds it."""
 
@@ -246,10 +239,8 @@ class Trust:
 
     def __init__(self, most_origins: int = MOST_ORIGINS) -> None:
         self._most_origins = most_origins
-        self._out_of_date: dict[Origin, bool] = {}
-        """For each origin, whether an outdated record may still be in the store."""
+        self._out_of_date: set[Origin] = set()
         self._since = -inf
-        self._settle_before = -inf
 
     def believes(self, record: RobotsRecord) -> bool:
         """Whether *record*, found in the store, is at least as new as what the crawl has seen."""
@@ -257,18 +248,16 @@ class Trust:
 
     def restore(self, origin: Origin) -> None:
         """The store has the latest record of *origin*."""
-        self._out_of_date.pop(origin, None)
+        self._out_of_date.discard(origin)
 
-    def withdraw(self, origin: Origin, now: float, *, deleted: bool = False) -> None:
-        """The store lacks the latest record of *origin*. *deleted*: it has no record of it.
+    def withdraw(self, origin: Origin, now: float) -> None:
+        """The store lacks the latest record of *origin*.
 
-        Even then, another process that knows less may store an older record again.
+        Even if it has none, another process that knows less may store an older one again.
         """
         if len(self._out_of_date) >= self._most_origins:
-            if any(self._out_of_date.values()):
-                self._settle_before = now
             self.withdraw_all(now)
-        self._out_of_date[origin] = not deleted
+        self._out_of_date.add(origin)
 
     def withdraw_all(self, now: float) -> None:
         """Records stored until *now* may be lost, and replaced by older ones."""
@@ -280,8 +269,5 @@ class Trust:
 
         Raises StoreError if the store still fails.
         """
-        for origin, stored in list(self._out_of_date.items()):
-            if stored:
-                store.delete(origin)
-        if self._settle_before > -inf:
-            store.purge(self._settle_before)
+        for origin in self._out_of_date:
+            store.delete(origin)

@@ -155,10 +155,6 @@ _DICTIONARY = (
 )
 
 
-class NewerVersionError(CodecError):
-    """A later version of this package wrote the record."""
-
-
 def encode(record: RobotsRecord, max_body: int = MAX_BYTES) -> bytes:
     """*record* as bytes.
 
@@ -197,10 +193,9 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
     *data* claims to be.
 
     Raises :class:`CodecError` for anything but the complete, unchanged output of :func:`encode`,
-    and for a body of more than *max_body* octets; :class:`NewerVersionError` if a later version of
-    this package wrote it.
+    and for a body of more than *max_body* octets.
     """
-    readable, fetched_at, failed_at, length = _unpack_prefix(data)
+    _, fetched_at, failed_at, length = _unpack_prefix(data)
     if length > _most_content(max_body):
         raise CodecError(f"the record claims {length:,} bytes, which is too many")
     if _digest(data) != data[_DIGEST]:
@@ -215,8 +210,6 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
     except (KeyError, RecursionError, TypeError, ValueError, struct.error, zlib.error) as error:
         raise CodecError(f"not a record: {error!r}") from error
     _check(record)
-    if record.readable != readable:
-        raise CodecError("the parts of the record contradict each other")
     return record
 
 
@@ -263,15 +256,8 @@ def _most_content(max_body: int) -> int:
 
 
 def _unpack_prefix(data: bytes) -> tuple[bool, float, float, int]:
-    if not isinstance(data, bytes) or not data:
-        raise CodecError("not a record: empty")
-    if data[0] > VERSION:
-        raise NewerVersionError(
-            f"the record has version {data[0]}; this version of scrapy-robots-plus reads up to "
-            f"{VERSION}"
-        )
-    if data[0] != VERSION or len(data) < _PREFIX.size:
-        raise CodecError("not a record")
+    if not isinstance(data, bytes) or len(data) < _PREFIX.size or data[0] != VERSION:
+        raise CodecError(f"not a record of version {VERSION}")
     _, _, readable, fetched_at, failed_at, length = _PREFIX.unpack_from(data)
     return readable, fetched_at, failed_at, length
 

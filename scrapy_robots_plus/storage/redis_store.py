@@ -42,8 +42,6 @@ _PATTERN = f"{_BEFORE}*{_AFTER}"
 _AT_ONCE = 1_000
 """Keys that the server looks at for one answer."""
 
-_MOST_WARNINGS = 10
-
 
 def key_of(name: object) -> bytes:
     """The key of the record of the origin *name*.
@@ -65,7 +63,6 @@ class RedisReader(StoreReader):
         """Where the records are."""
         self._max_body = max_body
         self._closed = False
-        self._warnings = 0
 
     def __len__(self) -> int:
         return sum(1 for _ in self._names())
@@ -112,12 +109,7 @@ class RedisReader(StoreReader):
         return iter(sorted(name for name in names if name > after))
 
     def _distrust(self, origin: Origin, error: CodecError) -> None:
-        self._warnings += 1
-        if self._warnings <= _MOST_WARNINGS:
-            last = "; what follows is not named" if self._warnings == _MOST_WARNINGS else ""
-            logger.warning(
-                "%s: the record of %s is ignored: %s%s", self.server.name, origin, error, last
-            )
+        logger.warning("%s: the record of %s is ignored: %s", self.server.name, origin, error)
 
 
 MARK = "{robots}:store"

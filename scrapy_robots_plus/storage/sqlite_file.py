@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows, where an open file cannot be renamed anyway
-    fcntl = None  # type: ignore[assignment]
-
-
 logger = logging.getLogger(__name__)
 
 BUSY_SECONDS = 0.25
@@ -150,16 +144,15 @@ def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
 
     Another process may see the same damage and be faster: its new store stays.
     """
-    with _alone_with(path):
-        if damaged is None or identity(path) != damaged:
-            return
-        number = 1
-        while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
-            number += 1
-        # The file last: while it is there, nobody creates a new store that these would belong to.
-        for suffix in ("-shm", "-wal", ""):
-            with suppress(FileNotFoundError):
-                os.rename(f"{path}{suffix}", f"{aside}{suffix}")
+    if damaged is None or identity(path) != damaged:
+        return
+    number = 1
+    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    # The file last: while it is there, nobody creates a new store that these would belong to.
+    for suffix in ("-shm", "-wal", ""):
+        with suppress(FileNotFoundError):
+            os.rename(f"{path}{suffix}", f"{aside}{suffix}")
     logger.warning(
         "%s is damaged (%s); it is kept as %s, and a new one is created", path, why, aside
     )
@@ -182,24 +175,6 @@ def _switch_to_wal(connection: sqlite3.Connection, wait: float) -> None:
 def wait_for_locks(connection: sqlite3.Connection, seconds: float) -> None:
     """Sets how long each statement waits for other processes."""
     connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
-
-
-@contextmanager
-def _alone_with(path: Path) -> Iterator[None]:
-    """Holds a lock on the file itself: it stays with the file if that is renamed."""
-    if fcntl is None:
-        yield
-        return
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        yield
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 APPLICATION_ID = int.from_bytes(b"RbTs", "big")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-import threading
 from contextlib import suppress
 from functools import partial
 from math import inf
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import sqlite_file as file
-from .base import Store, StoreDamagedError, StoreReader, checked_maximum
-from .record import CodecError, NewerVersionError, Standing, StoreError, decode, encode, most_octets
+from .base import Store, StoreReader, checked_maximum
+from .record import CodecError, Standing, StoreError, decode, encode, most_octets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,9 +71,6 @@ _PURGE = """
 # Rows that one statement deletes at most: other processes have to wait for it.
 _BATCH = 200
 
-# Connections of a parent process. SQLite forbids using or closing them after a fork.
-_inherited: list[sqlite3.Connection | None] = []
-
 
 class SqliteReader(StoreReader):
     """Never creates, repairs, upgrades or sets aside a file, and deletes nothing from it.
@@ -124,9 +120,8 @@ class SqliteReader(StoreReader):
         try:
             return work(self._opened())
         except file.FAULTS as error:
-            if file.is_damage(error):
-                raise StoreDamagedError(f"{self._path} is damaged: {error}") from error
-            raise StoreError(f"{self._path}: {error}") from error
+            what = " is damaged" if file.is_damage(error) else ""
+            raise StoreError(f"{self._path}{what}: {error}") from error
 
     def _opened(self) -> sqlite3.Connection:
         """The connection. If it cannot be opened, the next use tries again."""
@@ -184,8 +179,7 @@ def _origins(connection: sqlite3.Connection, after: str) -> list[str]:
 class SqliteStore(SqliteReader, Store):
     """Drops the least recently fetched records first.
 
-    Each put is a transaction: see docs/storage.md for what that costs and guarantees. Any thread
-    may use the store, one at a time; after a fork, the child reopens the file.
+    Each put is a transaction: see docs/storage.md for what that costs and guarantees.
     """
 
     keeps_failures = False
@@ -193,15 +187,11 @@ class SqliteStore(SqliteReader, Store):
     def __init__(
         self, path: str | os.PathLike[str], max_records: int, max_body: int = MAX_BYTES
     ) -> None:
-        self._log = file.log_of(Path(os.path.realpath(path)))
         self._max_records = checked_maximum(max_records)
         self._puts_between_counts = max(1, min(max_records // 100, _BATCH))
         self._count_in = 0
-        self._lock, self._pid = threading.Lock(), os.getpid()
         self._identity: file.Identity | None = None
         """Of the file that was opened last."""
-        self._log_identity: file.Identity | None = None
-        """Of the log that our first change went to; None before that."""
         self._patient = True
         self.losses = -1  # not the first time that it is opened
         super().__init__(path, max_body)
@@ -238,40 +228,26 @@ class SqliteStore(SqliteReader, Store):
     def _purge_some(self, *values: float) -> int:
         return self._run(lambda its: its.execute(_PURGE, values).rowcount, writes=True)
 
-    def close(self) -> None:
-        with self._lock:
-            super().close()
-
     def _distrust(self, origin: Origin, error: CodecError) -> None:
-        if isinstance(error, NewerVersionError):
-            logger.warning("%s: %s: %s; the record is ignored", self._path, origin, error)
-            return
         logger.warning("%s: the record of %s is deleted: %s", self._path, origin, error)
         with suppress(StoreError):  # the record is ignored in any case
             self.delete(origin)
 
     def _run(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool = False) -> _T:
-        if self._pid != os.getpid():
-            _inherited.append(self._connection)
-            self._connection = None
-            # A thread of the parent process may hold the old one.
-            self._lock, self._pid = threading.Lock(), os.getpid()
-        with self._lock:
-            try:
-                return self._attempt(work, writes=writes)
-            except (*file.FAULTS, OSError) as error:
-                if "locked" in str(error):
-                    self._be_patient(False)
-                elif not file.is_of_the_moment(error):
-                    self._let_go()  # some such errors last as long as the connection
-                raise StoreError(f"{self._path}: {error}") from error
+        try:
+            return self._attempt(work, writes=writes)
+        except (*file.FAULTS, OSError) as error:
+            if "locked" in str(error):
+                self._be_patient(False)
+            elif not file.is_of_the_moment(error):
+                self._let_go()  # some such errors last as long as the connection
+            raise StoreError(f"{self._path}: {error}") from error
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
         try:
             connection = self._opened()
-            if writes and not self._is_in_place(connection):
-                # Another process set the file aside or removed it: writes to it would be lost. And
-                # while we held a removed log, nobody else could open the store.
+            if writes and file.identity(self._path) != self._identity:
+                # Another process set the file aside or removed it: writes to it would be lost.
                 self._let_go()
                 connection = self._opened()
             result = work(connection)
@@ -290,21 +266,10 @@ class SqliteStore(SqliteReader, Store):
             self._identity = file.identity(self._path)
             connection = file.connect(self._path, file.BUSY_SECONDS if self._patient else 0)
             if self._identity is not None and self._identity == file.identity(self._path):
-                self._log_identity = None
                 self.losses += 1
                 return connection
             connection.close()  # it was replaced in between, or is new
         raise StoreError(f"{self._path} keeps being replaced")
-
-    def _is_in_place(self, connection: sqlite3.Connection) -> bool:
-        """Whether the open file and log are still the ones at the store's path."""
-        if file.identity(self._path) != self._identity:
-            return False
-        if not connection.total_changes:
-            return True  # we wrote nothing to the log, and it may be empty
-        log = file.identity(self._log, least_size=1)
-        self._log_identity = self._log_identity or log
-        return log is not None and log == self._log_identity
 
     def _be_patient(self, patient: bool) -> None:
         """After one wait in vain, stops waiting until the file is free again.

@@ -197,8 +197,8 @@ def test_a_crawl_that_closed_a_site_does_not_take_it_from_one_that_lags_behind(
         other.put(replace(OLD, failure=503, failed_at=START + 200))
     assert crawl.load() is None
     crawl.close()
-    with SqliteStore(file, 100) as other:  # the store could be told, so there is nothing to mend
-        assert other.get(origin(1)) is not None
+    with SqliteStore(file, 100) as other:  # the next crawl asks again
+        assert other.get(origin(1)) is None
 
 
 def test_a_renewed_answer_whose_text_is_not_stored_is_not_replaced_by_the_old(
@@ -266,8 +266,8 @@ def test_too_much_to_remember_ends_the_trust_in_all(
     crawl.learn(rules(5, START + 9))
     assert crawl.load(5) == rules(5, START + 9)
     crawl.close()
-    with SqliteStore(file, 100) as store:
-        assert [number for number in range(1, 7) if store.get(origin(number))] == [5]
+    with SqliteStore(file, 100) as store:  # the last that could not be stored is removed
+        assert [number for number in range(1, 7) if store.get(origin(number))] == [1, 2, 3, 5, 6]
 
 
 def test_a_record_holds_by_the_settings_of_this_crawl(file: Path) -> None:

@@ -183,18 +183,6 @@ def test_strange_keys_are_no_records(store: RedisStore, client: Any) -> None:
     assert {each.fault for each in found if not each.record} == {"its key contradicts it"}
 
 
-def test_few_of_many_faults_are_logged(
-    store: RedisStore, client: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    for number in range(50):
-        client.set(key_of(origin(number)), "x")
-        store.get(origin(number))
-    *first, last = caplog.messages
-    assert len(first) == 9
-    assert all(message.endswith("reads up to 1") for message in first)
-    assert last.endswith("reads up to 1; what follows is not named")
-
-
 NOW = time.time()
 TIMES = st.sampled_from([0.0, START, NOW - 50, NOW - 0.5, NOW, NOW + 30, NOW + 86_400])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 from contextlib import closing
@@ -140,21 +139,6 @@ def test_a_damaged_record_is_dropped_and_told(path: Path, caplog: pytest.LogCapt
     assert caplog.records[0].name == "scrapy_robots_plus.storage.sqlite_store"
 
 
-def test_a_record_of_a_newer_version_is_kept_for_it_and_told(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with SqliteStore(path, 10) as store:
-        store.put(rules(1))
-        change(path, 1, data=b"\x02" + bytes(60))
-        assert store.get(origin(1)) is None
-        assert len(store) == 1
-    (message,) = caplog.messages
-    assert message == (
-        f"{path}: https://host1.example: the record has version 2; this version of "
-        "scrapy-robots-plus reads up to 1; the record is ignored"
-    )
-
-
 def test_a_file_that_is_set_aside_is_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path.with_name("robots.db.damaged-1").touch()
     with SqliteStore(path, 10) as store:
@@ -241,77 +225,6 @@ def test_who_has_waited_in_vain_does_not_wait_for_a_new_file_either(
     with pytest.raises(sqlite3.OperationalError, match="locked"):
         sqlite_file.connect(path, wait=0)
     assert waits == []
-
-
-def test_where_files_have_no_locks_a_damaged_one_is_set_aside_as_well(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sqlite_file, "fcntl", None)  # as on Windows
-    SqliteStore(path, 10).close()
-    path.write_bytes(path.read_bytes()[:4_000])
-    SqliteStore(path, 10).close()
-    assert path.with_name("robots.db.damaged-1").stat().st_size == 4_000
-
-
-def told_in_a_child(store: SqliteStore, before: Callable[[], object]) -> str:
-    """What the store says in a child that does *before* and then asks."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            before()
-            store.get(origin(1))
-        except StoreError as error:
-            os.write(writing, str(error).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        told = pipe.read()
-    assert os.waitpid(child, 0)[1] == 0
-    return told
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-class TestAfterAFork:
-    pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-
-    def test_a_file_that_is_gone_is_a_store_error(self, path: Path) -> None:
-        def replace() -> None:
-            path.rename(path.with_name("elsewhere"))
-            path.mkdir()
-
-        with SqliteStore(path, 10) as store:
-            store.put(rules(1))
-            assert told_in_a_child(store, replace) == f"{path} is not a file"
-
-    def test_so_is_a_folder_that_is_gone(self, path: Path) -> None:
-        folder = path.parent / "folder"
-        store = SqliteStore(folder / "robots.db", 10)
-
-        def replace() -> None:
-            folder.rename(path.parent / "elsewhere")
-            folder.touch()
-
-        told = told_in_a_child(store, replace)
-        assert told.startswith(f"{folder}/robots.db: ")
-        store.close()
-
-    def test_the_file_is_opened_once(self, path: Path) -> None:
-        def use_twice() -> None:
-            store.get(origin(1))
-            opened = store._connection
-            store.get(origin(1))
-            if store._connection is not opened:
-                raise StoreError("opened again")
-
-        with SqliteStore(path, 10) as store:
-            assert told_in_a_child(store, use_twice) == ""
-
-    def test_a_closed_store_stays_closed(self, path: Path) -> None:
-        store = SqliteStore(path, 10)
-        store.close()
-        assert told_in_a_child(store, lambda: None) == f"{path}: the store is closed"
 
 
 def test_once_a_file_is_free_others_are_waited_for_again(

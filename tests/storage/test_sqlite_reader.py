@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
-from scrapy_robots_plus.storage import StoreDamagedError, StoreError, open_reader
+from scrapy_robots_plus.storage import StoreError, open_reader
 from scrapy_robots_plus.storage.sqlite_store import SqliteReader, SqliteStore
 
 from .records import START, never_read, origin, rules
@@ -144,7 +144,7 @@ def test_a_damaged_file_is_said_to_be_and_left_alone(
     damage(path)
     before = listing(path.parent)
     with (
-        pytest.raises(StoreDamagedError, match=r"robots\.db is damaged: "),
+        pytest.raises(StoreError, match=r"robots\.db is damaged: "),
         SqliteReader(path) as reader,
     ):
         list(reader.scan())
@@ -164,7 +164,7 @@ def test_a_damaged_record_is_named_and_left_alone(
         assert reader.get(origin(1)) is None
     assert {name: each.fault for name, each in found.items() if each.record is None} == {
         str(origin(1)): "too large, or not a record",
-        str(origin(2)): "not a record",
+        str(origin(2)): "not a record of version 1",
         str(origin(3)): "its row contradicts it",
     }
     assert found[str(origin(4))].record is not None
@@ -178,7 +178,7 @@ def test_a_row_under_a_name_that_is_not_text_is_named(path: Path) -> None:
     fill(path, rows=1)
     change(path, "INSERT INTO records VALUES (x'ff', 1, 1, 1, x'01')")
     with SqliteReader(path) as reader:
-        assert [each.fault for each in reader.scan()] == ["", "not a record"]
+        assert [each.fault for each in reader.scan()] == ["", "not a record of version 1"]
 
 
 def test_a_row_under_a_name_that_no_origin_has_is_named(path: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_record_of_a_longer_body_is_not_returned(path: Path) -> None:
 def test_a_lost_table_is_damage(path: Path) -> None:
     fill(path, rows=5)
     change(path, "DROP TABLE records")
-    with SqliteReader(path) as reader, pytest.raises(StoreDamagedError, match="no such table"):
+    with SqliteReader(path) as reader, pytest.raises(StoreError, match="no such table"):
         len(reader)
 
 

@@ -8,7 +8,6 @@ import select
 import shutil
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -98,34 +97,6 @@ def test_whatever_befalls_the_file_every_process_can_use_it_again(
         befall(folder / "robots.db", random.Random(seed))
 
 
-@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
-def test_a_store_whose_log_is_removed_while_another_process_writes_can_be_opened(
-    path: Path, suffix: str
-) -> None:
-    with SqliteStore(path, 10_000) as store:
-        store.put(rules(1))
-    (writer,) = writing(path, 1)
-    log = path.with_name(f"{path.name}-wal")
-    while writer.poll() is None and log.stat().st_size < 100_000:
-        time.sleep(0.01)
-    try:
-        path.with_name(path.name + suffix).unlink()
-        used, own = False, rules(OWN)
-        for _ in range(TRIES):
-            with suppress(StoreError), SqliteStore(path, 10_000) as store:
-                store.put(own)
-                used = store.get(own.origin) == own
-            if used:
-                break
-            time.sleep(0.02)
-        assert writer.poll() is None
-        assert used
-        assert writer.communicate(b"enough\n", timeout=120)[0] == b"used again\n"
-    finally:
-        writer.kill()
-        writer.close()
-
-
 def writing(path: Path, count: int) -> list[Program]:
     """So many processes that write to the store until they are told that it is enough."""
     writers = [Program(f"{__name__}:main", str(path), str(which)) for which in range(count)]
@@ -180,11 +151,7 @@ def replace(path: Path, chance: random.Random) -> None:
     os.replace(copy, path)
 
 
-def lose_the_log(path: Path, chance: random.Random) -> None:
-    path.with_name(f"{path.name}{chance.choice(['-wal', '-shm'])}").unlink(missing_ok=True)
-
-
-HARMS = (overwrite, cut_off, remove, replace, lose_the_log)
+HARMS = (overwrite, cut_off, remove, replace)
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -97,35 +97,6 @@ class TestSettling:
         store.close()  # else it would raise
         trust.settle(store)
 
-    def test_what_is_deleted_already_is_not_deleted_again(self, store: MemoryStore) -> None:
-        trust = Trust()
-        trust.withdraw(origin(1), NOW, deleted=True)
-        assert believed(trust, THEN) == [0, 2, 3]
-        trust.settle(store)
-        assert stored(store) == [0, 1, 2, 3]
-
-    @pytest.mark.parametrize(("deleted", "left"), [(False, [3]), (True, [0, 1, 3])])
-    def test_of_too_many_hosts_all_that_is_old_is_removed(
-        self, store: MemoryStore, deleted: bool, left: list[int]
-    ) -> None:
-        trust = Trust(most_origins=2)
-        for number in (0, 1):
-            trust.withdraw(origin(number), THEN, deleted=deleted)
-        trust.withdraw(origin(2), NOW)
-        store.put(rules(3, NOW))
-        trust.settle(store)
-        assert stored(store) == left
-
-    def test_a_single_one_that_may_still_be_stored_is_enough_for_that(
-        self, store: MemoryStore
-    ) -> None:
-        trust = Trust(most_origins=2)
-        trust.withdraw(origin(0), THEN, deleted=True)
-        trust.withdraw(origin(1), THEN)
-        trust.withdraw(origin(2), NOW)
-        trust.settle(store)
-        assert stored(store) == []
-
     def test_a_store_that_still_fails_says_so(self, store: MemoryStore) -> None:
         trust = Trust()
         trust.withdraw(origin(1), NOW)
