@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import defaultdict, namedtuple
+from collections import defaultdict
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from math import inf
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -138,16 +139,13 @@ class Summary:
         """The first rows of a view of ``summary.sql``, as objects with its names; if *where* gives
         a value, those with it.
         """
-        found = self.table(view, most, **where)
-        return map(_row_of(*names_in(found)), found)
-
-    def table(self, view: str, most: int = ALL, **where: object) -> sqlite3.Cursor:
-        """The same as tuples, in half the time."""
         for table in self._tables:
             self._write(table)
         condition = "".join(f"WHERE {name} = ?" for name in where)
         query = f"SELECT * FROM {view} {condition} LIMIT ?"  # noqa: S608 - our own names
-        return self._file.execute(query, (*where.values(), most))
+        found = self._file.execute(query, (*where.values(), most))
+        names = [name for name, *_ in found.description]
+        return (SimpleNamespace(**dict(zip(names, row, strict=True))) for row in found)
 
     @cached_property
     def totals(self) -> Any:
@@ -231,9 +229,6 @@ class Summary:
         ]
         key = (entry.crawl, entry.spider, entry.version, entry.mode, _settings_of(entry), logs_all)
         self._count("begins", (*key, ", ".join(uses), entry.ai_policy), entry.time)
-        for override in (entry.overrides or {}).values():
-            if isinstance(override, dict):  # else another program has written it
-                self._count("overriding", (_fields_of(override),), entry.time)
 
     def _add_end(self, entry: EndEntry) -> None:
         allowed = None if self._is_part else max(entry.allowed + entry.dont_obey, 0)
@@ -241,18 +236,6 @@ class Summary:
         for name, responses in (entry.preferences or {}).items():
             if type(responses) is int:
                 self._count("preferring", (name, max(responses, 0)), entry.time)
-
-
-def names_in(found: sqlite3.Cursor) -> list[str]:
-    """The names of its columns."""
-    return [name for name, *_ in found.description]
-
-
-@cache
-def _row_of(*names: str) -> Any:
-    """What makes an object with these *names* of a row."""
-    make: Any = namedtuple  # noqa: PYI024 - of names that no type checker knows
-    return make("_Row", names)._make
 
 
 def status_of(entry: FileEntry | VerdictEntry) -> str:

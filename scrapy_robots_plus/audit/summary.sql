@@ -12,7 +12,6 @@ CREATE TABLE begins (crawl, spider, version, mode, settings, logs_all, purpose, 
   count, first, last, example);
 CREATE TABLE ends (crawl, ended, allowed, lost, count, first, last, example);
 CREATE TABLE changed (time, origin, before, after, suspicion, count, first, last, example);
-CREATE TABLE overriding (override, count, first, last, example);  -- in the settings of a crawl
 CREATE TABLE preferring (preference, responses, count, first, last, example);
 CREATE TABLE gaps (origin, delay, is_short, count, first, last, example);
 
@@ -110,11 +109,9 @@ CREATE VIEW preferences AS
   FROM preferring GROUP BY preference ORDER BY preference;
 
 CREATE VIEW overrides AS
-  SELECT override, sum(denied) AS denied, sum(allowed) AS allowed, max(example) AS example FROM (
-    SELECT override, count * (NOT is_allowed) AS denied, count * is_allowed AS allowed, example
-      FROM verdicts WHERE override IS NOT NULL
-    UNION ALL SELECT override, 0, 0, NULL FROM overriding)
-  GROUP BY override ORDER BY denied + allowed DESC;
+  SELECT override, sum(count * (NOT is_allowed)) AS denied, sum(count * is_allowed) AS allowed,
+    max(example) AS example
+  FROM verdicts WHERE override IS NOT NULL GROUP BY override ORDER BY sum(count) DESC;
 
 CREATE VIEW answers AS
   SELECT status, access, sum(count) AS times

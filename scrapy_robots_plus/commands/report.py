@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.report import MAKER, allowed_in_words, page, sentence
 from scrapy_robots_plus.audit.report.sections import cause_in_words
-from scrapy_robots_plus.audit.summary import Selection, Summary, names_in
+from scrapy_robots_plus.audit.summary import Selection, Summary
 from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.settings.checks import moment
 from scrapy_robots_plus.settings.host_patterns import plain_pattern
@@ -136,16 +136,13 @@ def _objects(summary: Summary) -> Iterator[dict[str, Any]]:
         "robots_failures": totals.failures,
         "robots_changes": totals.changes,
     }
-    sites = summary.table("sites")
-    names = names_in(sites)
-    for site in sites:
-        yield dict(zip(names, site, strict=True))
+    yield from map(vars, summary.rows("sites"))
     for cause in summary.rows("causes"):
-        failed = summary.table("failed", failure=cause.failure)
+        failed = summary.rows("failed", failure=cause.failure)
         yield {
             **picked(cause, "failure", "times"),
             "detail": cause_in_words(cause.failure),
-            "failed_origins": [origin for _, origin in failed],
+            "failed_origins": [each.origin for each in failed],
         }
     for crawl in summary.rows("crawls"):
         yield {

@@ -11,7 +11,6 @@ from scrapy import Request, signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.clock import timestamp
-from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.judging import objection_of
 from scrapy_robots_plus.origins.our_parser import MOST_LICENSES
@@ -25,7 +24,7 @@ from scrapy_robots_plus.protocol.preferences import (
     Statement,
     combine,
 )
-from scrapy_robots_plus.protocol.printable import printable, rfc3339
+from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
@@ -34,10 +33,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
-
-logger = crawl_log(__name__)
 
 MOST_OF_A_TEXT = 500
 """Characters of a line of a robots.txt."""
@@ -139,9 +135,6 @@ _HEADERS = frozenset(
 )
 """Those that may say something of the use of a page."""
 
-MOST_ORIGINS = 10_000
-"""Origins whose contradictions are told in the log. Those of others are only counted."""
-
 
 class Sent(NamedTuple):
     """What a request was sent under."""
@@ -166,7 +159,6 @@ class PagePreferences:
         self._knows_departures = False
         self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
         self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
-        self._once = Once(MOST_ORIGINS)
 
     def _spider_opened(self) -> None:
         self._knows_departures = compat.watch_handovers(self._crawler, self._departs)
@@ -202,7 +194,7 @@ class PagePreferences:
             add_preferences(request, preferences, [_joined(response, each) for each in licenses])
         if not preferences:
             return None
-        self._count(policy.origin, preferences)
+        self._count(preferences)
         statement = preferences.objection(uses)
         if statement is not None and policy.skipped_uses:
             verdict = policy.signed(objection_of(statement))
@@ -211,21 +203,12 @@ class PagePreferences:
             self._stats.inc_value(keys.OBJECTIONS)
         return None
 
-    def _count(self, origin: Origin, preferences: Preferences) -> None:
+    def _count(self, preferences: Preferences) -> None:
         for use, preference in preferences.by_category().items():
             if preference is not Preference.UNKNOWN:
                 self._stats.inc_value(keys.filled(keys.PREFERENCES, f"{use}/{preference}"))
-        contradictions = preferences.contradictions
-        if contradictions:
+        if preferences.contradictions:
             self._stats.inc_value(keys.CONTRADICTIONS)
-            if self._once.is_first(origin):
-                logger(self._crawler).info(
-                    "%s contradicts itself, so that the use is disallowed: %s. Further pages of it "
-                    "are counted as %s.",
-                    printable(origin),
-                    "; ".join(each.describe() for each in contradictions),
-                    keys.CONTRADICTIONS,
-                )
 
 
 def _short(said: Statement) -> Statement:

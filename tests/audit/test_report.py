@@ -162,12 +162,12 @@ def test_the_contents_lead_to_each_section(sample: Page) -> None:
     assert sections == links
 
 
-def test_the_audit_mode_is_said_in_the_heading() -> None:
+def test_the_observe_mode_is_said_on_top() -> None:
     found = page_of([begin(mode="observe"), denied(SHOP, "/", mode="observe"), end()])
-    assert "robots.txt report, observe mode" in found.text
-    assert "nothing was blocked or delayed there. 1 denial not enforced." in found.text
+    assert "Observe mode in 1 of 1 crawl" in found.text
+    assert "nothing was blocked or delayed there. Not enforced: 1." in found.text
     both = page_of([begin(mode="observe"), begin("b"), denied(SHOP, "/", mode="observe")])
-    assert "1 of 2 crawls ran in observe mode" in both.text
+    assert "Observe mode in 1 of 2 crawls" in both.text
     assert "Observe mode" not in page_of(sample_log.entries()).text
 
 

@@ -53,7 +53,7 @@ def page(summary: Summary, log: LogReader, title: str = "", part: Sequence[str] 
         # Nothing but the style may be loaded or run, even if something slips through unescaped.
         digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         maker=f"{MAKER} {__version__}",
-        title=text(title or title_of(summary.totals)),
+        title=text(title or "robots.txt report"),
         plain_names=text(", ".join(log.names)),
         style=style,
         header=join(_header(summary, log, part)),
@@ -69,12 +69,6 @@ def page(summary: Summary, log: LogReader, title: str = "", part: Sequence[str] 
         made=moment(time.time()),
     )
     return written.encode("ascii", "xmlcharrefreplace").decode()
-
-
-def title_of(totals: Any) -> str:
-    """The heading, unless the user gives one."""
-    observes = totals.observing_crawls and totals.observing_crawls == totals.crawls
-    return "robots.txt report, observe mode" if observes else "robots.txt report"
 
 
 def allowed_in_words(totals: Any) -> str:
@@ -127,7 +121,9 @@ def _header(summary: Summary, log: LogReader, part: Sequence[str]) -> Iterator[H
     if log.damaged:
         yield _damage(log)
     if totals.observing_crawls:
-        yield note(element("b", "Observe mode. "), _observe_mode(totals))
+        which = f"{totals.observing_crawls:,} of {counted(totals.crawls, 'crawl')}"
+        words = f"nothing was blocked or delayed there. Not enforced: {totals.not_enforced:,}."
+        yield note(element("b", "Observe mode"), f" in {which}: {words}")
     if totals.lost:
         lines = counted(totals.lost, "line")
         yield note(f"{lines} could not be written to the log; they are missing here.")
@@ -149,14 +145,6 @@ _DAMAGES = {
     State.CUT: "This log is not whole: lines are missing.",
     State.DAMAGED: "This log is not whole: it was changed.",
 }
-
-
-def _observe_mode(totals: Any) -> str:
-    which = f"{totals.observing_crawls:,} of {counted(totals.crawls, 'crawl')} ran"
-    if totals.observing_crawls == totals.crawls:
-        which = "All crawls of this log ran"
-    denials = counted(totals.not_enforced, "denial")
-    return f"{which} in observe mode: nothing was blocked or delayed there. {denials} not enforced."
 
 
 _UNLOGGED = "Allowed requests were not all logged: about those it says only how many there were."
