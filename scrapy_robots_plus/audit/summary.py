@@ -106,8 +106,6 @@ _MOST_SENT = 20_000
 """Sites of crawls whose last request is remembered, to measure the gap to the next one."""
 _KEPT = 500
 """Characters that are kept of a text."""
-_FIELDS = 20
-"""Of an override that are kept."""
 _MOST = 2**53
 """More than a log can have counted."""
 
@@ -262,15 +260,7 @@ def _kept(value: Any) -> Any:
 
 def _fields_of(override: Mapping[str, Any]) -> Fields:
     """What it sets. The same for equal overrides."""
-    sets = sorted((_kept(name), _kept(_text(value))) for name, value in override.items())
-    return tuple(sets[:_FIELDS])
-
-
-def _text(value: object) -> str:
-    try:
-        return str(value)
-    except RecursionError:
-        return "nested too deeply"
+    return tuple(sorted((_kept(name), _kept(str(value))) for name, value in override.items()))
 
 
 _SETTINGS = {
@@ -295,5 +285,5 @@ def _settings_of(entry: CrawlEntry) -> Fields:
     given = {name: getattr(entry, field) for name, field in _SETTINGS.items()}
     given["ROBOTS_DIALECT"] = entry.dialect.get("name")
     return tuple(
-        (name, _kept(_text(value))) for name, value in given.items() if value not in (None, (), {})
+        (name, _kept(str(value))) for name, value in given.items() if value not in (None, (), {})
     )

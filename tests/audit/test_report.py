@@ -22,25 +22,25 @@ def sample() -> Page:
 
 def test_first_comes_a_sentence_with_the_figures_of_the_log(sample: Page) -> None:
     assert sample.sentence == (
-        "58 of 206 requests were denied, on 4 sites; the robots.txt of 1 site could not be read; "
-        "1 of 99 gaps between requests was shorter than the delay."
+        "58 of 206 requests denied, on 4 sites; the robots.txt of 1 site could not be read; "
+        "1 of 99 gaps between requests shorter than the delay."
     )
 
 
 @pytest.mark.parametrize(
     ("entries", "words"),
     [
-        ([], "0 of 0 requests were denied; the log does not tell whether delays were kept."),
-        ([begin(), denied(SHOP, "/")], "1 of 1 request was denied, on 1 site; no delay was to be"),
+        ([], "0 of 0 requests denied; the log does not tell whether delays were kept."),
+        ([begin(), denied(SHOP, "/")], "1 of 1 request denied, on 1 site; no delay was to be"),
         (
             [begin(), *(allowed(SLOW, "/", at, delay=2.0) for at in (0, 2, 4))],
-            "0 of 3 requests were denied; every delay was kept.",
+            "0 of 3 requests denied; every delay was kept.",
         ),
         (
             [begin(mode="observe"), denied(SHOP, "/", mode="observe"), end()],
-            "1 of 1 request would have been denied, on 1 site; no delay",
+            "1 of 1 request denied, on 1 site; no delay",
         ),
-        ([begin(allowed_share=0.0), denied(SHOP, "/")], "1 request was denied, on 1 site; the"),
+        ([begin(allowed_share=0.0), denied(SHOP, "/")], "1 request denied, on 1 site; the"),
     ],
 )
 def test_the_sentence_says_no_more_than_the_log_does(entries: list[Entry], words: str) -> None:
@@ -109,7 +109,9 @@ def test_failures_changes_overrides_and_crawls(sample: Page) -> None:
     assert override.startswith(f"{sample_log.CONTRACT} obey: False")
     assert counts == ["0", "7"]
     ((crawl, *counts),) = sample.tables["crawls"][1:]
-    assert crawl.startswith("prices 2026-11-20 18:58:00 to 19:24:40 UTC, ended: finished")
+    assert crawl.startswith(
+        "prices 2026-11-20 18:58:00 to 2026-11-20 19:24:40 UTC, ended: finished"
+    )
     assert counts == ["58", "148"]
 
 
@@ -186,7 +188,7 @@ def test_lines_that_could_not_be_written_are_said_on_top() -> None:
 def test_what_a_log_without_allowed_requests_cannot_show_is_said() -> None:
     entries = [begin(allowed_share=0.0), denied(SLOW, "/", delay=2.0), end(allowed=1_000)]
     found = page_of(entries)
-    assert found.sentence.startswith("1 of 1,001 requests was denied, on 1 site; the log does not")
+    assert found.sentence.startswith("1 of 1,001 requests denied, on 1 site; the log does not")
     assert "Of the allowed requests, 0 are in the log, and counted here." in found.text
     assert found.tables["crawls"][1][1:] == ["1", "1,000"]
     assert "gaps cannot be measured" in found.text
@@ -194,7 +196,7 @@ def test_what_a_log_without_allowed_requests_cannot_show_is_said() -> None:
 
 def test_no_figure_stands_where_nothing_was_logged_or_counted() -> None:
     found = page_of([begin(allowed_share=0.0), denied(SLOW, "/")])
-    assert found.sentence.startswith("1 request was denied")
+    assert found.sentence.startswith("1 request denied")
     assert found.tables["crawls"][1][1:] == ["1", "not logged"]
 
 

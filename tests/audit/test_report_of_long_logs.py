@@ -61,7 +61,7 @@ def test_with_very_many_hosts_all_counts_are_exact() -> None:
     many = (denied(f"https://site{number}.example", "/") for number in range(5_000))
     often = [denied(SHOP, "/private/") for _ in range(50)]
     found = page_of([begin(), *many, *often])
-    assert found.sentence.startswith("5,050 of 5,050 requests were denied, on 5,001 sites;")
+    assert found.sentence.startswith("5,050 of 5,050 requests denied, on 5,001 sites;")
     *rows, rest = (row for row in found.tables["hosts"] if row[0] != "Site")
     assert rows[0][0].startswith(SHOP)
     assert rows[0][2] == "50"
@@ -86,8 +86,8 @@ def test_a_number_without_bound_of_reasons_answers_and_crawls_is_summed_up() -> 
 def test_what_makes_gaps_longer_or_shorter_than_they_should_be_is_said() -> None:
     audit = page_of([begin(mode="observe"), *slow_hosts(1)])
     assert "Crawls in observe mode do not wait" in audit.text
-    assert "1 of 1 gap between requests was shorter than the delay" in audit.sentence
+    assert "1 of 1 gap between requests shorter than the delay" in audit.sentence
     lost = page_of([begin(), *slow_hosts(1), end(lost=3)])
     assert "Lines are missing in the log, so that some gaps look longer" in lost.text
     many = page_of([begin(), *slow_hosts(3_000)])
-    assert "3,000 of 3,000 gaps between requests were shorter than the delay" in many.sentence
+    assert "3,000 of 3,000 gaps between requests shorter than the delay" in many.sentence

@@ -85,7 +85,7 @@ async def test_its_figures_are_those_of_the_sites(sites: Sites, tmp_path: Path) 
     found = Page(text)
     fetched = sum(len(host.fetched) for host in (changing, slow, broken, missing, own))
     assert found.sentence == (
-        f"12 of {12 + fetched:,} requests were denied, on 2 sites; the robots.txt of 1 site could "
+        f"12 of {12 + fetched:,} requests denied, on 2 sites; the robots.txt of 1 site could "
         "not be read; every delay was kept."
     )
     denied_by = {row[0]: row[1:] for row in found.tables["hosts"][1:]}

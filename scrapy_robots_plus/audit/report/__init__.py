@@ -47,7 +47,6 @@ def page(summary: Summary, log: LogReader, title: str = "", part: Sequence[str] 
     made = [(anchor, heading, list(make(summary))) for anchor, heading, make in _SECTIONS]
     shown = [section for section in made if section[-1]]
     links = [*((anchor, name) for anchor, name, _ in shown), ("proof", "What this proves")]
-    unlogged = "" if summary.totals.logs_all else f" {_UNLOGGED}"
     last = join([" Hash of the last line: ", code(log.last.hash)]) if log.is_readable else ""
     written = Template((_FOLDER / "page.html").read_text(encoding="ascii")).substitute(
         # Nothing but the style may be loaded or run, even if something slips through unescaped.
@@ -62,7 +61,7 @@ def page(summary: Summary, log: LogReader, title: str = "", part: Sequence[str] 
             element("section", element("h2", heading), *content, id=anchor)
             for anchor, heading, content in shown
         ),
-        chain=f"{_CHAIN[log.state]}{unlogged}",
+        chain=_CHAIN[log.state],
         last=last,
         names=join(map(code, log.names), ", "),
         lines=counted(log.lines, "line"),
@@ -83,14 +82,11 @@ def allowed_in_words(totals: Any) -> str:
 
 def sentence(totals: Any) -> str:
     """The whole report in a sentence."""
-    would = "was" if totals.denied == 1 else "were"
-    if totals.not_enforced == totals.denied > 0:
-        would = "would have been"
     denied = counted(totals.denied, "request")
     if totals.counts_all:
         denied = f"{totals.denied:,} of {counted(totals.denied + totals.all_allowed, 'request')}"
     on = f", on {counted(totals.denying, 'site')}" if totals.denied else ""
-    parts = [f"{denied} {would} denied{on}"]
+    parts = [f"{denied} denied{on}"]
     if totals.unread:
         parts.append(f"the robots.txt of {counted(totals.unread, 'site')} could not be read")
     return "; ".join([*parts, _delays(totals)]) + "."
@@ -99,8 +95,7 @@ def sentence(totals: Any) -> str:
 def _delays(totals: Any) -> str:
     short = totals.gaps_too_short
     if short:
-        are, gaps = "was" if short == 1 else "were", counted(totals.gaps, "gap")
-        return f"{short:,} of {gaps} between requests {are} shorter than the delay"
+        return f"{short:,} of {counted(totals.gaps, 'gap')} between requests shorter than the delay"
     if totals.gaps:
         return "every delay was kept"
     if not totals.full_crawls:
@@ -111,10 +106,9 @@ def _delays(totals: Any) -> str:
 def _header(summary: Summary, log: LogReader, part: Sequence[str]) -> Iterator[Html]:
     totals = summary.totals
     if totals.lines:
-        spiders = [each.spider for each in summary.rows("spiders", 4)]
-        shown = ", ".join([*spiders[:3], *(["..."] if spiders[3:] else [])])
+        spiders = [each.spider for each in summary.rows("spiders", 3)]
         when = span(totals.first, totals.last)
-        yield element("p", shown, " · " if shown else "", when, class_="lead")
+        yield element("p", join([*spiders, when], " · "), class_="lead")
     yield element("p", sentence(totals), class_="sentence")
     if part:
         yield note(f"Only a part of the log: {', '.join(part)}.")
@@ -134,20 +128,12 @@ def _damage(log: LogReader) -> Html:
     places = [*log.damages, *([f"and {more:,} more"] if more else [])]
     return element(
         "div",
-        element("b", _DAMAGES.get(log.state, "This log is not whole.")),
+        element("b", "This log is not whole."),
         " This report may not tell what happened:",
         element("ul", *(element("li", place) for place in places)),
         class_="note",
     )
 
-
-_DAMAGES = {
-    State.CUT: "This log is not whole: lines are missing.",
-    State.DAMAGED: "This log is not whole: it was changed.",
-}
-
-
-_UNLOGGED = "Allowed requests were not all logged: about those it says only how many there were."
 
 _CHAIN = {
     State.WHOLE: ", and all of them are right. None is missing, and each crawl has ended.",

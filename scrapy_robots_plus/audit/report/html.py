@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.printable import counted, moment_of, printable, rfc3339
+from scrapy_robots_plus.protocol.printable import counted, printable, rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -109,27 +109,17 @@ def table(
     return element("div", element("table", *parts), class_="wide")
 
 
-_EARLIEST, _LATEST = moment_of("0001-01-01T00:00:00Z"), moment_of("9999-12-31T23:59:59Z")
-_OF_THE_DAY = slice(11, 19)
-
-
 def seconds(value: float) -> str:
     """``0.52 s``, ``12.3 s``, ``1,200 s``."""
     return f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f} s"
 
 
-def moment(value: float, part: slice = slice(19)) -> Html:
-    """``2026-11-20 18:58:00``, in UTC; of that only a *part*."""
-    # The end of a bucket may be later than any time that can be written, or its begin earlier.
-    written = rfc3339(min(max(value, _EARLIEST), _LATEST))
-    return element("time", written[part].replace("T", " "), datetime=written)
+def moment(value: float) -> Html:
+    """``2026-11-20 18:58:00``, in UTC."""
+    written = rfc3339(value)
+    return element("time", written[:19].replace("T", " "), datetime=written)
 
 
 def span(first: float, last: float) -> Html:
-    """``2026-11-20 18:58:00 to 19:20:13 UTC``."""
-    if int(first) == int(last):
-        return join([moment(first), " UTC"])
-    is_one_day = first // 86_400 == last // 86_400
-    return join(
-        [moment(first), " to ", moment(last, _OF_THE_DAY if is_one_day else slice(19)), " UTC"]
-    )
+    """``2026-11-20 18:58:00 to 2026-11-20 19:20:13 UTC``."""
+    return join([moment(first), " to ", moment(last), " UTC"])
