@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.printable import counted
-from scrapy_robots_plus.storage.sqlite_file import FAULTS, Identity, identity, is_damage
+from scrapy_robots_plus.storage.sqlite_file import Identity, identity, is_damage
 
 from .mending import (
     MENDED,
@@ -23,7 +23,7 @@ from .mending import (
 )
 from .recent import Found, Recent, Step, read_recent, recent_of
 from .requests import LOSSES, UNSORTED, JobRequests, guarded
-from .schema import UNKNOWN, JobFileError, StoredRequest, connect, explained, journal_of
+from .schema import FAULTS, UNKNOWN, JobFileError, StoredRequest, connect, explained, journal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,7 +200,7 @@ class JobFile(JobRequests):
         try:
             if salvage(self.path, str(error), generation):
                 return replace(self.path)
-        except (sqlite3.Error, OSError) as second:
+        except FAULTS as second:
             what = f"is damaged ({error}), and what is whole cannot be copied ({second})"
             raise JobFileError(self.path, what, "Make room and resume the job") from second
         what = f"is not the file of a job, or all of it is damaged ({error})"
@@ -213,7 +213,7 @@ class JobFile(JobRequests):
         try:
             kept.parent.mkdir(parents=True, exist_ok=True)
             self.copy(kept)
-        except (*FAULTS, OSError) as error:
+        except FAULTS as error:
             what = f"{what}, and cannot be written again ({error})"
             raise self._failed(JobFileError(self.path, what, "Restore it from a copy")) from error
         self._recent.remove()

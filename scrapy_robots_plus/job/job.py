@@ -169,14 +169,6 @@ class Job:
             self.fail(error)
         return None
 
-    def peek(self, lane: str, rank: int, *, newest: bool) -> Request | None:
-        """The next request, left in the file; None if it cannot be read."""
-        try:
-            data = self.file.peek(lane, rank, newest=newest)
-            return None if data is None else read(data, self.spider)
-        except Exception:  # noqa: BLE001 - take() says what is wrong
-            return None
-
     @property
     def is_held_up(self) -> bool:
         """Whether nothing may be handed out: a request is alone, or the file has failed."""

@@ -13,9 +13,10 @@ from contextlib import closing, contextmanager, suppress
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage
+from scrapy_robots_plus.storage.sqlite_file import is_damage
 
 from .schema import (
+    FAULTS,
     UNKNOWN,
     Counts,
     State,
@@ -76,7 +77,7 @@ def salvage(path: Path, why: str, generation: int | None) -> bool:
 
     *why*: what is wrong with it; *generation*: which one is waited for by what was done since, None
     if there is nothing. The counter of requests is that of the damaged file. Returns False if that
-    holds nothing of a job. Raises one of FAULTS or OSError if the new file cannot be written.
+    holds nothing of a job. Raises one of FAULTS if the new file cannot be written.
     """
     new, is_made = part_of(path), False
     new.unlink(missing_ok=True)

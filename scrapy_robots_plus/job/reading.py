@@ -6,12 +6,12 @@ import sqlite3
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity
+from scrapy_robots_plus.storage.sqlite_file import identity
 
 from .fingerprints import DIGEST
 from .recent import read_recent, recent_of
 from .requests import JobRequests
-from .schema import JobFileError, State, StoredRequest, check_layout, explained, journal_of
+from .schema import FAULTS, State, StoredRequest, check_layout, explained, journal_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,8 +88,6 @@ _LARGEST = (
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
     """With what was done since the file was last written. Nothing is changed."""
-    if not path.is_file():
-        raise JobFileError(path, "does not exist", "Name the JOBDIR of a crawl with the add-on")
     found, journal = read_recent(recent_of(path)), journal_of(path)
     had_journal, is_clean = journal.exists(), identity(journal, least_size=1) is None
     # After a run that was closed the file is complete: SQLite need not lock it.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import marshal
 import os
-import sqlite3
 from contextlib import suppress
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -71,21 +70,17 @@ def recent_of(path: Path) -> Path:
 
 def read_recent(path: Path) -> Found:
     """The steps in the file at *path*, up to the first block that is damaged."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return Found(None, None, [], is_whole=False)
+    data = path.read_bytes() if path.exists() else b""
     blocks, at, is_whole = list[list[Any]](), 0, True
     while at + _HEAD.size <= len(data):
         size, crc = _HEAD.unpack_from(data, at)
-        block = data[at + _HEAD.size : at + _HEAD.size + size]
-        if len(block) < size:
-            break
+        at += _HEAD.size
+        block = data[at : at + size]
         if crc32(block) != crc:
-            is_whole = False
+            is_whole = len(block) < size
             break
         blocks.append(marshal.loads(block))  # noqa: S302 - our own, with a checksum
-        at += _HEAD.size + size
+        at += size
     if not blocks:
         return Found(None, None, [], is_whole=False)
     generation, *file = blocks[0]
@@ -95,7 +90,7 @@ def read_recent(path: Path) -> Found:
 
 
 class Recent:
-    """Writes steps. Raises sqlite3.OperationalError if it cannot, as the job's file does."""
+    """Writes steps. Raises OSError if it cannot."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -117,10 +112,7 @@ class Recent:
         """Forgets all steps: they are in the job's *file*, which has this *generation*."""
         self.close()
         self._octets = self._steps = 0
-        try:
-            self._file = self.path.open("wb", buffering=0)
-        except OSError as error:
-            raise _as_of_sqlite(error) from error
+        self._file = self.path.open("wb", buffering=0)
         self._append([generation, *(file or ())])
 
     def write(self, done: list[Done]) -> None:
@@ -146,16 +138,6 @@ class Recent:
     def _append(self, content: list[Any]) -> None:
         block = marshal.dumps(content)
         data = _HEAD.pack(len(block), crc32(block)) + block
-        if self._file is None:
-            raise sqlite3.OperationalError(f"{self.path.name} is not open")
-        try:
-            if self._file.write(data) != len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError as error:
-            raise _as_of_sqlite(error) from error
+        if self._file is None or self._file.write(data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._octets += len(data)
-
-
-def _as_of_sqlite(error: OSError) -> sqlite3.OperationalError:
-    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    return sqlite3.OperationalError("disk is full" if is_full else str(error))

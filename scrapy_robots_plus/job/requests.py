@@ -22,13 +22,12 @@ from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from scrapy_robots_plus.storage.sqlite_file import FAULTS
-
 from .fingerprints import Fingerprints
 from .recent import Done, Step
 from .schema import (
     CACHE_KIB,
     ELSEWHERE,
+    FAULTS,
     Contents,
     Counts,
     JobFileError,
@@ -155,12 +154,6 @@ class JobRequests:
             return None
         is_alone = row.is_suspect and self.group == 1
         return self._move(row, ALONE if is_alone else UNDER_WAY)
-
-    @guarded
-    def peek(self, lane: str, rank: int, *, newest: bool) -> bytes | None:
-        """The data of what :meth:`take` would return."""
-        row = self._next(lane, rank, newest)
-        return None if row is None else row.data
 
     @guarded
     def take_last(self) -> StoredRequest | None:

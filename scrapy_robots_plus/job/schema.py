@@ -6,19 +6,24 @@ needed to put it back at its place.
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage, may_write, pragma, transaction
+from scrapy_robots_plus.storage import sqlite_file
+from scrapy_robots_plus.storage.sqlite_file import is_damage, pragma, transaction
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Run = Callable[..., sqlite3.Cursor]
 """What executes a statement, through a connection to the file."""
+
+FAULTS = (*sqlite_file.FAULTS, OSError)
+"""What working with the files of a job raises."""
 
 CACHE_KIB = 64 * 1024
 
@@ -188,10 +193,10 @@ def journal_of(path: Path) -> Path:
 def connect(path: Path) -> sqlite3.Connection:
     """Opens the file at *path*, for this process alone. Creates it if there is none.
 
-    Raises JobFileError if it is not ours, of another layout or not writable, and one of
-    :data:`~scrapy_robots_plus.storage.sqlite_file.FAULTS` if it is damaged or in use.
+    Raises JobFileError if it is not ours or of another layout, and one of :data:`FAULTS` if it is
+    damaged, in use or not writable.
     """
-    _check_place(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
         _prepare(connection, path)
@@ -199,19 +204,6 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _check_place(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise JobFileError(path, f"cannot be created ({error})", "Choose another JOBDIR") from error
-    if not path.exists():
-        return
-    if not path.is_file():
-        raise JobFileError(path, "is not a file", "Move it away")
-    if not may_write(path):
-        raise JobFileError(path, "is read-only", "Allow writing, or work on a copy of JOBDIR")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -230,18 +222,15 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
     """Raises JobFileError if this version cannot read the file."""
     version = pragma(connection, "user_version")
     if version not in (0, LAYOUT):
-        made_by, to_do = "an older", "End the job with the version that began it"
-        if version > LAYOUT:
-            made_by, to_do = "a newer", "Upgrade"
-        raise JobFileError(
-            path,
-            f"has layout {version}, made by {made_by} scrapy-robots-plus; this version knows "
-            f"{LAYOUT}",
-            f"{to_do}, or choose another JOBDIR",
-        )
+        what = f"has layout {version}; this version of scrapy-robots-plus knows {LAYOUT}"
+        to_do = "End the job with the version that began it, or choose another JOBDIR"
+        raise JobFileError(path, what, to_do)
     empty = not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     if pragma(connection, "application_id") != APPLICATION_ID and not empty:
         raise JobFileError(path, "is another program's database", "Choose another JOBDIR")
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def explained(path: Path, error: Exception) -> JobFileError:
@@ -250,7 +239,7 @@ def explained(path: Path, error: Exception) -> JobFileError:
         what, to_do = f"is damaged ({error})", "The next run mends it as far as it can be read"
     elif "locked" in str(error):
         what, to_do = "is in use by another process", "Wait for that crawl, or stop it"
-    elif "full" in str(error):
+    elif "full" in str(error) or getattr(error, "errno", None) in _NO_SPACE:
         what, to_do = "cannot be written: no space is left", "Make room and resume the job"
     elif isinstance(error, MemoryError | sqlite3.InterfaceError):  # the latter in Python 3.10
         what, to_do = "cannot be used: no memory is left", "Resume the job"

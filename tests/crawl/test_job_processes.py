@@ -164,7 +164,7 @@ def test_a_newer_file_is_left_alone(sites: Sites, tmp_path: Path) -> None:
     connection.close()
     done = run_job(Links, [sites.host(RULES).url("/0")], JOBDIR=str(tmp_path))
     assert done.status == 1
-    assert "made by a newer scrapy-robots-plus" in done.log
+    assert "has layout 99; this version" in done.log
     assert "Traceback" not in done.log
 
 

@@ -157,30 +157,16 @@ def test_two_in_one_process_or_in_two_cannot_use_one_file(tmp_path: Path, path: 
         assert numbers(file) == list(range(50))
 
 
-def test_a_newer_layout_is_refused_and_left_alone(path: Path) -> None:
-    filled(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 7")
-    before = path.read_bytes()
-    with pytest.raises(
-        JobFileError,
-        match=r"has layout 7, made by a newer .*; this version knows 4\. Upgrade, or choose "
-        "another JOBDIR$",
-    ):
-        JobFile(path)
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("layout", [1, 2, 3])
-def test_an_older_layout_is_refused_and_left_alone(path: Path, layout: int) -> None:
+@pytest.mark.parametrize("layout", [1, 7])
+def test_another_layout_is_refused_and_left_alone(path: Path, layout: int) -> None:
     filled(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {layout}")
     before = path.read_bytes()
     with pytest.raises(
         JobFileError,
-        match=rf"has layout {layout}, made by an older .*; this version knows 4\. End the job with "
-        "the version that began it, or choose another JOBDIR$",
+        match=rf"has layout {layout}; this version of scrapy-robots-plus knows 4\. End the job "
+        "with the version that began it, or choose another JOBDIR$",
     ):
         JobFile(path)
     assert path.read_bytes() == before
@@ -226,13 +212,13 @@ def test_a_file_that_was_emptied_leaves_what_its_log_has(path: Path) -> None:
 
 def test_a_folder_in_its_place_is_an_error(path: Path) -> None:
     path.mkdir()
-    with pytest.raises(JobFileError, match=r"is not a file\. Move it away"):
+    with pytest.raises(JobFileError, match=r"cannot be used \(unable to open database file\)"):
         JobFile(path)
 
 
 def test_a_job_below_a_file_is_an_error(path: Path) -> None:
     path.touch()
-    with pytest.raises(JobFileError, match=r"cannot be created .*\. Choose another JOBDIR$"):
+    with pytest.raises(JobFileError, match=r"cannot be used \(.*File exists"):
         JobFile(path / "frontier.sqlite")
 
 
@@ -240,9 +226,7 @@ def test_a_read_only_file_is_an_error(path_of_nobody: Path) -> None:
     path = path_of_nobody
     filled(path).close()
     path.chmod(0o400)
-    with pytest.raises(
-        JobFileError, match=r"is read-only\. Allow writing, or work on a copy of JOBDIR$"
-    ):
+    with pytest.raises(JobFileError, match=r"cannot be used \(attempt to write a readonly"):
         JobFile(path)
 
 

@@ -77,7 +77,7 @@ def test_a_file_that_cannot_be_opened_is_let_go(path: Path) -> None:
     with closing(connect(path)) as connection:
         connection.execute("PRAGMA user_version = 7")
     for _ in range(2):
-        with pytest.raises(JobFileError, match=f"^{re.escape(str(path))}: has layout 7, "):
+        with pytest.raises(JobFileError, match=f"^{re.escape(str(path))}: has layout 7; "):
             connect(path)
     with closing(sqlite3.connect(path, timeout=0)) as another:
         another.execute("BEGIN EXCLUSIVE")

@@ -53,7 +53,9 @@ def test_all_states_are_counted(path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_an_error(path: Path) -> None:
-    with refused(path, "does not exist. Name the JOBDIR of a crawl with the add-on"):
+    with refused(
+        path, "cannot be used (unable to open database file). Fix the cause and resume the job"
+    ):
         overview(path, 1)
     assert not path.exists()
     with JobFile(path) as file:
@@ -76,7 +78,7 @@ def test_a_file_of_a_newer_layout_cannot_be_read(path: Path) -> None:
     JobFile(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 7")
-    with pytest.raises(JobFileError, match=f"^{re.escape(str(path))}: has layout 7, "):
+    with pytest.raises(JobFileError, match=f"^{re.escape(str(path))}: has layout 7; "):
         overview(path, 1)
 
 

@@ -37,7 +37,9 @@ def test_states_notes_fingerprints_and_sleep_outlive_damage(path: Path) -> None:
     assert list(file.wake(9)) == ["host-5", "host-3", "host-2", "host-1", "host-0"]
     assert file.note("key") == "value"
     assert not any(file.see(b"%d" % number) for number in range(6))
-    assert file.peek("host-5", -10, newest=True) == b"5" * 3_000
+    large = file.take("host-5", -10, newest=True)
+    assert large is not None
+    assert large.data == b"5" * 3_000
     assert [each.data for each in file.retry()] == [b"4"]
     file.add("host-1", 0, b"newer")
     assert file.contents("host-1") == {-2: 1, 0: 1}
