@@ -97,7 +97,7 @@ def shown() -> list[Entry]:
 def undocumented(names: list[str], in_reference: list[Entry]) -> list[str]:
     """Those of *names* that the reference does not show, be it under another name.
 
-    What is only handed on from elsewhere, from another module, is documented there.
+    What is only handed on from elsewhere, as by ``robotparser``, is documented there.
     """
     listed = {entry.name for entry in in_reference}
     found = [find(name) for name in listed]

@@ -86,7 +86,7 @@ def test_a_scheduler_of_scrapy_redis_has_workers(scheduler: str, workers: bool) 
     [
         ("scrapy_robots_plus.redis.RobotsQueue", True),
         ("scrapy_redis.queue.PriorityQueue", False),
-        ("scrapy_robots_plus.redis.no_such_queue", False),
+        ("scrapy_robots_plus.robotparser.no_such_queue", False),
         ("no_such_package.Queue", False),
         ("os.getcwd", False),
         ("", False),

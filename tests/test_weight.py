@@ -25,6 +25,7 @@ UNUSED = (
     "protocol.directives",
     "protocol.lint",
     "redis",
+    "robotparser",
     "spidermon",
     "storage.redis_server",
     "storage.redis_store",

@@ -10,6 +10,7 @@ import pytest
 from scrapy_robots_plus import RobotsParser
 from scrapy_robots_plus.protocol import DIALECTS, GOOGLE, RFC9309, RobotsTxt, dialect_named
 from scrapy_robots_plus.protocol.lint import lint
+from scrapy_robots_plus.robotparser import RobotFileParser
 
 BODY = "User-agent: *\nDisallow: /private\n"
 URL = "https://www.example.com/private"
@@ -44,7 +45,12 @@ def test_exchanged_arguments_are_an_error(question: str, agent: Any, url: Any) -
     getattr(file, question)(url, agent)
 
 
-def test_exchanged_arguments_are_an_error_for_the_parser_of_scrapy() -> None:
+def test_exchanged_arguments_are_an_error_for_the_other_parsers() -> None:
+    parser = RobotFileParser()
+    parser.parse(BODY.splitlines())
+    assert not parser.can_fetch("foobot", URL)
+    with pytest.raises(ValueError, match="exchanged"):
+        parser.can_fetch(URL, "foobot")
     scrapys = RobotsParser.from_crawler(None, BODY.encode())
     with pytest.raises(ValueError, match="exchanged"):
         scrapys.allowed("foobot", URL)
@@ -66,6 +72,10 @@ def test_a_dialect_may_be_given_by_its_name(name: Any) -> None:
     assert dialect_named(name) is GOOGLE
     assert RobotsTxt.parse(BODY, name).dialect is GOOGLE
     assert lint(BODY, name).dialect is GOOGLE
+    parser = RobotFileParser(dialect=name)
+    assert parser.dialect is GOOGLE
+    parser.parse(["User-agent: *", "Disallow: /"])
+    assert not parser.can_fetch("foobot", "/robots.txt")
     scrapys = RobotsParser.from_crawler(None, BODY.encode())
     assert scrapys.dialect is RFC9309
     assert scrapys.read_as(name).dialect is GOOGLE
@@ -77,6 +87,7 @@ def test_a_dialect_may_be_given_by_its_name(name: Any) -> None:
     [
         lambda name: RobotsTxt.parse(BODY, name),
         lambda name: lint(BODY, name),
+        lambda name: RobotFileParser(dialect=name),
         lambda name: RobotsParser.from_crawler(None, b"").read_as(name),
         dialect_named,
     ],

@@ -24,6 +24,7 @@ from scrapy_robots_plus.protocol import (
     RobotsTxt,
 )
 from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.robotparser import RobotFileParser
 from tests.protocol.hostile_files import FILES, hostile
 from tests.protocol.worst_cases import (
     FILE_OCTETS,
@@ -77,6 +78,23 @@ def questions(file: RobotsTxt, url: str, agent: str = AGENT) -> dict[str, Callab
     }
 
 
+def of_the_standard_parser(body: bytes, url: str) -> dict[str, Callable[[], object]]:
+    """Everything that can be asked of a ``RobotFileParser``."""
+    parser = RobotFileParser()
+    lines = body.decode().splitlines()
+    parser.parse(lines)
+    return {
+        "parse": lambda: parser.parse(lines),
+        "can_fetch": lambda: parser.can_fetch(AGENT, url),
+        "verdict": lambda: parser.verdict(AGENT, url),
+        "explain": lambda: parser.explain(AGENT, url),
+        "crawl_delay": lambda: parser.crawl_delay(AGENT),
+        "request_rate": lambda: parser.request_rate(AGENT),
+        "site_maps": lambda: parser.site_maps(),
+        "str": lambda: str(parser),
+    }
+
+
 def asked(
     body: bytes, url: str, dialect: Dialect = RFC9309
 ) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -114,6 +132,13 @@ def test_a_hostile_file_costs_no_more_than_a_long_one(name: str) -> None:
 def test_nor_does_one_of_500_kib_in_any_dialect(name: str, dialect: Dialect) -> None:
     body, url = hostile(name), FILES[name][1]
     for question, ask in asked(body, url, dialect):
+        assert takes_less(ask, most(question)), question
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("name", FILES)
+def test_as_the_standard_librarys_parser(name: str) -> None:
+    for question, ask in of_the_standard_parser(hostile(name), FILES[name][1]).items():
         assert takes_less(ask, most(question)), question
 
 
