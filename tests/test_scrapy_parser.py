@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.origins import our_parser as module
 from scrapy_robots_plus.origins.our_parser import LEAST_HOT, HotFiles, RobotsParser
-from scrapy_robots_plus.protocol import FIRST_MATCH, GOOGLE, MK1996, RFC9309, Dialect, Reason
+from scrapy_robots_plus.protocol import GOOGLE, RFC9309, Dialect, Reason
 
 BODY = b"""\
 User-agent: *
@@ -90,8 +90,7 @@ class TestDialect:
             (None, RFC9309),
             ("RFC9309", RFC9309),
             ("google", GOOGLE),
-            (MK1996, MK1996),
-            ("FIRST_MATCH", FIRST_MATCH),
+            (GOOGLE, GOOGLE),
         ],
     )
     def test_is_chosen_by_a_setting(self, value: Dialect | str | None, dialect: Dialect) -> None:
@@ -143,12 +142,6 @@ class TestWarning:
         self, agent: bytes | list[str] | str, caplog: pytest.LogCaptureFixture
     ) -> None:
         parser().allowed("/", agent)
-        assert not caplog.records
-
-    def test_none_where_the_dialect_compares_whole_headers(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        parser({"ROBOTS_DIALECT": "GYM2008"}).allowed("/", BROWSER)
         assert not caplog.records
 
 

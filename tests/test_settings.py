@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ from docs.tables import docs_of
 from scrapy_robots_plus import RobotsSettingsError
 from scrapy_robots_plus.protocol import RFC9309
 from scrapy_robots_plus.protocol.access import PRESETS, Access
-from scrapy_robots_plus.protocol.http_caching import lifetime
 from scrapy_robots_plus.protocol.printable import cut
 from scrapy_robots_plus.settings.checks import number, whole_number
 from scrapy_robots_plus.settings.declared import DECLARED, Declared, names
@@ -102,9 +100,9 @@ WRONG: list[tuple[str, Any, str]] = [
     (
         "ROBOTS_DIALECT",
         "RFC9310",
-        "'RFC9310' is not a dialect; choose one of RFC9309, GOOGLE, ",
+        "'RFC9310' is not a dialect; choose one of RFC9309, GOOGLE",
     ),
-    ("ROBOTS_DIALECT", 9309, "'9309' is not a dialect; choose one of RFC9309, GOOGLE, "),
+    ("ROBOTS_DIALECT", 9309, "'9309' is not a dialect; choose one of RFC9309, GOOGLE"),
     ("ROBOTS_STORE", "mysql://x", "'mysql://x' is not a store; expected 'memory', 'sqlite:"),
     ("ROBOTS_STORE", "sqlite:", "'sqlite:' needs a path; expected 'memory', 'sqlite:"),
     ("ROBOTS_STORE", 5, "5 is not a string; expected 'memory', 'sqlite:"),
@@ -281,7 +279,6 @@ def test_without_settings_all_are_at_their_defaults() -> None:
     assert vars(settings) == vars(settings_with(**unset))
     assert settings.user_agent is None
     assert settings.status_policy == PRESETS["rfc9309"]
-    assert settings.limits.ttl == 86_400
     assert settings.retry_interval == (60, 3_600)
     assert (settings.ttl, settings.stale_max) == ((300, 86_400), 30 * 86_400)
     assert (settings.store, settings.store_max) == (None, 100_000)
@@ -293,26 +290,6 @@ def test_without_settings_all_are_at_their_defaults() -> None:
     assert settings.crawl_delay_obey is None
     assert settings.crawl_delay_max == 60
     assert settings.crawl_delay_too_long == "clamp"
-
-
-@pytest.mark.parametrize(
-    ("values", "seconds"),
-    [
-        ({}, 86_400),
-        ({"ROBOTS_DIALECT": "GYM2008"}, 7 * 86_400),
-        ({"ROBOTS_DIALECT": "mk1996"}, 7 * 86_400),
-        ({"ROBOTS_DIALECT": replace(RFC9309, expiry=900)}, 900),
-    ],
-)
-def test_the_dialect_says_how_long_a_copy_is_good(values: dict[str, Any], seconds: float) -> None:
-    assert settings_with(**values).limits.ttl == seconds
-
-
-def test_a_dialect_does_not_stretch_the_day_of_rfc_9309() -> None:
-    limits = settings_with(ROBOTS_DIALECT="GYM2008").limits
-    assert lifetime({}, 0.0, limits) == 86_400
-    # What comes from a cache is a day old before it counts as such.
-    assert lifetime({"age": f"{6 * 86_400 + 3_600}"}, 0.0, limits) == 86_400 - 3_600
 
 
 def test_strings_are_read_as_they_come_from_the_command_line() -> None:

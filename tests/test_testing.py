@@ -187,7 +187,7 @@ def test_verdicts_are_those_of_the_settings() -> None:
 def test_the_text_of_an_override_counts_in_place_of_the_file() -> None:
     own = "User-agent: *\nDisallow: /caf\u00e9\n"
     settings = {
-        "ROBOTS_OVERRIDES": {"own.example": {"robots_txt": own, "dialect": "MK1996"}},
+        "ROBOTS_OVERRIDES": {"own.example": {"robots_txt": own, "dialect": "GOOGLE"}},
         "USER_AGENT": "Foobot",
     }
     urls = {

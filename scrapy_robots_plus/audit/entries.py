@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from enum import Enum
 from math import isfinite
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_type_hints
@@ -379,9 +378,5 @@ def dialect_from_json(value: str | Mapping[str, Any]) -> Dialect:
     """
     if isinstance(value, str):
         return dialect_named(value)
-    found: dict[str, Any] = {}
-    for each in fields(Dialect):
-        if each.name in value:
-            given, default = value[each.name], getattr(RFC9309, each.name)
-            found[each.name] = type(default)(given) if isinstance(default, Enum) else given
-    return replace(RFC9309, **found)
+    names = {each.name for each in fields(Dialect)}
+    return replace(RFC9309, **{name: value[name] for name in names.intersection(value)})

@@ -41,8 +41,8 @@ class Diff(Subcommand):
 
     A and B: a file, - for standard input, a site such as https://site.example, or
     store:https://site.example, which is the copy in ROBOTS_STORE. Exit status: 0 if nothing
-    changed, 1 if something did, 2 if a copy cannot be read, or if rules have so many wildcards that
-    the comparison ended before it found a change.
+    changed, 1 if something did, 2 if a copy cannot be read, or if there are so many rules that the
+    comparison was ended before it found a change.
     """
 
     arguments = (
@@ -100,7 +100,7 @@ class Diff(Subcommand):
         fields = {
             "agent": agent,
             "differs": differs,
-            **picked(found, "complete", "states"),
+            "complete": found.complete,
             "before": copies[0],
             "after": copies[1],
             "paths": list(map(_path_fields, found.paths)),
@@ -137,8 +137,8 @@ class Diff(Subcommand):
             yield ((words, Style.BOLD),)
         if not found.complete:
             yield ()
-            words = f"so many wildcards that the comparison ended after {found.states:,} states"
-            yield ((f"not complete: {words}; more may have changed", Style.UNSURE),)
+            words = "so many rules that the comparison was ended; more may have changed"
+            yield ((f"not complete: {words}", Style.UNSURE),)
 
     def _terms(self, fields: dict[str, Any]) -> Iterator[Line]:
         """What changed besides rules."""

@@ -15,7 +15,7 @@ from scrapy.robotstxt import RobotParser
 
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol import RFC9309, RobotsTxt, has_product_token
-from scrapy_robots_plus.protocol.dialect import Names, dialect_named
+from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
@@ -215,8 +215,7 @@ class RobotsParser(RobotParser):
         if self._agent is None:
             self._agent = user_agent
         names, crawler = as_names(user_agent), self._crawler() if self._crawler else None
-        is_addressed = self.dialect.names is not Names.TOKEN or names == "*"
-        if is_addressed or has_product_token(names) or crawler is None or crawler in _warned:
+        if names == "*" or has_product_token(names) or crawler is None or crawler in _warned:
             return
         _warned.add(crawler)
         logger(crawler).warning(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol import rfc9309
-from scrapy_robots_plus.protocol.dialect import Escapes
+from . import rfc9309
+
+if TYPE_CHECKING:
+    from .dialect import Dialect
 
 usual_url = re.compile(rb"https?://[^/?;#]+(/[^#]*)").match
 """Matches nearly every URL and captures path and query: :func:`path_of`, but faster."""
 
 _HEAD = re.compile(rb"(?://)?(?:[^/?;]*?://)?[^/?;]*")
-_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 _ESCAPE_OR_HIGH = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")
 
 _KEPT = rfc9309.UNRESERVED | rfc9309.RESERVED - rfc9309.SENT_ESCAPED
@@ -23,7 +25,8 @@ _ESCAPE_OR_UNSAFE = re.compile(rb"%[0-9A-Fa-f]{2}|[^%" + re.escape(_PLAIN) + rb"
 SIMPLE = bytes(_KEPT - frozenset(b"*$#"))
 """Octets that no dialect changes or treats as special."""
 
-_ASCII_BUT_PERCENT = bytes(octet for octet in range(128) if octet != 0x25)
+_ALL = bytes(range(256))
+_ASCII_BUT_PERCENT = _ALL[:128].replace(b"%", b"")
 
 
 def path_of(url: bytes) -> bytes:
@@ -40,10 +43,6 @@ def path_of(url: bytes) -> bytes:
     return path if path.startswith(b"/") else b"/" + path
 
 
-def _octet(escape: bytes) -> int:
-    return int(escape[1:], 16)
-
-
 def _escaped(octet: int) -> bytes:
     return b"%%%02X" % octet
 
@@ -53,7 +52,7 @@ def _canonical(match: re.Match[bytes]) -> bytes:
     found = match.group()
     if len(found) == 1:
         return _escaped(found[0])
-    octet = _octet(found)
+    octet = int(found[1:], 16)
     return bytes((octet,)) if octet in rfc9309.UNRESERVED else found.upper()
 
 
@@ -73,27 +72,15 @@ def upper(value: bytes) -> bytes:
     return _ESCAPE_OR_HIGH.sub(_upper, value)
 
 
-def _undo_all_but(kept: bytes) -> Callable[[bytes], bytes]:
-    def undo(match: re.Match[bytes]) -> bytes:
-        octet = _octet(match.group())
-        return match.group().upper() if octet in kept else bytes((octet,))
-
-    return lambda value: _ESCAPE.sub(undo, value)
-
-
-_ALL = bytes(range(256))
-_BUT_PERCENT = _ALL.replace(b"%", b"")
-
 Form = tuple[bytes, Callable[[bytes], bytes]]
 """The octets that stay unchanged, and the function for values that contain others."""
 
-RULE_FORM: dict[Escapes, Form] = {
-    Escapes.NONE: (_ASCII_BUT_PERCENT, upper),
-    Escapes.UNRESERVED: (_PLAIN, canonical),
-    Escapes.BUT_SLASH: (_BUT_PERCENT, _undo_all_but(b"/")),
-    Escapes.BUT_DELIMITERS: (_BUT_PERCENT, _undo_all_but(b"/?&=")),
-}
-"""The form of a rule for comparison, by dialect option."""
 
-URL_FORM: dict[Escapes, Form] = {**RULE_FORM, Escapes.NONE: (_ALL, bytes)}
-"""The form of a URL's path for comparison, by dialect option."""
+def rule_form(dialect: Dialect) -> Form:
+    """The form of a rule for comparison."""
+    return (_PLAIN, canonical) if dialect.normal_escapes else (_ASCII_BUT_PERCENT, upper)
+
+
+def url_form(dialect: Dialect) -> Form:
+    """The form of a URL's path for comparison."""
+    return (_PLAIN, canonical) if dialect.normal_escapes else (_ALL, bytes)

@@ -13,6 +13,8 @@ from email.utils import parsedate_to_datetime
 from math import inf
 from typing import TYPE_CHECKING
 
+from .rfc9309 import EXPIRY
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -35,8 +37,6 @@ class Limits:
     """The limits of all lifetimes, in seconds: ``ROBOTS_TTL``, ``ROBOTS_STALE_MAX``,
     ``ROBOTS_RETRY_INTERVAL``."""
 
-    ttl: float
-    """What counts for an answer that does not say how long it is fresh."""
     ttl_min: float
     ttl_max: float
     stale_max: float
@@ -67,13 +67,12 @@ def in_grace(age: float, lifetime: float) -> bool:
 def lifetime(headers: Headers, now: float, limits: Limits) -> float:
     """Seconds from *now* (wall clock) for which a just received answer is fresh.
 
-    Cache-Control ``max-age``, else ``Expires``, else what the dialect says; minus the answer's age.
-    Within ``ROBOTS_TTL``, except that a shorter time of the dialect's own counts.
+    Cache-Control ``max-age``, else ``Expires``, else a day; minus the answer's age. Within
+    ``ROBOTS_TTL``.
     """
-    declared, least = _declared_lifetime(headers, now), limits.ttl_min
-    if declared is None:
-        declared, least = limits.ttl, min(limits.ttl, least)
-    return limits.lifetime(max(declared - age(headers, now), least))
+    declared = _declared_lifetime(headers, now)
+    fresh_for = (EXPIRY if declared is None else declared) - age(headers, now)
+    return limits.lifetime(max(fresh_for, limits.ttl_min))
 
 
 def source_of_lifetime(headers: Headers) -> str | None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from .dialect import Dialect
+from .rfc9309 import MAX_LINE
 
 __all__ = ["Kind", "Line"]
 
@@ -66,12 +65,10 @@ _PREFIXES = (
     (b"site-map", Kind.SITEMAP),
 )
 _BEGINNINGS = tuple([prefix for prefix, _ in _PREFIXES])
-_EXACT: dict[bytes, Kind] = {
+_KEYS: dict[bytes, Kind] = {
     **{kind.key.encode(): kind for kind in Kind if kind is not Kind.NOTHING},
     b"useragent": Kind.USER_AGENT,
     b"content-signals": Kind.CONTENT_SIGNAL,
-}
-_FORGIVEN = {
     b"crawl delay": Kind.CRAWL_DELAY,
     b"crawldelay": Kind.CRAWL_DELAY,
     b"request rate": Kind.REQUEST_RATE,
@@ -80,25 +77,21 @@ _FORGIVEN = {
     b"visittime": Kind.VISIT_TIME,
     b"site map": Kind.SITEMAP,
 }
-
+"""Keys as they are, and as many write them."""
 
 INITIALS = frozenset(
-    case(key[:1])
-    for key in (*_EXACT, *_FORGIVEN, *(prefix for prefix, _ in _PREFIXES))
-    for case in (bytes.lower, bytes.upper)
+    case(key[:1]) for key in (*_KEYS, *_BEGINNINGS) for case in (bytes.lower, bytes.upper)
 )
 """The beginnings of all known keys."""
 
 
-def kind_of(key: bytes, dialect: Dialect) -> Kind:
+def kind_of(key: bytes) -> Kind:
     """The kind of a key; ``Kind.NOTHING`` if it is unknown (2.2.4)."""
     key = key.lower()
-    kind = _EXACT.get(key)
-    if kind is not None or not dialect.forgiving:
-        return kind or Kind.NOTHING
-    if key.startswith(_BEGINNINGS):
+    kind = _KEYS.get(key)
+    if kind is None and key.startswith(_BEGINNINGS):
         return next(kind for prefix, kind in _PREFIXES if key.startswith(prefix))
-    return _FORGIVEN.get(key, Kind.NOTHING)
+    return kind or Kind.NOTHING
 
 
 class Line(NamedTuple):
@@ -119,19 +112,18 @@ _SITEMAP = Kind.SITEMAP
 _SCHEMES = frozenset({b"https", b" http"})
 
 
-def to_lines(octets: bytes, dialect: Dialect) -> list[bytes]:
-    """The lines of a UTF-8 body, cut at NUL and at the dialect's limit."""
+def to_lines(octets: bytes) -> list[bytes]:
+    """The lines of a UTF-8 body, cut at NUL and at the limit."""
     # bytes.splitlines() ends lines at CR, LF and CRLF; str.splitlines() would also at FF and more.
     lines = octets.splitlines()
-    limit = dialect.max_line
-    if limit is not None and max(map(len, lines), default=0) > limit:
-        lines = [line if len(line) <= limit else line[:limit] for line in lines]
+    if max(map(len, lines), default=0) > MAX_LINE:
+        lines = [line[:MAX_LINE] for line in lines]
     if b"\0" in octets:
         lines = [line.partition(b"\0")[0] for line in lines]
     return lines
 
 
-def split_line(line: bytes, dialect: Dialect) -> tuple[bytes, bytes] | None:
+def split_line(line: bytes) -> tuple[bytes, bytes] | None:
     """Key and value of a line; None if it has none (a comment, prose)."""
     if b"#" in line:
         line = line.partition(b"#")[0]
@@ -139,11 +131,9 @@ def split_line(line: bytes, dialect: Dialect) -> tuple[bytes, bytes] | None:
     if colon:
         key = key.strip()
         return (key, value.strip()) if key else None
-    if not dialect.forgiving:
-        return None
-    line = line.strip()
     # People forget the colon. Two words, separated by spaces or tabs, are a key and a value; more
     # words are prose.
+    line = line.strip()
     words = [word for word in line.replace(b"\t", b" ").split(b" ") if word]
     if len(words) == 2:
         return words[0].strip(), words[1].strip()
@@ -152,13 +142,13 @@ def split_line(line: bytes, dialect: Dialect) -> tuple[bytes, bytes] | None:
     return (timed[1], timed[2]) if timed else None
 
 
-def read_line(number: int, line: bytes, dialect: Dialect) -> Line | None:
+def read_line(number: int, line: bytes) -> Line | None:
     """A numbered line with its key and value; None if it has none."""
-    pair = split_line(line, dialect)
+    pair = split_line(line)
     if pair is None:
         return None
     key, value = pair
-    kind = kind_of(key, dialect)
+    kind = kind_of(key)
     if kind is _SITEMAP and key[-5:].lower() in _SCHEMES:
         # ``Sitemap https://...``: the first colon is the URL's.
         key, _, scheme = key.rpartition(b" ")

@@ -8,16 +8,15 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from . import pace
-from .dialect import RFC9309, Choice, Dialect, Order, dialect_named
-from .escapes import upper
-from .groups import STAR, Chosen, GroupChoice, Members, Scanner, Section, lines_apart
-from .lines import Kind, Line, read_line, to_lines
+from .dialect import RFC9309, Dialect, dialect_named
+from .groups import STAR, Chosen, GroupChoice, Scanner, Section, lines_apart
+from .lines import FILE_WIDE, Kind, Line, read_line, to_lines
 from .octets import Body, as_octets, text, texts, to_utf8, whole_lines
 from .product_token import Agent, as_names, as_text
 from .rules import Rules, read_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from .pace import RequestRate, VisitTime
     from .verdict import Explanation, Verdict
@@ -109,12 +108,12 @@ class RobotsTxt:
     def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
         self.dialect = dialect
         self._lines = lines
-        self._scanner = Scanner(dialect)
+        self._scanner = Scanner(dialect.tokens_only)
         self._scanner.scan(lines)
-        self._choice = GroupChoice(self._scanner.sections, dialect)
+        self._choice = GroupChoice(self._scanner.sections, dialect.tokens_only)
         self._rules: dict[Agent, Rules] = {}
         """Those of the crawlers that have asked."""
-        self._by_groups: dict[tuple[Chosen, ...], Rules] = {}
+        self._by_groups: dict[Chosen, Rules] = {}
 
     @classmethod
     def parse(
@@ -134,10 +133,10 @@ class RobotsTxt:
         the default, reads all. A crawl applies its limit (2.5) when it fetches the file.
         """
         dialect = dialect_named(dialect)
-        octets, charset = as_octets(body, charset or dialect.charset)
+        octets, charset = as_octets(body, charset or "utf-8")
         if max_bytes is not None:
             octets = whole_lines(octets, max_bytes)
-        return cls(to_lines(to_utf8(octets, charset), dialect), dialect)
+        return cls(to_lines(to_utf8(octets, charset)), dialect)
 
     def rules_for(self, agent: Agent) -> Rules:
         """The rules that apply to a crawler, put in order when it first asks, once for all crawlers
@@ -149,8 +148,8 @@ class RobotsTxt:
         chosen = self._choice.groups_for(names)
         rules = self._by_groups.get(chosen)
         if rules is None:
-            parties = [[self._scanner.sections[each] for each in party] for party in chosen]
-            rules = Rules(parties, self._lines, self.dialect)
+            sections = tuple([self._scanner.sections[each] for each in chosen])
+            rules = Rules(sections, self._lines, self.dialect)
         if len(self._rules) >= _MAX_ASKED or (
             chosen not in self._by_groups
             and rules.size + sum([each.size for each in self._by_groups.values()]) > _MAX_COMPILED
@@ -189,7 +188,7 @@ class RobotsTxt:
 
     def names_for(self, agent: Agent) -> tuple[str, ...]:
         """The names under which the crawler looks for its groups, in order of preference: its
-        product tokens (2.2.1), or what the dialect compares instead."""
+        product tokens (2.2.1) and other words of its headers."""
         return self._choice.names_for(as_names(agent))
 
     def crawl_delay(self, agent: Agent) -> float | None:
@@ -229,20 +228,12 @@ class RobotsTxt:
         order: above the first, or behind a blank line. Sites mean all crawlers by them."""
         if not self._scanner.is_about_uses:
             return ()
-        return tuple(lines_apart(self._lines, self.dialect))
+        return tuple(lines_apart(self._lines))
 
     def is_named(self, agent: Agent) -> bool:
         """Whether a group names the crawler, so that those for ``*`` do not apply to it (2.2.1)."""
         names = set(self.names_for(agent))
         return any(_meant(section, names) != {STAR} for section in self.rules_for(agent).chosen)
-
-    def __repr__(self) -> str:
-        sections = self._scanner.sections
-        rules = sum(len(section.rules) for section in sections)
-        return (
-            f"<RobotsTxt {self.dialect.name}: groups: {len(sections)}, rules: {rules}, "
-            f"octets: {self.size}>"
-        )
 
     def groups_for(self, agent: Agent) -> tuple[Group, ...]:
         """The groups that apply to the crawler, in file order; empty if none does."""
@@ -254,22 +245,14 @@ class RobotsTxt:
         return tuple(map(self._group, self._scanner.sections))
 
     def as_text(self) -> str:
-        """The groups as a robots.txt: agents, their Crawl-delay and the like, rules.
-
-        Parsed again in the same dialect, it gives every crawler the same answers; only rules as
-        long as a line may be (``Dialect.max_line``) may lose their end. Groups for ``*`` come last,
-        unless the dialect goes by the order of groups. Octets that are not UTF-8 are escaped.
-        """
-        dialect = self.dialect
-        sections: Sequence[Section] = self._scanner.sections
-        is_by_order = dialect.order is Order.FIRST or not dialect.allow_wins_ties
-        if dialect.choice is Choice.MERGED and not is_by_order:
-            # A group without rules comes after all others: it would share those of the next.
-            sections = sorted(sections, key=lambda each: (not each.rules, (STAR,) in each.names))
-        return "\n\n".join("\n".join(_lines_of(each, self._lines, dialect)) for each in sections)
+        """The lines of groups, as they mean to be written: user-agent lines, rules, Crawl-delay and
+        the like, in file order. Parsed again, they mean the same."""
+        left_out = {Kind.NOTHING, *FILE_WIDE}
+        kept = (line for line in self.lines if line.kind not in left_out)
+        return "\n".join(f"{line.kind.key.capitalize()}: {text(line.value)}" for line in kept)
 
     def _group(self, section: Section) -> Group:
-        rules = read_rules(section.rules, self._lines, self.dialect)
+        rules = read_rules(section.rules, self._lines)
         return Group(
             texts(section.agents),
             tuple(Rule(allow, text(value), number) for number, allow, value in rules),
@@ -279,7 +262,7 @@ class RobotsTxt:
     def lines(self) -> Iterator[Line]:
         """The lines that have a key and a value, in file order."""
         for number, line in enumerate(self._lines, 1):
-            read = read_line(number, line, self.dialect)
+            read = read_line(number, line)
             if read is not None:
                 yield read
 
@@ -334,40 +317,3 @@ def _meant(section: Section, names: set[str]) -> set[str]:
     neither, a part of a name matched, and any may count."""
     named = set(chain.from_iterable(section.names))
     return named & names or named & {STAR} or named
-
-
-def _lines_of(section: Section, lines: list[bytes], dialect: Dialect) -> Iterator[str]:
-    """The agents, each run with its own Crawl-delay and the like, then the rules."""
-    start = 0
-    for members in section.members:
-        yield from _agents(section.agents[start : members.end])
-        for line in _to_write(members, section):
-            yield f"{line.kind.key.capitalize()}: {text(line.value)}"
-        start = members.end
-    yield from _agents(section.agents[start:])
-    for _, allow, pattern in read_rules(section.rules, lines, dialect):
-        yield f"{'Allow' if allow else 'Disallow'}: {_pattern(pattern)}"
-
-
-def _agents(values: Iterable[bytes]) -> Iterator[str]:
-    """User-agent lines; octets that are not UTF-8 become what names are read from."""
-    return (f"User-agent: {value.decode('utf-8', 'replace')}" for value in values)
-
-
-def _to_write(members: Members, section: Section) -> list[Line]:
-    """The lines with a valid value. If none has one, any line keeps the next agents apart."""
-    valid = list(filter(_is_valid, members.lines))
-    return valid or (members.lines[:1] if members.end < len(section.agents) else [])
-
-
-def _is_valid(line: Line) -> bool:
-    read = READERS.get(line.kind)
-    return read is None or read(line.value) is not None
-
-
-def _pattern(octets: bytes) -> str:
-    """A rule's value. Octets that are not UTF-8 are escaped: all dialects take both for equal."""
-    try:
-        return octets.decode()
-    except UnicodeDecodeError:
-        return upper(octets).decode()

@@ -10,12 +10,8 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.dialect import Dialect, Order
-from scrapy_robots_plus.protocol.lines import Kind, kind_of, split_line
-from scrapy_robots_plus.protocol.octets import text, texts
-from scrapy_robots_plus.protocol.verdict import Explanation, Reason, Verdict
-
-from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
+from .escapes import SIMPLE, path_of, rule_form, url_form, usual_url
+from .lines import Kind, kind_of, split_line
 from .matcher import (
     MOST_SCANNED,
     NO_RANK,
@@ -29,30 +25,30 @@ from .matcher import (
     rank_of,
     take_apart,
 )
+from .octets import text, texts
+from .verdict import Explanation, Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-    from scrapy_robots_plus.protocol.groups import Section
-
+    from .dialect import Dialect
+    from .groups import Section
     from .matcher import Pattern
 
 
-WEIGHT_OF_OCTET = 2
+_WEIGHT_OF_OCTET = 2
 """An allow gets 1 more: it beats a disallow of the same length, but not one that is longer."""
 
-_PER_OCTET = WEIGHT_OF_OCTET * PER_WEIGHT
+_PER_OCTET = _WEIGHT_OF_OCTET * PER_WEIGHT
 
 
-def read_rules(
-    numbers: Iterable[int], lines: list[bytes], dialect: Dialect
-) -> Iterator[tuple[int, bool, bytes]]:
+def read_rules(numbers: Iterable[int], lines: list[bytes]) -> Iterator[tuple[int, bool, bytes]]:
     """For each rule: its line number, whether it allows, and its path-pattern as served."""
     for number in numbers:
-        pair = split_line(lines[number - 1], dialect)
+        pair = split_line(lines[number - 1])
         if pair is not None:  # always true: the scanner found a rule here
             key, value = pair
-            yield number, kind_of(key, dialect) is Kind.ALLOW, value
+            yield number, kind_of(key) is Kind.ALLOW, value
 
 
 def ranked(
@@ -61,61 +57,38 @@ def ranked(
     """The normalized patterns, each with the rank of its rule.
 
     2.2.2: the rule with the most octets decides; if an allow and a disallow have the same length,
-    the allow does. Among equal rules, the first in the file is named.
+    the allow does. Among equal rules, the first in the file is named. An empty pattern means
+    nothing.
     """
-    safe, form = RULE_FORM[dialect.escapes]
+    safe, form = rule_form(dialect)
     for number, allow, value in rules:
         pattern = form(value) if value.translate(None, safe) else value
-        weight = _weight(pattern, allow, number, dialect)
-        if not pattern:
-            # 2.2.2: an empty pattern means nothing, or, in some dialects, the reverse of its rule.
-            if dialect.empty_decides:
-                # ``Disallow:`` allows everything; ``Allow:`` does too, or disallows everything.
-                allow = not (allow and dialect.empty_allow_denies)
-                yield b"", rank_of(weight, number, allow)
-            continue
-        rank = rank_of(weight, number, allow)
-        yield pattern, rank
-        if allow and dialect.index_is_slash and b"/index.htm" in pattern:
-            yield from _directory_of_index(pattern, number, dialect)
-        if dialect.dollar_before_query and pattern.endswith(b"$"):
-            yield pattern[:-1] + b"?", rank
+        if pattern:
+            yield pattern, _rank(pattern, number, allow)
+        # With its index page, the directory is allowed: a rule with a length of its own (google).
+        slash = pattern.rfind(b"/")
+        if allow and pattern.startswith(b"/index.htm", slash):
+            directory = pattern[: slash + 1] + b"$"
+            yield directory, _rank(directory, number, allow)
 
 
-def _weight(pattern: bytes, allow: bool, number: int, dialect: Dialect) -> int:
-    if dialect.order is Order.FIRST:
-        return -number
-    length = len(pattern if dialect.dollar_counts else pattern.rstrip(b"$"))
-    return length * WEIGHT_OF_OCTET + (1 if allow and dialect.allow_wins_ties else 0)
-
-
-def _directory_of_index(
-    pattern: bytes, number: int, dialect: Dialect
-) -> Iterator[tuple[bytes, Rank]]:
-    """The directory, if its index page is allowed: a rule with a length of its own (GoogleOnly)."""
-    slash = pattern.rindex(b"/")
-    if pattern.startswith(b"/index.htm", slash):
-        directory = pattern[: slash + 1] + b"$"
-        yield directory, rank_of(_weight(directory, True, number, dialect), number, True)
+def _rank(pattern: bytes, number: int, allow: bool) -> Rank:
+    return rank_of(len(pattern) * _WEIGHT_OF_OCTET + allow, number, allow)
 
 
 def compile_rules(sections: Iterable[Section], lines: list[bytes], dialect: Dialect) -> Matcher:
     """Compiles the rules of a crawler's groups."""
     literal: dict[bytes, Rank] = {}
     others: list[tuple[bytes, Rank]] = []
-    by_length = dialect.order is Order.OCTETS and dialect.dollar_counts
     for section in sections:
-        numbers = section.rules
-        if by_length:
-            numbers = _add_usual(numbers, lines, dialect, literal, others)
-        others += ranked(read_rules(numbers, lines, dialect), dialect)
-    return Matcher(literal, others, dialect.wildcards, _PER_OCTET if by_length else 0)
+        numbers = _add_usual(section.rules, lines, literal, others)
+        others += ranked(read_rules(numbers, lines), dialect)
+    return Matcher(literal, others, _PER_OCTET)
 
 
 def _add_usual(
     numbers: list[int],
     lines: list[bytes],
-    dialect: Dialect,
     literal: dict[bytes, Rank],
     others: list[tuple[bytes, Rank]],
 ) -> list[int]:
@@ -125,8 +98,7 @@ def _add_usual(
     in *literal* are those of an empty pattern.
     """
     left = []
-    allow = rank_of(1 if dialect.allow_wins_ties else 0, 0, True)
-    wild = b"*" if dialect.dollar_before_query else b"*$"
+    allow = rank_of(1, 0, True)
     put = literal.setdefault
     for number in numbers:
         line = lines[number - 1]
@@ -142,7 +114,7 @@ def _add_usual(
         if not special and value:
             if put(value, rank) < rank:
                 literal[value] = rank
-        elif not value or special.strip(wild):
+        elif not value or special.strip(b"*$"):
             left.append(number)
         else:
             others.append((value, rank + len(value) * _PER_OCTET))
@@ -195,7 +167,7 @@ def path_in_form(url: str | bytes, dialect: Dialect) -> bytes:
     octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
     usual = usual_url(octets)
     path = usual[1] if usual else path_of(octets)
-    safe, form = URL_FORM[dialect.escapes]
+    safe, form = url_form(dialect)
     return form(path) if path.translate(None, safe) else path
 
 
@@ -203,35 +175,18 @@ def _is_robots_txt(path: bytes, dialect: Dialect) -> bool:
     return path == _ROBOTS_TXT and dialect.robots_txt_allowed
 
 
-class _Strictest:
-    """The rules for several names, all of which must allow."""
-
-    __slots__ = ("_matchers",)
-
-    def __init__(self, matchers: list[Matcher]) -> None:
-        self._matchers = matchers
-
-    def best(self, path: bytes) -> Rank:
-        ranks = [matcher.best(path) for matcher in self._matchers]
-        return max((rank for rank in ranks if not allows(rank)), default=max(ranks))
-
-
 @dataclass(slots=True, eq=False, repr=False)
 class Rules:
     """What the file says to one crawler: its groups, merged and compiled.
 
-    ``chosen`` are the groups that apply to the crawler; without any, everything is allowed. Those
-    of each of its *names* are merged, and a URL must be allowed to all names.
+    ``chosen`` are the groups that apply to the crawler; without any, everything is allowed.
     """
 
-    _names: Sequence[Sequence[Section]]
+    chosen: tuple[Section, ...]
     _lines: list[bytes]
     _dialect: Dialect
-    chosen: tuple[Section, ...] = field(init=False)
     size: int = field(init=False)
     """The number of rules."""
-    is_strictest: bool = field(init=False)
-    """Whether the groups of several names must all allow."""
     _starts: list[tuple[int, Section]] = field(init=False)
     """The groups, each with its first rule; empty until a rule is to be named."""
     _shown: dict[int, tuple[str, ...]] = field(init=False)
@@ -240,31 +195,25 @@ class Rules:
     """Those of rules that have decided: most URLs of a site meet the same few."""
     _safe: bytes = field(init=False)
     _form: Callable[[bytes], bytes] = field(init=False)
-    _matcher: Matcher | _Strictest | None = field(default=None, init=False)
+    _matcher: Matcher | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        names = self._names
-        self.chosen = tuple(dict.fromkeys(chain.from_iterable(names)))
-        self.size = sum([len(section.rules) for sections in names for section in sections])
-        self.is_strictest = len(names) > 1
+        self.size = sum([len(section.rules) for section in self.chosen])
         self._starts, self._shown, self._verdicts = [], {}, {}
-        self._safe, self._form = URL_FORM[self._dialect.escapes]
+        self._safe, self._form = url_form(self._dialect)
 
     def _ranked(self) -> Iterator[tuple[bytes, Rank]]:
-        for section in self.chosen:
-            rules = read_rules(section.rules, self._lines, self._dialect)
-            yield from ranked(rules, self._dialect)
+        numbers = chain.from_iterable(section.rules for section in self.chosen)
+        return ranked(read_rules(numbers, self._lines), self._dialect)
 
     def patterns(self) -> Iterator[tuple[Pattern, Rank]]:
         """The patterns of the rules, each with its rank; one rule may have two."""
-        wildcards = self._dialect.wildcards
-        return ((take_apart(pattern, wildcards), rank) for pattern, rank in self._ranked())
+        return ((take_apart(pattern), rank) for pattern, rank in self._ranked())
 
-    def compile(self) -> Matcher | _Strictest:
+    def compile(self) -> Matcher:
         """Compiles the rules, which otherwise the first question does."""
         if self._matcher is None:
-            found = [compile_rules(each, self._lines, self._dialect) for each in self._names]
-            self._matcher = _Strictest(found) if self.is_strictest else found[0]
+            self._matcher = compile_rules(self.chosen, self._lines, self._dialect)
         return self._matcher
 
     def allowed(self, url: str | bytes) -> bool:
@@ -284,9 +233,9 @@ class Rules:
 
         One line per rule, the strongest first, so that the first match decides. Compiled rules are
         faster but take some twenty times the memory; without either, the whole file would be parsed
-        again. None if there are too many rules, if they are too long, or if one has a line end.
+        again. None if there are too many rules, or if they are too long.
         """
-        if self.is_strictest or self.size > MOST_SCANNED:
+        if self.size > MOST_SCANNED:
             return None
         best: dict[bytes, Rank] = {}
         for pattern, rank in self._ranked():
@@ -294,10 +243,8 @@ class Rules:
         lines = []
         for pattern, rank in sorted(best.items(), key=itemgetter(1), reverse=True):
             word = _ALLOW if allows(rank) else _DISALLOW
-            if self._dialect.wildcards and (b"*" in pattern or pattern.endswith(b"$")):
+            if b"*" in pattern or pattern.endswith(b"$"):
                 word = _ALLOW_WILD if allows(rank) else _DISALLOW_WILD
-            if b"\n" in pattern:
-                return None
             lines.append(word + pattern)
         compact = b"\n".join(lines)
         return compact if len(compact) <= MOST_OCTETS else None

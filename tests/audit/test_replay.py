@@ -154,7 +154,7 @@ def test_a_text_of_ones_own_is_read_whatever_the_site_says(bodies: Bodies) -> No
         ({"sha256": "a" * 64}, "is missing"),
         ({"sha256": "../x"}, "is not a hash"),
         ({"override": {"dialect": "NOBODYS"}}, "'NOBODYS' is not a dialect"),
-        ({"override": {"dialect": 5}}, "'int' is not iterable"),
+        ({"override": {"dialect": 5}}, "'int' object is not iterable"),
     ],
 )
 def test_what_cannot_be_recomputed_is_told(bodies: Bodies, about: dict[str, Any], why: str) -> None:
@@ -168,17 +168,6 @@ def test_without_texts_only_verdicts_without_rules_are_recomputed() -> None:
     assert replayed(None, logged(status="404", access="unavailable", sha256=None)).allowed
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"dialect": {"names": "what"}},
-    ],
-)
-def test_a_crawl_with_a_dialect_that_there_is_not_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="what"):
-        CrawlReplay(crawl_entry(**wrong), None, ParsedFiles(), Changes())
-
-
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
 def test_a_dialect_is_read_as_it_was_written(dialect: Any) -> None:
     assert dialect_from_json(dialect_to_json(dialect)) == dialect
@@ -187,7 +176,7 @@ def test_a_dialect_is_read_as_it_was_written(dialect: Any) -> None:
 
 def test_a_field_that_an_older_version_did_not_have_is_as_in_rfc_9309() -> None:
     fields = dialect_to_json(RFC9309)
-    del fields["escapes"]
+    del fields["normal_escapes"]
     assert dialect_from_json({**fields, "of a newer version": 1}) == RFC9309
 
 

@@ -148,14 +148,12 @@ def test_a_redirect_is_named(sites: Sites, alone: Robots) -> None:
 
 
 def test_a_dialect_reads_it_in_its_own_way(alone: Robots) -> None:
-    (alone.folder / "r.txt").write_text("Disallow: /a\nUser-agent: *\nDisallow: /*b\n")
+    (alone.folder / "r.txt").write_text("User-agent: *\nDisallow: /a b\n")
     by_default = alone("show", "r.txt", "--json").json[0]
-    assert [each["code"] for each in by_default["findings"]] == ["outside-group"]
-    mk1996 = alone("show", "r.txt", "--json", "--dialect", "mk1996").json[0]
-    assert [each["code"] for each in mk1996["findings"]] == ["outside-group", "literal-wildcard"]
-    assert mk1996["dialect"] == "MK1996"
-    first = alone("show", "r.txt", "--dialect", "FIRST_MATCH")
-    assert "group 1: denies what begins with /a" in first.output
+    assert by_default["findings"] == []
+    google = alone("show", "r.txt", "--json", "--dialect", "google").json[0]
+    assert [each["code"] for each in google["findings"]] == ["never-matches"]
+    assert google["dialect"] == "GOOGLE"
 
 
 def test_no_file_is_nothing_wrong(sites: Sites, alone: Robots) -> None:

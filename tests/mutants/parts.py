@@ -64,7 +64,6 @@ PARTS = (
         tests=("protocol/lint/test_*.py", "!protocol/lint/test_hostile.py", "test_readme.py"),
         gate=0.95,
     ),
-    folder("protocol/difference"),
     folder("protocol/directives"),
     folder("protocol/preferences"),
     Part(

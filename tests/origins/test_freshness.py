@@ -25,9 +25,7 @@ from scrapy_robots_plus.storage.record import RobotsRecord
 
 DAY = 86_400.0
 NOW = 1_800_000_000.0
-LIMITS = Limits(
-    ttl=DAY, ttl_min=300, ttl_max=DAY, stale_max=30 * DAY, error_ttl=60, error_ttl_max=3_600
-)
+LIMITS = Limits(ttl_min=300, ttl_max=DAY, stale_max=30 * DAY, error_ttl=60, error_ttl_max=3_600)
 ORIGIN = Origin("https", "x.example", 443)
 RFC, MK1996, OPEN, CLOSED = (
     Rulebook(LIMITS, PRESETS[name]) for name in ("rfc9309", "mk1996", "fail-open", "fail-closed")

@@ -24,7 +24,7 @@ OUTAGES = [
     *(100, 199, 300, 301, 304, 399, 429, 500, 503, 599, 999),
     *(each for each in Failure if each is not Failure.REDIRECTS),
 ]
-LIMITS = Limits(86_400, 300, 86_400, 30 * 86_400, 60, 3_600)
+LIMITS = Limits(300, 86_400, 30 * 86_400, 60, 3_600)
 ORIGIN = Origin("https", "x.example", 443)
 
 

@@ -7,68 +7,17 @@ from dataclasses import FrozenInstanceError, asdict
 import pytest
 
 from scrapy_robots_plus.protocol import DIALECTS, GOOGLE, Dialect, RobotsTxt
-from scrapy_robots_plus.protocol.dialect import Choice, Escapes, Names, Order, dialect_named
+from scrapy_robots_plus.protocol.dialect import dialect_named
 
 DEFAULTS: dict[str, object] = {
-    "forgiving": True,
-    "max_line": 16_663,
-    "charset": "utf-8",
-    "blank_line_ends_group": False,
-    "delay_ends_agents": False,
-    "orphans_for_all": False,
-    "names": Names.TOKEN,
     "tokens_only": False,
-    "choice": Choice.MERGED,
-    "star_comes_last": False,
-    "order": Order.OCTETS,
-    "allow_wins_ties": True,
-    "dollar_counts": True,
-    "wildcards": True,
-    "dollar_before_query": False,
-    "index_is_slash": True,
-    "empty_allow_denies": False,
-    "empty_decides": False,
-    "escapes": Escapes.UNRESERVED,
+    "normal_escapes": True,
     "robots_txt_allowed": True,
-    "expiry": 86_400,
-}
-
-OF_2008: dict[str, object] = {
-    "forgiving": False,
-    "max_line": None,
-    "charset": "iso-8859-1",
-    "blank_line_ends_group": True,
-    "delay_ends_agents": True,
-    "names": Names.SUBSTRING,
-    "choice": Choice.FIRST,
-    "star_comes_last": True,
-    "order": Order.FIRST,
-    "index_is_slash": False,
-    "empty_allow_denies": True,
-    "empty_decides": True,
-    "escapes": Escapes.BUT_SLASH,
-    "robots_txt_allowed": False,
-    "expiry": 604_800,
 }
 
 OTHERWISE: dict[str, dict[str, object]] = {
     "RFC9309": {},
-    "GOOGLE": {"tokens_only": True, "escapes": Escapes.NONE, "robots_txt_allowed": False},
-    "GYM2008": OF_2008,
-    "MK1996": {**OF_2008, "wildcards": False},
-    "FIRST_MATCH": {
-        "forgiving": False,
-        "max_line": None,
-        "orphans_for_all": True,
-        "names": Names.GLOB,
-        "choice": Choice.IN_ORDER,
-        "order": Order.FIRST,
-        "dollar_before_query": True,
-        "index_is_slash": False,
-        "empty_decides": True,
-        "escapes": Escapes.BUT_DELIMITERS,
-        "robots_txt_allowed": False,
-    },
+    "GOOGLE": {"tokens_only": True, "normal_escapes": False, "robots_txt_allowed": False},
 }
 
 
@@ -81,16 +30,6 @@ def test_each_dialect(name: str) -> None:
 def test_there_are_no_others() -> None:
     assert list(DIALECTS) == list(OTHERWISE), "add what is special about it to OTHERWISE above"
     assert asdict(Dialect("mine")) == {**DEFAULTS, "name": "mine"}
-
-
-def test_in_names_with_stars_the_parts_come_one_behind_the_other() -> None:
-    (dialect,) = (each for each in DIALECTS.values() if each.names is Names.GLOB)
-    file = RobotsTxt.parse("User-agent: foo*bar\nDisallow: /", dialect)
-    assert not file.allowed("/", "fooxbar")
-    assert file.allowed("/", "barxfoo")
-    file = RobotsTxt.parse("User-agent: foo*bar*baz\nDisallow: /", dialect)
-    assert not file.allowed("/", "foo-bar-baz")
-    assert file.allowed("/", "foobaz--bar")
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from scrapy_robots_plus.protocol import RFC9309, RobotsTxt
-from scrapy_robots_plus.protocol.dialect import Escapes
+from scrapy_robots_plus.protocol import GOOGLE, RFC9309, Dialect, RobotsTxt
 
 LETTERS_AND_DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 UNRESERVED = LETTERS_AND_DIGITS + b"-._~"
@@ -16,8 +13,7 @@ NOT_IN_A_RULE = b"\t\n\v\f\r #*$\0"
 OCTETS = [bytes((octet,)) for octet in range(256) if octet not in NOT_IN_A_RULE]
 
 
-def same(escapes: Escapes, rule: bytes, url: bytes) -> bool:
-    dialect = replace(RFC9309, escapes=escapes, charset="utf-8")
+def same(dialect: Dialect, rule: bytes, url: bytes) -> bool:
     file = RobotsTxt.parse(b"User-agent: *\nDisallow: /-" + rule + b"-", dialect)
     return not file.allowed(b"https://e.example/-" + url + b"-", "bot")
 
@@ -26,48 +22,43 @@ def escape(octet: bytes) -> bytes:
     return b"%%%02X" % octet[0]
 
 
-def is_meant(octet: bytes, escapes: Escapes) -> bool:
+def is_meant(octet: bytes) -> bool:
     """Whether a rule with the octet means a URL with its escape, and the reverse."""
-    if escapes is Escapes.UNRESERVED:
-        return octet in UNRESERVED or (octet not in MAY_STAND_IN_A_URL and octet != b"%")
-    kept = {Escapes.BUT_SLASH: b"/", Escapes.BUT_DELIMITERS: b"/?&="}[escapes]
-    return octet not in kept
+    return octet in UNRESERVED or (octet not in MAY_STAND_IN_A_URL and octet != b"%")
 
 
-@pytest.mark.parametrize("escapes", [each for each in Escapes if each is not Escapes.NONE])
-def test_an_octet_and_its_escape(escapes: Escapes) -> None:
+def test_an_octet_and_its_escape() -> None:
     for octet in OCTETS:
-        meant = is_meant(octet, escapes)
-        assert same(escapes, octet, escape(octet)) is meant, octet
+        meant = is_meant(octet)
+        assert same(RFC9309, octet, escape(octet)) is meant, octet
         if octet != b"#":
-            assert same(escapes, escape(octet), octet) is meant, octet
+            assert same(RFC9309, escape(octet), octet) is meant, octet
 
 
 def test_without_escapes_a_rule_is_written_as_urls_are() -> None:
     for octet in OCTETS:
-        assert same(Escapes.NONE, octet, escape(octet)) is (octet[0] >= 0x80), octet
-        assert same(Escapes.NONE, octet, octet) is (octet[0] < 0x80), octet
+        assert same(GOOGLE, octet, escape(octet)) is (octet[0] >= 0x80), octet
+        assert same(GOOGLE, octet, octet) is (octet[0] < 0x80), octet
         for small in (slice(3), slice(2), slice(2, 3)):
             rule = bytearray(escape(octet))
             rule[small] = rule[small].lower()
-            assert same(Escapes.NONE, bytes(rule), escape(octet))
-        assert not same(Escapes.NONE, escape(octet), octet) or octet[0] >= 0x80
+            assert same(GOOGLE, bytes(rule), escape(octet))
+        assert not same(GOOGLE, escape(octet), octet) or octet[0] >= 0x80
 
 
-@pytest.mark.parametrize("escapes", [each for each in Escapes if each is not Escapes.NONE])
-def test_digits_of_an_escape_have_no_case(escapes: Escapes) -> None:
+def test_digits_of_an_escape_have_no_case() -> None:
     for octet in OCTETS:
         capital = escape(octet)
         small = capital.lower()
         for other in (small, capital[:2] + small[2:], small[:2] + capital[2:]):
-            assert same(escapes, other, capital), octet
-            assert same(escapes, capital, other), octet
+            assert same(RFC9309, other, capital), octet
+            assert same(RFC9309, capital, other), octet
 
 
-@pytest.mark.parametrize("escapes", Escapes)
+@pytest.mark.parametrize("dialect", [RFC9309, GOOGLE])
 @pytest.mark.parametrize("rest", [b"%", b"%4", b"%zz", b"%%41"])
-def test_a_percent_sign_may_stand_alone(escapes: Escapes, rest: bytes) -> None:
-    assert same(escapes, rest, rest)
+def test_a_percent_sign_may_stand_alone(dialect: Dialect, rest: bytes) -> None:
+    assert same(dialect, rest, rest)
 
 
 def test_a_capital_letter_is_one_octet_of_a_rule() -> None:

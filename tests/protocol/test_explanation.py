@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import pytest
 
 from scrapy_robots_plus.protocol import (
-    FIRST_MATCH,
-    MK1996,
     Explanation,
     Reason,
     RobotsTxt,
@@ -64,20 +62,6 @@ def test_a_verdict_leaves_out_what_it_does_not_know() -> None:
     assert Explanation(verdict).beaten == ()
 
 
-def test_robots_txt_itself_beats_a_rule_on_the_first_line() -> None:
-    file = RobotsTxt.parse("Disallow: /", replace(FIRST_MATCH, robots_txt_allowed=True))
-    told = file.explain("/robots.txt", "bot")
-    assert told.verdict == Verdict(True, Reason.ROBOTS_TXT)
-    assert [each.line for each in told.beaten] == [1]
-
-
-def test_only_rules_that_match_in_the_dialect_are_named() -> None:
-    file = RobotsTxt.parse("User-agent: *\nDisallow: /a*b\nDisallow: /", MK1996)
-    assert [each.line for each in file.explain("/a*b", "bot").beaten] == [3]
-    assert file.explain("/axb", "bot").verdict.line == 3
-    assert file.explain("/axb", "bot").beaten == ()
-
-
 def test_octets_that_are_no_utf8_are_shown() -> None:
     file = RobotsTxt.parse(b"User-agent: \xe9\nUser-agent: *\nDisallow: /caf\xe9")
     verdict = file.verdict("/caf%E9", "x")
@@ -117,10 +101,6 @@ def test_groups() -> None:
     ]
     rule = FILE.groups[0].rules[2]
     assert (rule.allow, rule.pattern, rule.line) == (False, "/public/*.pdf$", 7)
-
-
-def test_a_file_shows_what_it_is() -> None:
-    assert repr(FILE) == "<RobotsTxt RFC9309: groups: 3, rules: 5, octets: 186>"
 
 
 @pytest.mark.parametrize("reason", Reason)

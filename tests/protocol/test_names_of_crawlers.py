@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from crawleruseragents import CRAWLER_USER_AGENTS_DATA
 from scrapy.robotstxt import ProtegoRobotParser
 
 from scrapy_robots_plus.protocol import RobotsTxt
-from scrapy_robots_plus.protocol.difference import difference
 from scrapy_robots_plus.protocol.product_token import names_of, product_tokens
 
 PAGE = Path(__file__).parents[2] / "docs" / "user-agent.md"
@@ -57,18 +57,12 @@ def test_the_group_that_names_a_real_crawler_counts_unless_the_page_says_why_not
 
 
 def test_whatever_name_of_a_header_a_file_names_denies_what_it_disallows() -> None:
-    """Scrapy's own parser takes one of the groups; no rule of any may be missing."""
     for _, header in HEADERS:
-        names = [name for each in names_of(header) for name in each]
-        groups = [f"User-agent: {name}\nDisallow: /{at}\nAllow: /" for at, name in enumerate(names)]
-        file = RobotsTxt.parse("\n\n".join(groups))
-        parser = ProtegoRobotParser("\n\n".join(groups).encode(), None)
-        for at in range(len(names)):
-            assert not file.allowed(f"/{at}", header)
-        assert all(parser.allowed(url, header) or not file.allowed(url, header) for url in URLS)
-
-
-URLS = [f"/{at}" for at in range(10)]
+        for name in chain(*names_of(header)):
+            if "#" in name:  # begins a comment
+                continue
+            file = RobotsTxt.parse(f"User-agent: {name}\nDisallow: /a\n\nUser-agent: *\nAllow: /")
+            assert not file.allowed("/a", header)
 
 
 @pytest.mark.parametrize(
@@ -108,31 +102,16 @@ class TestSeveralNames:
         assert RobotsTxt.parse(body).allowed("/", self.HEADER)
         assert not RobotsTxt.parse(body).allowed("/x", self.HEADER)
 
-    def test_of_several_groups_all_must_allow(self) -> None:
+    def test_of_several_the_likeliest_counts(self) -> None:
         file = RobotsTxt.parse(self.BOTH)
         allowed = [url for url in ("/", "/s", "/n") if file.allowed(url, self.HEADER)]
-        assert allowed == ["/"]
-        assert file.crawl_delay(self.HEADER) == 5
-        assert len(file.groups_for(self.HEADER)) == 2
-        assert file.rules_for(self.HEADER).compact() is None
-
-    @pytest.mark.parametrize(("url", "line"), [("/s", 2), ("/n", 7)])
-    def test_the_rule_that_disallows_is_named(self, url: str, line: int) -> None:
-        found = RobotsTxt.parse(self.BOTH).explain(url, self.HEADER)
-        assert (found.verdict.allowed, found.verdict.line) == (False, line)
-        assert [beaten.allowed for beaten in found.beaten] == [True]
+        assert allowed == ["/", "/n"]
+        assert file.crawl_delay(self.HEADER) == 2
 
     def test_one_alone_is_judged_by_its_own(self) -> None:
         assert RobotsTxt.parse(self.BOTH).allowed("/n", "Slurp")
         assert not RobotsTxt.parse(self.BOTH).allowed("/n", ["Nutch", "Slurp"])
         assert RobotsTxt.parse(self.BOTH).allowed("/n", ["Foobot", "Slurp", "Nutch"])
-
-    def test_a_change_is_found_but_perhaps_not_all(self) -> None:
-        before, after = self.BOTH, self.BOTH.replace("Disallow: /n", "Disallow: /m")
-        found = difference(RobotsTxt.parse(before), RobotsTxt.parse(after), self.HEADER)
-        assert not found.complete
-        assert [change.allowed for change in found.paths] == [True, False]
-        assert difference(RobotsTxt.parse(before), RobotsTxt.parse(after), "Nutch").complete
 
 
 @pytest.mark.parametrize(

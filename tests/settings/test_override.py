@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from scrapy_robots_plus.origins.freshness import as_meant_under, under_statuses
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
-from scrapy_robots_plus.protocol.dialect import GOOGLE, RFC9309, Dialect, Names
+from scrapy_robots_plus.protocol.dialect import GOOGLE, RFC9309, Dialect
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.override import Override
 from scrapy_robots_plus.storage.record import RobotsRecord
@@ -56,8 +56,8 @@ def test_two_that_say_the_same_are_two() -> None:
 
 
 def test_as_json_it_has_the_keys_as_they_are_configured() -> None:
-    own = Dialect("OWN", wildcards=False, names=Names.GLOB)
-    liar = Dialect("RFC9309", wildcards=False)
+    own = Dialect("OWN", tokens_only=True)
+    liar = Dialect("RFC9309", tokens_only=True)
     given = {
         "obey": False,
         "reason": "ours",
@@ -81,8 +81,7 @@ def test_as_json_it_has_the_keys_as_they_are_configured() -> None:
     for dialect in (own, liar):
         shown = Override({}, {"dialect": dialect}).as_json()["dialect"]
         assert shown["name"] == dialect.name
-        assert shown["wildcards"] is False
-        assert shown["names"] == dialect.names.value
+        assert shown["tokens_only"] is True
     assert Override({"robots_txt": "\ud800"}, {}).as_json()["robots_txt"]
 
 

@@ -198,7 +198,7 @@ def test_a_file_is_needed_for_rules_or_for_a_delay(
 
 
 def test_an_override_is_shown_as_it_is_configured() -> None:
-    own = Dialect("OWN", wildcards=False)
+    own = Dialect("OWN", tokens_only=True)
     keys = {**OFF, "dialect": own, "robots_txt": "x", "user_agent": ("A", "B")}
     settings = settings_with({"a.example": keys, "b.example": {"dialect": GOOGLE}})
     override = settings.for_origin(Origin("http", "a.example", 80)).override
@@ -207,8 +207,7 @@ def test_an_override_is_shown_as_it_is_configured() -> None:
     assert list(shown) == ["obey", "reason", "dialect", "robots_txt", "user_agent"]
     digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
     assert shown["robots_txt"] == digest
-    assert shown["dialect"]["wildcards"] is False
-    assert shown["dialect"]["names"] == "token"
+    assert shown["dialect"]["tokens_only"] is True
     assert shown["user_agent"] == ["A", "B"]
     other = settings.for_origin(Origin("http", "b.example", 80)).override
     assert other is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,8 +11,9 @@ from scrapy_robots_plus.protocol.product_token import Agent, as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from .findings import Code, Finding, Findings
-from .group_faults import group_faults, opposite_preferences, path_faults
+from .group_faults import group_faults
 from .line_faults import octet_faults, record_faults
+from .path_faults import path_faults
 from .reading import Meaning, Reading, meanings
 from .shadows import rule_shadows
 
@@ -28,7 +28,6 @@ _FAULTS = (
     record_faults,
     group_faults,
     path_faults,
-    opposite_preferences,
     rule_shadows,
 )
 
@@ -53,8 +52,8 @@ class LintedFile:
 
     def groups_of(self, agent: Agent) -> tuple[int, ...]:
         """The numbers, from 1, of the groups that count for a crawler; empty if none does."""
-        chosen = set().union(*self._reading.choice.groups_for(as_names(agent)))
-        return tuple(position + 1 for position in sorted(chosen))
+        chosen = self._reading.choice.groups_for(as_names(agent))
+        return tuple(position + 1 for position in chosen)
 
     def with_finding(self, finding: Finding) -> LintedFile:
         """The same file with one more *finding*, of somebody who knows more about it."""
@@ -79,14 +78,7 @@ def lint(
     line. A file that is made to take long is not searched for all rules that change nothing; it
     then has a finding ``not-checked``.
     """
-    dialect = dialect_named(dialect)
-    was_enabled = gc.isenabled()
-    gc.disable()  # nothing made here refers back, but thousands of findings would make it run
-    try:
-        reading, findings = Reading(body, dialect, charset, max_bytes), Findings()
-        for add_faults in _FAULTS:
-            add_faults(reading, findings)
-        return LintedFile(tuple(findings.in_order()), reading)
-    finally:
-        if was_enabled:
-            gc.enable()
+    reading, findings = Reading(body, dialect_named(dialect), charset, max_bytes), Findings()
+    for add_faults in _FAULTS:
+        add_faults(reading, findings)
+    return LintedFile(tuple(findings.in_order()), reading)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -25,21 +24,16 @@ class Code(Explained):
 
     HTML = "html", "This is a web page. Everything that is not a rule is ignored."
     """The file is a web page, not a robots.txt."""
-    FILE_TOO_LONG = "file-too-long", "Crawlers need not read more than {:,} bytes."
-    """The file is longer than crawlers have to read (500 KiB, RFC 9309 2.5), or than
-    `ROBOTS_FETCH_MAX_BYTES`."""
+    FILE_TOO_LONG = "file-too-long", "The last {:,} bytes are over the size limit and not read."
+    """The file is longer than `ROBOTS_FETCH_MAX_BYTES`, by default 500 KiB (RFC 9309 2.5)."""
     LINE_TOO_LONG = "line-too-long", "Only the first {:,} of {:,} bytes are read."
-    """The end of the line is not read, because it is too long."""
-    BYTE_ORDER_MARK = "byte-order-mark", "A byte order mark {}."
-    """A byte order mark is not at the start of the file. It often spoils a key, so that the line is
-    ignored."""
+    """The end of the line is not read, because it is too long, or comes after a NUL."""
     INVISIBLE_CHARACTER = (
         "invisible-character",
         "There is {}, which cannot be seen and counts as part of the text.",
     )
-    """The line has a character that cannot be seen, such as a no-break space."""
-    NUL = "nul", "What follows the NUL is not read."
-    """What follows a NUL is not read."""
+    """The line has a character that cannot be seen, such as a no-break space or a byte order
+    mark."""
     UTF_16 = "utf-16", "The file is UTF-16. Others may find no rule in it: save it as UTF-8."
     """The file is UTF-16, not UTF-8 (RFC 9309 2.3). It is read here, but others find no rule in it
     and fetch everything."""
@@ -68,9 +62,11 @@ class Code(Explained):
     """Only the beginning of a user-agent line counts as its name (RFC 9309 2.2.1)."""
     DUPLICATE_USER_AGENT = "duplicate-user-agent", "{!r} is already named on line {}."
     """The group has this name already."""
-    DUPLICATE_GROUP = "duplicate-group", "{!r} is already named on line {}: {}."
-    """An earlier group has this name, too. The two are merged (RFC 9309 2.2.1), or only the first
-    counts, depending on the dialect."""
+    DUPLICATE_GROUP = (
+        "duplicate-group",
+        "{!r} is already named on line {}: the two groups are merged.",
+    )
+    """An earlier group has this name, too: the two are merged (RFC 9309 2.2.1)."""
     JOINED_GROUP = (
         "joined-group",
         "No rule stands in between, so the rules below are also for {!r}.",
@@ -79,9 +75,7 @@ class Code(Explained):
     between (RFC 9309 2.1): the rules below are for all its crawlers."""
     GROUP_WITHOUT_RULES = "group-without-rules", "No rules for {}: those for * do not apply to it."
     """A group has no rules, so its crawlers may fetch everything: the rules for `*` do not apply to
-    them. In some dialects, it is ignored."""
-    UNREACHABLE_GROUP = "unreachable-group", "{}"
-    """No crawler can choose the group."""
+    them."""
     NEVER_MATCHES = "never-matches", "{}{}"
     """No URL can match the rule."""
     SEVERAL_PATHS = "several-paths", "A rule has one path: write a line of its own for {}"
@@ -97,11 +91,6 @@ class Code(Explained):
         "Only a $ at the very end is special: this one stands for itself.",
     )
     """A `$` that is not the last character stands for itself (RFC 9309 2.2.3)."""
-    LITERAL_WILDCARD = (
-        "literal-wildcard",
-        "This dialect has no wildcards: * and $ stand for themselves.",
-    )
-    """The dialect has no wildcards: `*` or `$` stands for itself."""
     COMMENT_IN_PATH = "comment-in-path", "# begins a comment: the path is {}"
     """`#` begins a comment (RFC 9309 2.2), so the path ends there."""
     EMPTY_RULE = "empty-rule", "{} without a path means nothing."
@@ -112,11 +101,8 @@ class Code(Explained):
     """The paths of the rule are both allowed and disallowed; the other rule wins."""
     SHADOWED_RULE = "shadowed-rule", "Line {} matches all these paths and wins: {}"
     """The rule changes nothing: wherever it matches, another one wins or says the same."""
-    RELATIVE_SITEMAP = (
-        "relative-sitemap",
-        "A sitemap needs a whole URL, with https:// and the host.",
-    )
-    """A Sitemap is not a full URL (sitemaps.org: "complete URL")."""
+    RELATIVE_URL = "relative-url", "{} needs a whole URL, with https:// and the host."
+    """A Sitemap or a License is not a full URL (sitemaps.org: "complete URL"; RSL 1.0)."""
     EMPTY_VALUE = "empty-value", "{} has no value."
     """There is nothing after the key."""
     UNREADABLE_VALUE = "unreadable-value", "{} is ignored: it is not {}.{}"
@@ -127,22 +113,11 @@ class Code(Explained):
     )
     """A Content-Usage is not a Dictionary (RFC 9651), so that all preferences are unknown
     (draft-ietf-aipref-vocab)."""
-    UNKNOWN_USE = "unknown-use", "{} is unknown and ignored.{}"
+    UNKNOWN_USE = "unknown-use", "{} is unknown and ignored. There are {}."
     """A key of Content-Usage or Content-Signal is not in use, so that it is ignored."""
-    UNCLEAR_PREFERENCE = "unclear-preference", "{!r} says {}: it is unknown."
+    UNCLEAR_PREFERENCE = "unclear-preference", "{!r} is unknown: its value is none of {}."
     """A value of Content-Usage is not `y` or `n`, or one of Content-Signal is not `yes` or `no`:
     the preference is unknown."""
-    OPPOSITE_PREFERENCES = (
-        "opposite-preferences",
-        "It says {} to {}, and {} says {}. Disallow counts.",
-    )
-    """Two lines of the group say the opposite about a use of the same pages: it is disallowed
-    (draft-ietf-aipref-vocab)."""
-    RELATIVE_LICENSE = (
-        "relative-license",
-        "A license needs a whole URL, with https:// and the host.",
-    )
-    """A License is not a full URL (RSL 1.0)."""
     NOT_CHECKED = "not-checked", "There are too many rules to look for all that change nothing."
     """A part of the file was not searched for shadowed rules, because that would take too long."""
 
@@ -184,7 +159,6 @@ class Findings:
         return sorted(by_code, key=lambda each: each.line or 0)
 
 
-@lru_cache(maxsize=256)
-def quoted(name: bytes | str) -> str:
+def quoted(name: bytes) -> str:
     """A key or value in quotes, cut short: a line may be long."""
-    return repr(cut(text(name) if isinstance(name, bytes) else name, _QUOTED))
+    return repr(cut(text(name), _QUOTED))

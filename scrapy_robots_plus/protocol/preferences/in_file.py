@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.escapes import RULE_FORM
+from scrapy_robots_plus.protocol.escapes import rule_form
 from scrapy_robots_plus.protocol.lines import Kind, Line
 from scrapy_robots_plus.protocol.matcher import (
     NO_RANK,
@@ -46,13 +46,13 @@ class UsageRules:
             stated = of_line(line, Source.CONTENT_USAGE, usage(value))
             said.setdefault(in_form(path, dialect), []).extend(stated)
         self._said = [first_of_each(each) for each in said.values()]
-        self._patterns = [take_apart(path, dialect.wildcards) for path in said]
+        self._patterns = [take_apart(path) for path in said]
         by_length: dict[int, list[int]] = {}
         for index, path in enumerate(said):
             by_length.setdefault(len(path), []).append(index)
         self._equals = [by_length[len(path)] for path in said]
         rules = [(path, rank_of(len(path), index, True)) for index, path in enumerate(said)]
-        self._best = Matcher({}, rules, dialect.wildcards).best
+        self._best = Matcher({}, rules).best
 
     def statements(self, path: bytes) -> tuple[Statement, ...]:
         """What is said about a path, which is in the dialect's form."""
@@ -69,7 +69,7 @@ class UsageRules:
 
 def in_form(path: bytes, dialect: Dialect) -> bytes:
     """A path-pattern as rules have it: equal ones are equal octets (RFC 9309 2.2.2)."""
-    return RULE_FORM[dialect.escapes][1](path)
+    return rule_form(dialect)[1](path)
 
 
 class FilePreferences:

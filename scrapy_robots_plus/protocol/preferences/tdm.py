@@ -41,7 +41,7 @@ class TdmFile:
         rules = _rules_in(body)
         self._said = [said for _, said in rules]
         paths = [(path, rank_of(0, index, True)) for index, (path, _) in enumerate(rules)]
-        self._best = Matcher({}, paths, True).best
+        self._best = Matcher({}, paths).best
 
     def __bool__(self) -> bool:
         return bool(self._said)

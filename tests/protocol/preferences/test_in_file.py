@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import DIALECTS, FIRST_MATCH, GYM2008, MK1996, RobotsTxt
+from scrapy_robots_plus.protocol import DIALECTS, RobotsTxt
 from scrapy_robots_plus.protocol.preferences import Preference, Source, Statement, combine
 from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences, statements_in
 from scrapy_robots_plus.protocol.printable import printable
@@ -218,12 +218,6 @@ class TestPaths:
         assert said(body, "/a") == "3 train-ai unknown, 3 ai-use unknown, 3 search unknown"
         assert said(body.replace("train-ai:y", ""), "/a") == ""
 
-    def test_a_path_of_a_dialect_without_wildcards_is_literal(self) -> None:
-        body = "User-agent: *\nContent-Usage: /*x train-ai=n"
-        for dialect, found in ((MK1996, 0), (GYM2008, 1), (FIRST_MATCH, 1)):
-            file = RobotsTxt.parse(body + "\nDisallow: /none", dialect)
-            assert len(FilePreferences(file, "foobot").statements("/ax")) == found
-
 
 class TestRules:
     BODY = (
@@ -313,12 +307,6 @@ def test_some_files_say_the_same_of_every_url(lines: str, everywhere: list[str] 
     assert everywhere == (None if found is None else [each.category for each in found])
     if found is not None:
         assert said.statements("/b") == found
-
-
-def test_a_crawler_may_be_named_by_a_part_of_its_name() -> None:
-    file = RobotsTxt.parse("User-agent: foo\nDisallow: /a\n", GYM2008)
-    assert file.is_named("foobot")
-    assert not file.is_named("barbot")
 
 
 def test_all_that_a_file_says_somewhere() -> None:

@@ -1,0 +1,255 @@
+"""What changed between two files.
+
+Where two files decide differently, a rule decides in one of them that the other does not have; and
+in that one another rule decides, or none. So paths are made that such a rule matches, by itself and
+together with each other rule, and both files are asked about them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import chain, islice
+from string import ascii_letters
+from typing import TYPE_CHECKING
+
+from .groups import STAR
+from .matcher import NO_RANK, Pattern, Rank, allows
+from .robotstxt import RobotsTxt
+from .verdict import Reason, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from .pace import RequestRate, VisitTime
+    from .product_token import Agent
+
+
+__all__ = ["Difference", "PathChange", "Terms", "difference"]
+
+_SITE = b"http://site.example"
+_VALID = re.compile(rb"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*")
+"""A path and query with nothing to escape (RFC 3986 3.3, 3.4)."""
+
+_MOST_EXAMPLES = 3
+"""For each pair of rules."""
+
+_MOST_PAIRS = 200_000
+"""So many pairs of rules are looked at."""
+
+_MOST_STEPS = 20_000_000
+"""A path that both files are asked about takes a thousand, and the octets of all wildcard rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathChange:
+    """The paths that were decided by one rule, and now are decided by another, which says the
+    opposite (RFC 9309 2.2.2). Where no rule decided, the reason says what did."""
+
+    before: Verdict
+    """What the first file says of each of these paths."""
+    after: Verdict
+    """What the second file says."""
+    examples: tuple[str, ...]
+    """Some of these paths, each with its query: from 1 to 3."""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the paths became allowed; otherwise they became denied."""
+        return self.after.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a file tells a crawler besides rules: its group, and other records (RFC 9309 2.2.1,
+    2.2.4). Without a file, all of it is empty."""
+
+    names: tuple[str, ...] = ()
+    """The names, in lower case, by which user-agent lines address the crawler: its own, or ``*``;
+    empty if no group applies to it."""
+    crawl_delay: float | None = None
+    """Seconds; None if the file asks for none."""
+    request_rate: RequestRate | None = None
+    """None if the file asks for none."""
+    visit_time: VisitTime | None = None
+    """None if the file asks for none."""
+    sitemaps: tuple[str, ...] = ()
+    """As served, in file order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What changed for a crawler when its robots.txt changed (RFC 9309 2.4). True if anything
+    did."""
+
+    paths: tuple[PathChange, ...]
+    """One for each two rules that decided before and decide now, in the order of their lines."""
+    before: Terms
+    """What the first file says besides rules."""
+    after: Terms
+    """What the second file says besides rules."""
+    complete: bool
+    """Whether all rules were compared. Otherwise there are so many that the search was ended, and
+    more may have changed than was found."""
+
+    @property
+    def became_allowed(self) -> tuple[PathChange, ...]:
+        """What was denied and is allowed now."""
+        return tuple(change for change in self.paths if change.allowed)
+
+    @property
+    def became_denied(self) -> tuple[PathChange, ...]:
+        """What was allowed and is denied now."""
+        return tuple(change for change in self.paths if not change.allowed)
+
+    @property
+    def sitemaps_added(self) -> tuple[str, ...]:
+        """Sitemaps that only the second file names."""
+        return _without(self.after.sitemaps, self.before.sitemaps)
+
+    @property
+    def sitemaps_removed(self) -> tuple[str, ...]:
+        """Sitemaps that only the first file names."""
+        return _without(self.before.sitemaps, self.after.sitemaps)
+
+    def __bool__(self) -> bool:
+        before, after = self.before, self.after
+        return (
+            bool(self.paths or self.sitemaps_added or self.sitemaps_removed)
+            or (before.names, before.crawl_delay) != (after.names, after.crawl_delay)
+            or (before.request_rate, before.visit_time) != (after.request_rate, after.visit_time)
+        )
+
+
+def _without(urls: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+    others = set(known)
+    return tuple(url for url in urls if url not in others)
+
+
+def difference(before: RobotsTxt | Reason, after: RobotsTxt | Reason, agent: Agent) -> Difference:
+    """What changed for *agent* from *before* to *after*, which are read in the same dialect.
+
+    In place of a file that does not exist stands ``Reason.UNAVAILABLE``, which allows all, and of
+    one that cannot be read ``Reason.UNREACHABLE``, which denies all but ``/robots.txt`` (RFC 9309
+    2.3.1). Any other reason raises ValueError.
+
+    Every example changed. What changed only where three or more rules meet may be missed.
+    """
+    old, new = _patterns(before, agent), _patterns(after, agent)
+    every = {**old, **new}
+    changed = [each for each in every if old.get(each) is not new.get(each)]
+    starred = [each for each in every if _has_star(each)]
+    # Two rules without wildcards meet nowhere but where the longer one is by itself.
+    pairs = (
+        (first, second)
+        for first in changed
+        for second in (first, *(every if _has_star(first) else starred))
+    )
+    letter = _letter_beside(every)
+    found = (_paths_of(*pair, letter) for pair in islice(pairs, _MOST_PAIRS))
+    valid = filter(_VALID.fullmatch, chain.from_iterable(found))
+    most = _MOST_STEPS // (1_000 + sum(len(_spelled(each)) for each in starred))
+    paths = sorted(dict.fromkeys(islice(valid, most)), key=len)
+    return Difference(
+        _changes(_verdicts(before, agent), _verdicts(after, agent), paths),
+        _terms(before, agent),
+        _terms(after, agent),
+        next(valid, None) is None and next(pairs, None) is None,
+    )
+
+
+_INSTEAD = {Reason.UNAVAILABLE: "", Reason.UNREACHABLE: "User-agent: *\nDisallow: /"}
+"""Texts that mean what it means that there is no file, or that it cannot be read."""
+
+
+def _as_file(file: RobotsTxt | Reason) -> RobotsTxt:
+    if isinstance(file, RobotsTxt):
+        return file
+    if file not in _INSTEAD:
+        raise ValueError(f"{file!r} does not stand for a missing or unreadable file")
+    return RobotsTxt.parse(_INSTEAD[file])
+
+
+def _patterns(file: RobotsTxt | Reason, agent: Agent) -> dict[Pattern, bool]:
+    """The patterns of the rules for a crawler, each with whether it allows."""
+    found: dict[Pattern, Rank] = {}
+    for pattern, rank in _as_file(file).rules_for(agent).patterns():
+        found[pattern] = max(rank, found.get(pattern, NO_RANK))
+    return {pattern: allows(rank) for pattern, rank in found.items()}
+
+
+def _verdicts(file: RobotsTxt | Reason, agent: Agent) -> Callable[[bytes], Verdict]:
+    rules = _as_file(file).rules_for(agent)
+    if isinstance(file, RobotsTxt):
+        return rules.verdict
+    return lambda url: Verdict(rules.allowed(url), file)
+
+
+def _has_star(pattern: Pattern) -> bool:
+    return bool(pattern[1] or pattern[2])
+
+
+def _spelled(pattern: Pattern) -> bytes:
+    """Its octets, whose wildcards stand for nothing."""
+    return b"".join((pattern[0], *pattern[1], pattern[2] or b""))
+
+
+def _letter_beside(patterns: Iterable[Pattern]) -> bytes:
+    """A letter that occurs in no pattern, if there is one."""
+    known = set(chain.from_iterable(map(_spelled, patterns)))
+    letters = ascii_letters.encode()
+    return bytes([next((each for each in letters if each not in known), letters[0])])
+
+
+def _paths_of(first: Pattern, second: Pattern, letter: bytes) -> Iterator[bytes]:
+    """Paths that both match, if any does: their wildcards stand for nothing, or for a letter."""
+    prefix, shorter = sorted((first[0], second[0]), key=len, reverse=True)
+    tail = max(first[2] or b"", second[2] or b"", key=len)
+    if not prefix.startswith(shorter):
+        return
+    if b"" in (first[2], second[2]):
+        yield prefix  # the only path of one of them
+    elif first == second:
+        yield from _joined((prefix, *first[1], tail), letter)
+    else:
+        yield from _joined((prefix, *first[1], *second[1], tail), letter)
+        yield from _joined((prefix, *second[1], *first[1], tail), letter)
+
+
+def _joined(pieces: tuple[bytes, ...], letter: bytes) -> Iterator[bytes]:
+    for between in (b"", letter):
+        path = between.join(pieces)
+        yield path if path.startswith(b"/") else b"/" + path
+
+
+def _changes(
+    before: Callable[[bytes], Verdict], after: Callable[[bytes], Verdict], paths: Iterable[bytes]
+) -> tuple[PathChange, ...]:
+    """The changes of those paths that changed, by what decides."""
+    found: dict[tuple[Verdict, Verdict], list[str]] = {}
+    for path in paths:
+        verdicts = before(_SITE + path), after(_SITE + path)
+        if verdicts[0].allowed is not verdicts[1].allowed:
+            found.setdefault(verdicts, []).append(path.decode("ascii"))
+    changes = (PathChange(*each, tuple(found[each][:_MOST_EXAMPLES])) for each in found)
+    return tuple(sorted(changes, key=lambda each: (each.after.line or 0, each.before.line or 0)))
+
+
+def _terms(file: RobotsTxt | Reason, agent: Agent) -> Terms:
+    if isinstance(file, Reason):
+        return Terms()
+    return Terms(
+        _names(file, agent),
+        file.crawl_delay(agent),
+        file.request_rate(agent),
+        file.visit_time(agent),
+        file.sitemaps,
+    )
+
+
+def _names(file: RobotsTxt, agent: Agent) -> tuple[str, ...]:
+    """The names in user-agent lines that match the crawler; if a part of one did, all of them."""
+    sections = file.rules_for(agent).chosen
+    named = {name for section in sections for names in section.names for name in names}
+    own = named.intersection(file.names_for(agent))
+    return tuple(sorted(own or named & {STAR} or named))
