@@ -5,10 +5,8 @@ Their limits are settings, named and given as those of Spidermon's own monitors.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from itertools import islice
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from spidermon import MonitorSuite, monitors
 from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
@@ -20,10 +18,6 @@ from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.report.table import sites_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-
 __all__ = [
     "RobotsChangedMonitor",
     "RobotsDeniedMonitor",
@@ -31,7 +25,6 @@ __all__ = [
     "RobotsUnreadableMonitor",
 ]
 
-_LIMIT = re.compile(r"(\d+(?:\.\d+)?)(%?)")
 _MOST_NAMED = 5
 
 
@@ -52,16 +45,14 @@ class _RobotsMonitor(BaseScrapyMonitor):
 
         Raises NotConfigured if the setting is no number, nor a share.
         """
-        value = self.crawler.settings.get(name)
-        value = default if value is None or value == "" else value
-        limit = _LIMIT.fullmatch("" if isinstance(value, bool) else str(value).strip())
-        if limit is None or not (limit[2] or limit[1].isdigit()):
-            raise NotConfigured(
-                f"{name} = {value!r}: expected a whole number, or a share such as '10%'"
-            )
-        most = float(limit[1])
-        if count > (most * of / 100 if limit[2] else most):
-            self.fail(f"{message}; {name} is {most:g}{limit[2]}")
+        limit = str(self.crawler.settings.get(name, default))
+        try:
+            most = float(limit.removesuffix("%"))
+        except ValueError:
+            what = "expected a number, or a share such as '10%'"
+            raise NotConfigured(f"{name} = {limit!r}: {what}") from None
+        if count > (most * of / 100 if limit.endswith("%") else most):
+            self.fail(f"{message}; {name} is {limit}")
 
 
 @monitors.name("Requests denied by robots.txt")
@@ -75,8 +66,8 @@ class RobotsDeniedMonitor(_RobotsMonitor):
     @monitors.name("Should not be too many")
     def test_denied(self) -> None:
         denied, checked = self.tally.denied, self.tally.denied + self.tally.allowed
-        hosts = {str(site.origin): site.denied for site in sites_of(self.tally)}
-        message = f"{denied:,} of {checked:,} requests are denied{_most(Counter(hosts))}"
+        sites = Counter({str(site.origin): site.denied for site in sites_of(self.tally)})
+        message = f"{denied:,} of {checked:,} requests are denied: {_most(sites)}"
         self.check("SPIDERMON_ROBOTS_MAX_DENIED", "50%", denied, checked, message)
 
 
@@ -91,14 +82,12 @@ class RobotsUnreadableMonitor(_RobotsMonitor):
     @monitors.name("Should not be too many")
     def test_unreadable(self) -> None:
         sites = sites_of(self.tally)
-        unreadable = [site for site in sites if site.is_unreadable]
-        causes = Counter(site.in_words for site in unreadable)
-        message = (
-            f"The robots.txt of {len(unreadable):,} of {len(sites):,} hosts cannot be read"
-            f"{_most(causes)}{_listed(' at ', (str(site.origin) for site in unreadable))}"
-        )
+        causes = Counter(site.in_words for site in sites if site.is_unreadable)
+        unreadable = causes.total()
+        files = f"The robots.txt of {unreadable:,} of {len(sites):,} hosts"
+        message = f"{files} cannot be read: {_most(causes)}"
         name = "SPIDERMON_ROBOTS_MAX_UNREADABLE"
-        self.check(name, "10%", len(unreadable), len(sites), message)
+        self.check(name, "10%", unreadable, len(sites), message)
 
 
 @monitors.name("Suspicious changes of robots.txt")
@@ -134,12 +123,6 @@ class RobotsMonitorSuite(MonitorSuite):
 
 
 def _most(counts: Counter[str]) -> str:
-    """``: 7 x http://a.example, 2 x http://b.example, ...``"""
-    return _listed(": ", (f"{count:,} x {name}" for name, count in counts.most_common() if count))
-
-
-def _listed(before: str, names: Iterable[str]) -> str:
-    shown = [printable(name, 100) for name in islice(names, _MOST_NAMED + 1)]
-    if len(shown) > _MOST_NAMED:
-        shown[-1] = "..."
-    return before + ", ".join(shown) if shown else ""
+    """``7 x http://a.example, 2 x http://b.example``: the first of those that are counted."""
+    most = (+counts).most_common(_MOST_NAMED)
+    return ", ".join(f"{count:,} x {printable(name, 100)}" for name, count in most)

@@ -83,13 +83,8 @@ async def test_all_is_well_as_long_as_no_limit_is_exceeded(sites: Sites, said: S
         ("2", "OK"),
         (1, "FAIL"),
         (0, "FAIL"),
-        (0.5, "ERROR"),
-        (-1, "ERROR"),
-        (True, "ERROR"),
-        (None, "OK"),
-        ("", "OK"),
+        ("", "ERROR"),
         ("half", "ERROR"),
-        ("nan%", "ERROR"),
     ],
 )
 @pytest_twisted.ensureDeferred
@@ -100,7 +95,7 @@ async def test_too_many_denials(sites: Sites, said: Said, limit: object, result:
     if result == "FAIL":
         assert f"2 of 4 requests are denied: 2 x {host.origin}; " in said.failures
     if result == "ERROR":
-        assert f"SPIDERMON_ROBOTS_MAX_DENIED = {limit!r}: expected a whole number" in said.failures
+        assert f"SPIDERMON_ROBOTS_MAX_DENIED = {limit!r}: expected a number" in said.failures
 
 
 @pytest_twisted.ensureDeferred
@@ -108,8 +103,8 @@ async def test_too_many_unreadable_files(sites: Sites, said: Said) -> None:
     hosts = [sites.host(CLOSED), *(sites.host(answer("", 503)) for _ in range(7))]
     await crawl(*(host.url() for host in hosts), **SPIDERMON, ROBOTS_FETCH_RETRIES=0)
     assert said.results == {DENIED: "FAIL", UNREADABLE: "FAIL", CHANGED: "OK"}
-    assert "The robots.txt of 7 of 8 hosts cannot be read: 7 x 503, all denied at " in said.failures
-    assert ", ...; SPIDERMON_ROBOTS_MAX_UNREADABLE is 10%" in said.failures
+    assert "The robots.txt of 7 of 8 hosts cannot be read: 7 x 503, all denied; " in said.failures
+    assert "SPIDERMON_ROBOTS_MAX_UNREADABLE is 10%" in said.failures
 
 
 @pytest_twisted.ensureDeferred
@@ -120,7 +115,7 @@ async def test_an_unreadable_file_is_one_even_if_everything_is_allowed(
     settings = {"ROBOTS_STATUS_POLICY": "fail-open", "ROBOTS_FETCH_RETRIES": 0}
     await crawl(host.url(), **{**SPIDERMON, **settings})
     assert said.results == {DENIED: "OK", UNREADABLE: "FAIL", CHANGED: "OK"}
-    assert f"1 of 1 hosts cannot be read: 1 x 503, all allowed at {host.origin}" in said.failures
+    assert "1 of 1 hosts cannot be read: 1 x 503, all allowed" in said.failures
 
 
 @pytest_twisted.ensureDeferred
