@@ -11,9 +11,8 @@ from scrapy_robots_plus.protocol import Dialect, Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
 from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms, difference
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.sent_forms import target_of
 
-from .output import Line, Style, UnreadableError, WrongUsageError, fact, named, picked
+from .output import Line, Style, UnreadableError, fact, named, picked
 from .project import Source
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
 from .urls import site_of
@@ -55,8 +54,6 @@ class Diff(Subcommand):
 
     def run(self) -> None:
         names = self.given.before, self.given.after
-        if names == ("-", "-"):
-            raise WrongUsageError("only one of A and B can be standard input")
         # What a site has now, whatever a store has of it; and the store stays as it is.
         places = list(map(self._place, names))
         self.project.settings.set("ROBOTS_STORE", "memory", "cmdline")
@@ -70,21 +67,20 @@ class Diff(Subcommand):
         """The site or the copy that *name* names."""
         if name.startswith(STORED):
             return self._stored(name)
-        return _site_in(name) or self.file(name)
+        return site_of(name)[1] if "://" in name else self.file(name)
 
     def _stored(self, name: str) -> Source:
         """What the store of the project has of the site in *name*; the store stays as it is.
 
         Raises UnreadableError if it has nothing, StoreError if there is none or it cannot be read.
         """
-        origin, robots = _site_in(name.removeprefix(STORED)), self.project.robots
-        if origin is None:
-            raise WrongUsageError(f"{name}: expected a site, such as {STORED}https://site.example")
+        _, origin = site_of(name.removeprefix(STORED))
         with self.project.open_store() as store:
             record = store.get(origin)
         if record is None:
             raise UnreadableError(f"{name}: the store has no record of it")
-        record = replace(record, access=access_of(record.outcome, robots.status_policy))
+        access = access_of(record.outcome, self.project.robots.status_policy)
+        record = replace(record, access=access)
         return Source(self.project.policy_of(record), record)
 
     def _show(self, names: tuple[str, ...], sources: list[Source], found: Difference) -> None:
@@ -167,19 +163,6 @@ def _copy_fields(name: str, source: Source, terms: Terms) -> dict[str, Any]:
         "request_rate": None if terms.request_rate is None else str(terms.request_rate),
         "visit_time": None if terms.visit_time is None else str(terms.visit_time),
     }
-
-
-def _site_in(name: str) -> Origin | None:
-    """The site whose robots.txt *name* is the URL of; None if it is not a URL.
-
-    Raises WrongUsageError for a URL of something else.
-    """
-    if not name.lower().startswith(("http://", "https://")):
-        return None
-    url, origin = site_of(name)
-    if target_of(url) not in ("/", "/robots.txt"):
-        raise WrongUsageError(f"{name}: expected a site, such as https://site.example")
-    return origin
 
 
 def _read(source: Source, dialect: Dialect) -> RobotsTxt | Reason:

@@ -83,7 +83,8 @@ class Subcommand(ABC):
 
     def file(self, name: str) -> Source:
         """The robots.txt in a file, or on standard input (``-``). Raises UnreadableError."""
-        return self.project.source_of(read_file(name), name)
+        with opened(name) as stream:
+            return self.project.source_of(stream.read(), name)
 
     def note(self, status: Exit) -> None:
         """Something was found that makes this the exit status, unless there is a greater one."""
@@ -136,14 +137,8 @@ DIALECT = argument(
 FILE = argument(
     "--file", metavar="ROBOTS.TXT", help="judge by the rules in this file; nothing is fetched"
 )
-"""For :func:`read_file`."""
+"""For :meth:`Subcommand.file`."""
 JSON = argument("--json", action="store_true", help="print one JSON object per line")
-
-
-def read_file(name: str) -> bytes:
-    """The octets of the file *name*; of standard input for ``-``. Raises UnreadableError."""
-    with opened(name) as stream:
-        return stream.read()
 
 
 @contextmanager

@@ -210,12 +210,10 @@ def test_what_no_store_has_cannot_be_compared(stored: tuple[Robots, Host]) -> No
     "arguments",
     [
         ("a",),
-        ("-", "-"),
         ("a", "b", "c"),
         ("a", "missing"),
         ("missing", "a"),
         ("a", "."),
-        ("a", "http://site.example/page"),
         ("a", "http://site.example:x/"),
         ("a", "http://"),
         ("a", "store:http://site.example"),

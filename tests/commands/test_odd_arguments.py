@@ -25,7 +25,7 @@ def robots(tmp_path: Path) -> Robots:
     "arguments",
     [
         ("show", f"ftp://site.example/{RAW}"),
-        ("diff", f"http://site.example/{RAW}", "r.txt"),
+        ("diff", f"ftp://site.example/{RAW}", "r.txt"),
         ("diff", f"store:{RAW}", "r.txt"),
         ("report", f"{RAW}.jsonl"),
         ("cache", "purge", f"http://site.example:{RAW}", "--store", "sqlite:some.db"),
