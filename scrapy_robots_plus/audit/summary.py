@@ -221,12 +221,8 @@ class Summary:
             return  # it goes on in another file
         logs_all = entry.allowed_share >= 1
         self._logs_all.put(entry.crawl, logs_all)
-        uses = [
-            *(entry.ai_uses or ()),
-            *([f"use={entry.content_use}"] if entry.content_use else []),
-        ]
         key = (entry.crawl, entry.spider, entry.version, entry.mode, _settings_of(entry), logs_all)
-        self._count("begins", (*key, ", ".join(uses), entry.ai_policy), entry.time)
+        self._count("begins", key, entry.time)
 
     def _add_end(self, entry: EndEntry) -> None:
         allowed = None if self._is_part else max(entry.allowed + entry.dont_obey, 0)

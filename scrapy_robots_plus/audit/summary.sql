@@ -8,7 +8,7 @@ CREATE TABLE verdicts (crawl, origin, status, is_allowed, is_enforced, reason, o
 CREATE TABLE files (crawl, origin, status, access, failure, delay_asked,
   count, first, last, example);
 CREATE TABLE others (crawl, origin, standing, count, first, last, example);
-CREATE TABLE begins (crawl, spider, version, mode, settings, logs_all, purpose, policy,
+CREATE TABLE begins (crawl, spider, version, mode, settings, logs_all,
   count, first, last, example);
 CREATE TABLE ends (crawl, ended, allowed, lost, count, first, last, example);
 CREATE TABLE changed (time, origin, before, after, suspicion, count, first, last, example);
@@ -24,7 +24,6 @@ CREATE VIEW lines AS
 
 -- How the page begins, and what its tables add up to.
 CREATE VIEW totals AS SELECT *,
-    crawls - full_crawls AS sampling_crawls,  -- those of which not all allowed requests are logged
     full_crawls = crawls AND allowed_not_logged = 0 AS logs_all,
     allowed + allowed_not_logged AS all_allowed,  -- as far as they were counted
     full_crawls = crawls OR ended >= crawls AS counts_all  -- and whether those are all
@@ -97,11 +96,6 @@ CREATE VIEW objections AS
 
 CREATE VIEW spiders AS
   SELECT spider FROM begins WHERE spider <> '' GROUP BY spider ORDER BY spider;
-
--- What crawls are for.
-CREATE VIEW purposes AS
-  SELECT purpose, policy, sum(count) AS crawls
-  FROM begins WHERE purpose <> '' GROUP BY purpose, policy ORDER BY crawls DESC;
 
 -- How many responses had a site with a preference.
 CREATE VIEW preferences AS

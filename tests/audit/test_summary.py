@@ -153,7 +153,7 @@ def test_what_a_crawl_counted_and_the_log_does_not_hold_is_known() -> None:
     entries = [begin(allowed_share=0.0), denied(SHOP, "/"), end(allowed=1_000, denied=1)]
     totals = summary_of(entries).totals
     assert (totals.allowed, totals.allowed_not_logged) == (0, 1_000)
-    assert totals.sampling_crawls == 1
+    assert totals.crawls - totals.full_crawls == 1
 
 
 def test_the_audit_mode_is_counted() -> None:

@@ -66,21 +66,10 @@ def _remarks(totals: Any) -> Iterator[str]:
             "others were not logged (ROBOTS_AUDIT_LOG_ALLOWED), or not sent."
         )
     yield (
-        "A gap is the time from the start of one request to a site to that of the next; it counts "
-        f"as too short below the delay by more than {TOLERANCE * 1000:g} ms."
+        "A gap is the time from the start of one request to a site to that of the next, in a crawl "
+        "whose log holds all allowed requests (ROBOTS_AUDIT_LOG_ALLOWED = True); it counts as too "
+        f"short below the delay by more than {TOLERANCE * 1000:g} ms."
     )
-    if not totals.full_crawls:
-        yield (
-            "The log does not hold all requests that were sent, so gaps cannot be measured. "
-            "ROBOTS_AUDIT_LOG_ALLOWED = True logs them."
-        )
-    elif totals.sampling_crawls:
-        some = counted(totals.sampling_crawls, "crawl")
-        yield f"Gaps are not measured of {some} whose log does not hold all allowed requests."
-    if totals.observing_crawls:
-        yield "Crawls in observe mode do not wait: their gaps show what would change."
-    if totals.lost:
-        yield "Lines are missing in the log, so that some gaps look longer than they were."
 
 
 _REASONS = {reason.value: reason.words.format("the robots.txt") for reason in Reason}
@@ -184,11 +173,7 @@ def _change(change: Any) -> list[object]:
 
 
 def uses(summary: Summary) -> Iterator[Html]:
-    """What crawls were for, what was skipped for that, and what sites prefer."""
-    for each in summary.rows("purposes", _FEW):
-        follows = "skipped" if each.policy == "skip" else "only counted"
-        words = f": pages whose site objects to that were {follows}."
-        yield element("p", f"{counted(each.crawls, 'crawl')} for ", code(each.purpose), words)
+    """What was skipped for what a crawl is for, and what sites prefer."""
     objections = list(map(_objection, summary.rows("objections", _FEW)))
     if objections:
         yield table(["Objection", "Denied"], objections)
