@@ -96,10 +96,8 @@ def can_be_stopped(crawler: Crawler, request: Request) -> bool:
     handler = handlers._get_handler(urlparse_cached(request).scheme)  # noqa: SLF001
     method = getattr(type(handler), "download_request", None)
     own = getattr(method, "__module__", "").startswith("scrapy.core.downloader.handlers.")
-    return own or any(base.__name__ == _STREAMING for base in type(handler).__mro__)
-
-
-_STREAMING = "BaseStreamingDownloadHandler"
+    kinds = {base.__name__ for base in type(handler).__mro__}
+    return own or "BaseStreamingDownloadHandler" in kinds
 
 
 def make_room(downloader: Downloader, places: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.reactor import is_reactor_installed
-from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.defer import CancelledError, Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
 logger = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class Courier:
     ``asyncio.to_thread`` works in all.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str = "") -> None:
         self._name = name
         self._errands: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: Thread | None = None
@@ -175,24 +175,12 @@ class Courier:
             errand()
 
 
-class InPlace:
-    """Makes calls at once and in place: a :class:`Courier` for what never takes long."""
+class InPlace(Courier):
+    """Makes calls at once and in place, for what never takes long."""
 
-    async def ask(self, call: Callable[[], _T]) -> _T:
-        """What *call* returns or raises."""
-        return call()
-
-    def tell(self, call: Callable[[], _T], then: Callable[[_T], object]) -> None:
-        """Gives *then* what *call* returns."""
-        then(call())
-
-    def flush(self, seconds: float) -> Deferred[bool]:  # noqa: ARG002
-        """Nothing is under way."""
-        return succeed(True)
-
-    def close(self, seconds: float) -> Deferred[bool]:  # noqa: ARG002
-        """Nothing is under way."""
-        return succeed(True)
+    def send(self, call: Callable[[], _T]) -> Deferred[_T]:
+        """Makes *call*. The Deferred has what it returned or raised."""
+        return maybeDeferred(call)
 
 
 def _answer(waiter: Deferred[_T], result: _T | Failure) -> None:

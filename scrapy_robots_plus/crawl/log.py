@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,11 +18,8 @@ def crawl_log(name: str) -> Callable[[Crawler], Log]:
 
     ``logger = crawl_log(__name__)``, and then ``logger(crawler).warning("...")``.
     """
-    return partial(_log, name)
-
-
-def _log(name: str, crawler: Crawler) -> Log:
-    return logging.LoggerAdapter(logging.getLogger(name), {"spider": crawler.spider})
+    logger = logging.getLogger(name)
+    return lambda crawler: logging.LoggerAdapter(logger, {"spider": crawler.spider})
 
 
 class Once:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -19,9 +18,10 @@ _ANSWERS = {ord("-"): None, ord("0"): False, ord("1"): True}
 """To a push."""
 _LONGEST = 3.2e9
 """Seconds: a hundred years."""
+_MOST_URGENT = 1e15
+"""An integer may be too large for a float."""
 _THEIR_SECONDS = 30
 """How long scrapy-redis waits for an answer unless ``REDIS_PARAMS`` says otherwise."""
-_OURS = ("retry", "retry_on_error", "retry_on_timeout", "decode_responses", "encoding_errors")
 
 
 class Report(NamedTuple):
@@ -90,7 +90,7 @@ class Exchange(NamedTuple):
 
 
 class State(NamedTuple):
-    """What there is beside one worker, and whether what waits can be handed out."""
+    """What there is beside one worker."""
 
     waiting: int
     """Requests that wait."""
@@ -100,10 +100,6 @@ class State(NamedTuple):
     """Other workers that are alive."""
     lost: int
     """Requests that were lost with their keys."""
-    wait: float | None
-    """Seconds until the first host may be asked; None if nobody knows."""
-    held: int
-    """Hosts to which a request is under way."""
 
 
 class HostQueue:
@@ -151,7 +147,8 @@ class HostQueue:
         for start in range(0, len(requests), self.AT_ONCE):
             arguments: list[Any] = ["move" if moved_from else ""]
             for each in requests[start : start + self.AT_ONCE]:
-                arguments += (encoded(each.host), _score(each.priority), each.data)
+                score = -max(-_MOST_URGENT, min(each.priority, _MOST_URGENT))  # lowest comes first
+                arguments += (encoded(each.host), score, each.data)
                 arguments.append(each.fingerprint)
             answers += [_ANSWERS[each] for each in self._run("push", arguments, *keys)]
         return answers
@@ -164,17 +161,16 @@ class HostQueue:
         *,
         known: bool = False,
         renew: bool = False,
-        reap: bool | None = None,
+        reap: bool = True,
     ) -> Exchange:
         """Tells *reports*, and takes up to *most* requests to hosts whose pace is known, and up to
         *unknown* to others.
 
         *known*: the worker has been alive before. *renew*: it is alive for its lifetime from now
-        on. *reap*: what a dead one has is given back; if None, like *renew*.
+        on. *reap*: then what a dead one has is given back.
         """
-        reap = renew if reap is None else reap
         era = (self._era or "none") if known else ""
-        arguments: list[Any] = [self.worker, era, self._lifetime, int(renew), int(reap)]
+        arguments: list[Any] = [self.worker, era, self._lifetime, int(renew), int(renew and reap)]
         arguments += [min(most, self.MOST), min(unknown, self.MOST)]
         for report in reports:
             arguments += report.arguments
@@ -205,13 +201,10 @@ class HostQueue:
         """The ids of all that the worker has, as far as the server knows."""
         return set(self._client.hkeys(self.key(f"out:{self.worker}")))
 
-    def leave(self) -> int:
-        """The worker ends. Returns how many of its requests were given back."""
-        total, more = 0, True
-        while more:
-            given_back, more = self._run("leave", [self.worker])
-            total += given_back
-        return total
+    def leave(self) -> None:
+        """The worker ends, and gives back its requests, in pieces."""
+        while self._run("leave", [self.worker]):
+            pass
 
     def agree(self, terms: Mapping[str, str]) -> dict[str, str]:
         """Which of *terms* are others than those of the workers that are there, and how they have
@@ -225,10 +218,8 @@ class HostQueue:
         return {name: there for name, there in found.items() if terms.get(name, there) != there}
 
     def state(self) -> State:
-        """What waits and when it can be handed out, and what the other workers are and have."""
-        *counts, wait, held = self._run("state", [self.worker])
-        waiting, elsewhere, workers, lost = counts
-        return State(waiting, elsewhere, workers, lost, None if wait < 0 else wait / 1000, held)
+        """What waits, and what the other workers are and have."""
+        return State(*self._run("state", [self.worker]))
 
     def clear(self) -> None:
         """Removes all requests, in pieces."""
@@ -290,15 +281,6 @@ def _milliseconds(seconds: float) -> int:
     return -int(-min(max(seconds, 0.0), _LONGEST) * 1000 // 1)
 
 
-def _score(priority: float) -> str:
-    """The lowest comes first. An integer may be too large for a float, and a float be no number."""
-    try:
-        score = float(-priority)
-    except OverflowError:
-        return "-inf" if priority > 0 else "inf"
-    return "0.0" if isnan(score) else repr(score)
-
-
 def _taken(told: bytes, data: bytes) -> Taken:
     id_, holds, delay, host = told.split(b" ", 3)
     known = None if int(delay) < 0 else int(delay) / 1000
@@ -331,11 +313,10 @@ def _impatient(client: Any) -> Any:
     pool: Any = getattr(client, "connection_pool", None)
     if type(pool) not in (redis.ConnectionPool, redis.BlockingConnectionPool):
         return client
-    options = {name: each for name, each in pool.connection_kwargs.items() if name not in _OURS}
+    options = dict(pool.connection_kwargs, retry=Retry(NoBackoff(), 0), decode_responses=False)
     for name in ("socket_timeout", "socket_connect_timeout"):
         if options.get(name) in (None, _THEIR_SECONDS):
             options[name] = 1.0
-    options["retry"] = Retry(NoBackoff(), 0)
     own = redis.ConnectionPool(connection_class=pool.connection_class, **options)
     return redis.Redis.from_pool(own)  # which is closed with it
 

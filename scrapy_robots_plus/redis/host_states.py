@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.recent import Recent
-from scrapy_robots_plus.crawl.requests import chosen_slot, origin_of
+from scrapy_robots_plus.crawl.requests import chosen_slot, valid_origin_of
 from scrapy_robots_plus.hosts.known import state_under
 from scrapy_robots_plus.hosts.pace import GivenUp
 from scrapy_robots_plus.origins.agents import Agents
@@ -41,12 +41,9 @@ class HostStates:
 
     def host_of(self, request: Request) -> str:
         """The slot that was chosen for *request*, or its host, without the port."""
-        try:
-            origin = origin_of(request)
-            slot = compat.scopes_key(self._downloader, request) or chosen_slot(request)
-            return slot or (origin.host if origin else compat.slot_key(self._downloader, request))
-        except ValueError:  # its port is not a number: it will fail
-            return ""
+        origin = valid_origin_of(request)
+        slot = compat.scopes_key(self._downloader, request) or chosen_slot(request)
+        return slot or (origin.host if origin else compat.slot_key(self._downloader, request))
 
     def origin_to_wait_for(self, request: Request) -> Origin | None:
         """The origin whose robots.txt must be known before *request* is sent."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.protocol.printable import counted, printable
+from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.clock import Clock
 
-    from .host_queue import State
 
 logger = crawl_log(__name__)
 
@@ -23,7 +22,7 @@ logger = crawl_log(__name__)
 class Idle:
     """Lets a spider of scrapy-redis read its start URLs while requests wait for slow hosts: by
     itself it does so only when it is idle, which it is not while any host has requests. And says
-    after a minute why the worker has nothing to do, and again each time that took twice as long.
+    after a minute that the worker has nothing to do, and again each time that took twice as long.
     """
 
     READS_EVERY = 1.0
@@ -61,9 +60,9 @@ class Idle:
                 printable(repr(error)),
             )
 
-    def tell(self, waiting: int, parked: int, state: Callable[[], State | None]) -> None:
+    def tell(self, waiting: int) -> None:
         """Called several times a second. *waiting*: how many requests wait, 0 for a worker that has
-        something to do. *parked*: how many of them do so here, for a robots.txt.
+        something to do.
         """
         now = self._clock.monotonic()
         if not waiting:
@@ -71,21 +70,8 @@ class Idle:
         elif now - self._since >= self._tell_after:
             self._tell_after *= 2
             self._log.info(
-                "This worker has had nothing to do for %d s, while %s: %s",
+                "This worker has had nothing to do for %d s: the hosts of all requests that wait "
+                "(%d) are not due yet, or other workers have a request to them under way",
                 now - self._since,
-                f"{counted(waiting, 'request')} wait" if waiting != 1 else "1 request waits",
-                _why(state(), parked),
+                waiting,
             )
-
-
-def _why(state: State | None, parked: int) -> str:
-    if state is None:
-        return "the Redis server cannot be used"
-    if parked:
-        return f"{counted(parked, 'request')} here for a robots.txt that is being fetched"
-    if state.wait:
-        return f"the first host may be asked in {state.wait:,.0f} s"
-    if state.wait is None:
-        held = counted(state.held, "host")
-        return f"{held} to which other workers have a request under way that has not left yet"
-    return "a host may be asked now, and this worker is to get a request to it soon"

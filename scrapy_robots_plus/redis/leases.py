@@ -104,14 +104,9 @@ class Leases:
         return len(self._ready)
 
     @property
-    def parked(self) -> int:
-        """How many wait for a robots.txt."""
-        return sum(map(len, self._parked.values()))
-
-    @property
     def waiting(self) -> int:
         """How many wait here."""
-        return self.ready + self.parked
+        return self.ready + sum(map(len, self._parked.values()))
 
     def room_for_new_hosts(self, most: int) -> int:
         """How many requests may come to hosts whose robots.txt has to be fetched first.

@@ -72,32 +72,26 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
     All requests of a moment are looked up together, a few milliseconds after they came: until then
     they count as new. If the server is away, they are kept in memory, and looked up when it is
     back. ``SCHEDULER_DUPEFILTER_KEY`` and ``DUPEFILTER_DEBUG`` mean what they mean for
-    scrapy-redis; with another queue it is that of scrapy-redis.
+    scrapy-redis.
     """
 
     crawler: Crawler
-    _worker: Worker | None = None
+    worker: Worker
 
     @classmethod
     def from_spider(cls, spider: Spider) -> Self:
-        """Called by scrapy-redis."""
+        """Called by scrapy-redis. Raises ValueError without ``RobotsQueue``."""
         dupefilter: Self = super().from_spider(spider)
-        worker = Worker.of(spider.crawler)
-        if worker is not None:
-            dupefilter._worker, dupefilter.crawler = worker, worker.crawler
-            worker.pushing.seen_key = dupefilter.key
-            worker.pushing.on_seen = dupefilter._was_seen
+        dupefilter.crawler = spider.crawler
+        dupefilter.worker = worker = Worker.of(spider.crawler)
+        worker.pushing.seen_key = dupefilter.key
+        worker.pushing.on_seen = dupefilter._was_seen
         return dupefilter
 
+    @guarded("the duplicate filter of the shared queue", otherwise=False)
     def request_seen(self, request: Request) -> bool:
         """Whether a request like *request* has been seen by any worker."""
-        if self._worker is None:
-            return bool(super().request_seen(request))
-        return self._is_seen(request, self._worker)
-
-    @guarded("the duplicate filter of the shared queue", otherwise=False)
-    def _is_seen(self, request: Request, worker: Worker) -> bool:
-        return worker.pushing.is_seen(request, self.request_fingerprint(request))
+        return self.worker.pushing.is_seen(request, self.request_fingerprint(request))
 
     def _was_seen(self, request: Request) -> None:
         """*request*, which scrapy-redis has counted as new, is not."""
@@ -109,7 +103,4 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
 
     def clear(self) -> None:
         """Forgets what was seen. At the end of a crawl, only if no other worker is alive."""
-        if self._worker is None:
-            super().clear()
-        else:
-            self._worker.clear_seen(self.key)
+        self.worker.clear_seen(self.key)

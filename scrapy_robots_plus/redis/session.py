@@ -147,7 +147,7 @@ class Session:
             [each._replace(ago=each.ago + now - since) for each, since in untold],
             known=self._is_known,
             renew=renew,
-            reap=renew and now >= self._reap_at,
+            reap=now >= self._reap_at,
         )
         told = self.attempt(ask)
         if told is None:

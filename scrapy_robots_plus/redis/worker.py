@@ -114,9 +114,11 @@ class Worker:
         connect(self._close, signals.spider_closed)
 
     @classmethod
-    def of(cls, crawler: Crawler) -> Worker | None:
-        """None if the crawl has no shared queue."""
-        return _workers.get(crawler)
+    def of(cls, crawler: Crawler) -> Worker:
+        """That of the crawl. Raises ValueError if it has no shared queue."""
+        if crawler not in _workers:
+            raise ValueError("RobotsDupeFilter needs RobotsQueue in SCHEDULER_QUEUE_CLASS")
+        return _workers[crawler]
 
     # For the queue and the duplicate filter
 
@@ -160,13 +162,7 @@ class Worker:
                 "set it for the first worker only",
                 counted(state.workers, "other worker"),
             )
-        others = self._others_at_the_end()
-        if others:
-            self._log.info(
-                "The queue of requests is left to %s that it is shared with",
-                counted(others, "other worker"),
-            )
-        elif others == 0:
+        if self._may_clear():
             self._leases.clear()
             self._there = 0
             self.pushing.clear()
@@ -174,20 +170,20 @@ class Worker:
 
     def clear_seen(self, key: str) -> None:
         """Removes the fingerprints, likewise."""
-        if self._others_at_the_end() == 0:
+        if self._may_clear():
             self._session.delete(key)
 
-    def _others_at_the_end(self) -> int | None:
-        """How many other workers are alive; None if the server is away.
+    def _may_clear(self) -> bool:
+        """Whether the server is there, and no other worker is alive, or this one is to flush all.
 
         A worker that ends leaves before it asks: of several that end at once, one is the last.
         """
-        if self._loop is None:
-            return 0  # at the start: SCHEDULER_FLUSH_ON_START
+        if self._loop is None:  # at the start: SCHEDULER_FLUSH_ON_START
+            return True
         if compat.is_closing(self.crawler):
             self._leave()
         state = self._state()
-        return None if state is None else state.workers
+        return state is not None and not state.workers
 
     # For the middleware
 
@@ -297,8 +293,7 @@ class Worker:
         under_way = leases.under_way.values()
         oldest = min((lease.since for lease in under_way), default=self._now())
         self.pushing.done_with_pages_until(oldest)
-        waiting = 0 if under_way else self._waiting
-        self._idle_time.tell(waiting, leases.parked, self._session.state)
+        self._idle_time.tell(0 if under_way else self._waiting)
 
     def _idle(self) -> None:
         """The engine has nothing to do; other workers may have, and leave it some."""
