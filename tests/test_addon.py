@@ -178,7 +178,8 @@ WORKERS = {
                     "socket_timeout": 3,
                 },
             },
-            "rediss://a.example:1?ssl_ca_certs=/etc/my%20certs.pem&ssl_cert_reqs=none",
+            "rediss://a.example:1?ssl_ca_certs=/etc/my%20certs.pem&ssl_cert_reqs=none"
+            "&socket_timeout=3",
         ),
         (
             {**WORKERS, "REDIS_URL": None, "REDIS_PARAMS": {"unix_socket_path": "/run/a b"}},

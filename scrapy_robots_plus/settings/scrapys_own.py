@@ -89,7 +89,9 @@ def redis_url(settings: BaseSettings) -> Any:
         return url
     user, password = (quote(str(params.get(name) or ""), "") for name in ("username", "password"))
     number = settings.get("REDIS_DB") or params.get("db")
-    return _completed(url, user, password, number, {**_CLIENTS[kind], **_tls_options(url, params)})
+    waits = {name: str(params[name]) for name in _WAITS if params.get(name)}
+    options = {**_CLIENTS[kind], **_tls_options(url, params), **waits}
+    return _completed(url, user, password, number, options)
 
 
 _CLIENTS: dict[str, dict[str, str]] = {
@@ -97,6 +99,7 @@ _CLIENTS: dict[str, dict[str, str]] = {
     "StrictRedis": {},
     "RedisCluster": {"cluster": "true"},
 }
+_WAITS = ("socket_connect_timeout", "socket_timeout")
 _BEYOND_A_URL = {"connection_class", "connection_pool", "credential_provider", "startup_nodes"}
 
 

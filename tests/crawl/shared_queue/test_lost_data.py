@@ -278,7 +278,7 @@ async def test_a_worker_that_has_nothing_to_do_says_so(
     crawler = make_crawler(CrewSpider, **shared)
     close_when(lambda: "has had nothing to do" in caplog.text, crawler)
     await crawler.crawl(urls=[host.url("/1"), host.url("/2")])
-    assert "the hosts of all requests that wait (1) are not due yet" in caplog.text
+    assert "the hosts of all requests that wait (" in caplog.text
 
 
 @parts_of_seconds

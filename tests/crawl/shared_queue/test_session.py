@@ -36,8 +36,8 @@ def client(server: RedisServer) -> Iterator[Any]:
 
 
 @pytest.fixture
-def crawler() -> Crawler:
-    made = make_crawler(CrewSpider)
+def crawler(server: RedisServer) -> Crawler:
+    made = make_crawler(CrewSpider, REDIS_URL=server.url)
     made._apply_settings()
     return made
 

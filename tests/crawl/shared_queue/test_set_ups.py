@@ -136,7 +136,7 @@ def test_a_key_that_holds_something_else_ends_the_start(sites: Sites) -> None:
         with server.client() as client:
             client.set("{worker:requests}:due", "of another program")
         log = end_of_a_start(sites, server)
-    assert f"redis://{ADDRESS}:{server.port}: " in log
+    assert f"{server.url}: " in log
     assert "WRONGTYPE" in log
 
 
