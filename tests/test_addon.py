@@ -173,13 +173,12 @@ WORKERS = {
                     "host": "a.example",
                     "port": 1,
                     "ssl": True,
-                    "ssl_ca_certs": "/etc/my certs.pem",
+                    "ssl_ca_certs": "/my certs.pem",
                     "ssl_cert_reqs": None,
                     "socket_timeout": 3,
                 },
             },
-            "rediss://a.example:1?ssl_ca_certs=/etc/my%20certs.pem&ssl_cert_reqs=none"
-            "&socket_timeout=3",
+            "rediss://a.example:1?ssl_ca_certs=/my%20certs.pem&ssl_cert_reqs=none&socket_timeout=3",
         ),
         (
             {**WORKERS, "REDIS_URL": None, "REDIS_PARAMS": {"unix_socket_path": "/run/a b"}},

@@ -45,7 +45,9 @@ class Scope:
         self._scopes = [(name, throttler.get_scope_manager(name)) for name in names]
         self.active: set[Request] = downloader.active
         """All that the downloader has: whoever asks looks for one request."""
-        self.transferring = _Places(downloader, throttler, self._scopes)
+        self._downloader = downloader
+        self.transferring = self
+        """The requests that download handlers have, and their places in the scopes."""
 
     @property
     def concurrency(self) -> int:
@@ -70,15 +72,6 @@ class Scope:
 
     def free_transfer_slots(self) -> int:
         return int(all(self._throttler.get_scope_load(name) < 1 for name, _ in self._scopes))
-
-
-class _Places:
-    """The requests that download handlers have, and their places in the scopes."""
-
-    def __init__(self, downloader: Any, throttler: Any, scopes: list[tuple[str, Any]]) -> None:
-        self._downloader = downloader
-        self._throttler = throttler
-        self._scopes = scopes
 
     def __contains__(self, request: Request) -> bool:
         return request in self._downloader._in_download_handler  # noqa: SLF001

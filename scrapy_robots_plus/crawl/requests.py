@@ -266,7 +266,7 @@ class RequestSettings:
     def __init__(self, settings: RobotsSettings) -> None:
         self._settings = settings
         self._made: Recent[tuple[RobotsSettings, str], RobotsSettings] = Recent(_REMEMBERED)
-        """By the settings that an override was laid over, and its digest."""
+        """By the settings that an override was laid over, and its text."""
 
     def of(self, request: Request, origin: Origin) -> RobotsSettings:
         """The settings of *request* to *origin*; the same object for the same override.
@@ -292,10 +292,10 @@ class RequestSettings:
         value = request.meta[OVERRIDE_META_KEY]
         if value is None:
             return settings
-        digest = _digest(value)
-        if not _belongs(request, origin, digest):
+        text = repr(value)
+        if not _belongs(request, origin, text):
             return settings
-        key = settings, digest
+        key = settings, text
         made = self._made.get(key) or self._laid_over(settings, value)
         self._made.put(key, made)
         has_ended = made.override is not None and self._settings.has_ended(made.override, origin)
@@ -308,15 +308,9 @@ class RequestSettings:
             raise RobotsOverrideError("; ".join(error.of(OVERRIDE_META_KEY))) from error
 
 
-def _digest(value: object) -> str:
-    try:
-        return hashlib.sha256(repr(value).encode("utf-8", "backslashreplace")).hexdigest()[:16]
-    except Exception as error:  # whatever somebody has put there
-        raise RobotsOverrideError(f"{OVERRIDE_META_KEY} cannot be read: {error!r}") from error
-
-
-def _belongs(request: Request, origin: Origin, digest: str) -> bool:
-    """Whether the override was made for *origin*. The first origin it is seen with owns it."""
+def _belongs(request: Request, origin: Origin, override: str) -> bool:
+    """Whether *override* was made for *origin*. The first origin it is seen with owns it."""
+    digest = hashlib.sha256(override.encode("utf-8", "backslashreplace")).hexdigest()[:16]
     here = f"{origin} {digest}"
     meant_for = request.meta.get(MEANT_FOR_META_KEY)
     if meant_for == here:

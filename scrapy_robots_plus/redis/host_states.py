@@ -63,14 +63,6 @@ class HostStates:
         slot = compat.slot_of(self._downloader, host)
         return slot.delay if slot else compat.new_slot(self._downloader, host)[1]
 
-    def drawn_delay(self, host: str) -> float:
-        """Like :meth:`own_delay`, as one wait of the slot may be: with jitter."""
-        slot = compat.slot_of(self._downloader, host)
-        if slot is None:
-            return self.own_delay(host)
-        least = compat.least_delay(slot.delay, compat.slot_jitter(slot))
-        return least + (slot.delay - least) * 2 * self._crawl.clock.jitter()
-
     def defers(self, origin: Origin) -> bool:
         """Whether requests to *origin* are kept while its robots.txt cannot be read."""
         if not self._crawl.settings.defers:

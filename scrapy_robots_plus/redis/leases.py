@@ -204,7 +204,7 @@ class Leases:
         """The request of *lease* left *ago* seconds ago."""
         if lease.holds:
             lease.holds, lease.sent_by = False, None
-            delay = max(lease.delay, self._hosts.drawn_delay(lease.host))
+            delay = max(lease.delay, self._hosts.own_delay(lease.host))
             lease.departure = self._session.now() - ago, delay
             self._session.tell(Report("left", lease.id, lease.host, ago, delay))
 

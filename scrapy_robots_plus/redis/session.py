@@ -56,8 +56,9 @@ class Session:
         self._told_away = self._told_back = False
         self._told_lost = 0
         self._link = Link(redis_url(crawler.settings), client)
+        self.client = self._link.client
         self.now = clock.monotonic
-        self.queue = HostQueue(self._link.client, key, uuid4().hex, lifetime)
+        self.queue = HostQueue(self.client, key, uuid4().hex, lifetime)
         self.on_flush: Callable[[], object] = self.exchange
         """Called when reports have waited for long enough; makes an exchange."""
         self._untold: list[tuple[Report, float]] = []
@@ -101,7 +102,7 @@ class Session:
 
         def ask() -> str:
             try:
-                return str(self._link.client.info(section).get(name))
+                return str(self.client.info(section).get(name))
             except ResponseError:  # the user may not ask
                 return ""
 
@@ -208,7 +209,7 @@ class Session:
 
     def is_new(self, key: str, fingerprint: str) -> bool:
         """Adds *fingerprint* to a set. While the server is away, all are new."""
-        return self.attempt(lambda: self._link.client.sadd(key, fingerprint)) != 0
+        return self.attempt(lambda: self.client.sadd(key, fingerprint)) != 0
 
     def state(self) -> State | None:
         """See :meth:`.HostQueue.state`; None if the server is away. Tells what was lost."""
@@ -224,9 +225,6 @@ class Session:
                 self.queue.key("lost"),
             )
         return state
-
-    def delete(self, key: str) -> None:
-        self.attempt(lambda: self._link.client.delete(key))
 
     def leave(self) -> None:
         """The worker ends, and gives back what it has."""

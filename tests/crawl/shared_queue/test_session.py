@@ -143,7 +143,7 @@ def test_a_request_that_counts_as_sent_before_its_answer_keeps_the_delay_of_robo
     crawler: Crawler, session: Session, monkeypatch: pytest.MonkeyPatch, is_of_queue: bool
 ) -> None:
     """As it does in a slot without a delay of its own."""
-    monkeypatch.setattr(HostStates, "drawn_delay", lambda *_: 0.0)
+    monkeypatch.setattr(HostStates, "own_delay", lambda *_: 0.0)
     monkeypatch.setattr(Leases, "collect_ended", lambda _: None)
     host, delay, patience = "a.example", 20.0, 0.01
     session.begin({"a delay": "20"})
