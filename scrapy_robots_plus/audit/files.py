@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy_robots_plus.crawl.log import Once
@@ -16,13 +15,9 @@ if TYPE_CHECKING:
 def open_to_append(path: Path) -> BinaryIO:
     """*path*, to read and append; made if it is missing, with its folder. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Not to wait for the other end of a pipe.
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-    descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
+    if path.exists() and not path.is_file():  # opening a pipe might wait for its other end
         raise OSError("it is not a regular file")
-    return os.fdopen(descriptor, "r+b", buffering=0)
+    return path.open("a+b", buffering=0)
 
 
 def is_at(file: BinaryIO, path: Path) -> bool:
@@ -66,6 +61,7 @@ class Appender:
         """Entries that were not written and will not be."""
         self.errors = 0
         """Times that the file could not be written, or was gone."""
+        self._file: BinaryIO | None = None
         self._waiting: list[Any] = []
         self._room = room
         self._meanwhile = f"up to {room:,} {noun} wait in memory meanwhile"
@@ -98,9 +94,15 @@ class Appender:
         raise NotImplementedError
 
     def close(self) -> None:
-        """What still waits is lost."""
+        """Closes the file. What still waits is lost."""
         self.lost += len(self._waiting)
         self._waiting.clear()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file = None
 
     def went_wrong(self, text: str) -> None:
         """Counts an error, and warns of it unless another one was of its kind."""

@@ -47,7 +47,6 @@ class AuditLog(Appender):
         """The last line that this crawl has written."""
         self._begin = begin
         self._now = now
-        self._file: BinaryIO | None = None
         self._is_begun = False
         """Whether the file has the crawl's beginning."""
         self._end = 0
@@ -60,21 +59,9 @@ class AuditLog(Appender):
         """
         self._take(entry, is_last=isinstance(entry, EndEntry))
 
-    def close(self) -> None:
-        """Closes the file, and waits until it is on the disk. What still waits is lost."""
-        super().close()
-        if self._file is None:
-            return
-        try:
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            self._warn_once(f"it may not be on the disk ({error.strerror})")
-        self._let_go()
-
     def _let_go(self) -> None:
-        if self._file is not None:
-            self._file.close()
-        self._file, self._is_begun, self._end = None, False, 0
+        super()._let_go()
+        self._is_begun, self._end = False, 0
 
     def _write(self) -> None:
         while self._waiting or not self._is_begun:
@@ -87,6 +74,7 @@ class AuditLog(Appender):
             self._let_go()
         if self._file is None:
             file = open_to_append(self.path)
+            file.seek(0)
             head = file.read(len(HEAD))
             if head != HEAD[: len(head)]:
                 file.close()

@@ -44,8 +44,6 @@ class Warc(Appender):
         """*software*: what made the records. *warn* gets the first problem."""
         super().__init__(path, warn, ROOM, "exchanges")
         self._software = software
-        self._file: BinaryIO | None = None
-        """At *path*, or at another name beside it if there is a file of that name."""
         self._info = b""
         """The first record, until it is written."""
 
@@ -63,15 +61,6 @@ class Warc(Appender):
             append(self._file, b"".join([self._info, *self._waiting]))
             self._info = b""
             self._waiting.clear()
-
-    def close(self) -> None:
-        super().close()
-        self._let_go()
-
-    def _let_go(self) -> None:
-        if self._file is not None:
-            self._file.close()
-        self._file = None
 
     def _records(self, write: Callable[[Any], None]) -> bytes:
         from warcio.warcwriter import WARCWriter  # an extra

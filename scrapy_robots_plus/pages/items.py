@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 logger = crawl_log(__name__)
 
-MOST_KINDS = 100
-"""Kinds of items that are named in the log if they cannot be stamped."""
-
 
 class ItemStamp(dict[str, Any]):
     """A stamp in an item: as text, which is what a cell of a CSV file has of it, it is JSON.
@@ -62,7 +59,7 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
         self._field, _, form = field.partition(":")
         self._is_text = form == "json"
         self._stats = compat.stats_of(crawler)
-        self._once = Once(MOST_KINDS)
+        self._once = Once()
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
         """Called by Scrapy with each item; returns it."""
