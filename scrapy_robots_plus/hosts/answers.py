@@ -142,7 +142,7 @@ class Answers:
         elif throttle := self.throttles.get(origin.host):
             self._answered(request, throttle, status, origin)
         if wait and origin not in self._given_up:
-            self._door.line(origin.host).pace.backoff.leave_alone(wait, self._clock.monotonic())
+            self._door.line(origin.host).pace.shut_for(wait, self._clock.monotonic())
             is_pause = True
         self._door.heard(request, origin.host, is_pause=is_pause)
 
@@ -188,7 +188,7 @@ class Answers:
         self._stats.inc_value(stats.REFUSED)
         if refusal is Refusal.NEW:
             self._stats.inc_value(stats.BACKOFFS)
-            self._door.line(host).pace.backoff.throttle = throttle
+            self._door.line(host).pace.throttle = throttle
         self._tell(origin, throttle, status, was_on=was_on)
         if is_429 and 0 < self._settings.give_up_after <= throttle.in_a_row:
             self._give_up(origin, throttle.in_a_row)

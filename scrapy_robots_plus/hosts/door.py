@@ -46,8 +46,7 @@ class Door:
     requests.
     At most *most* hosts have one, unless more are needed: the least recently used go first.
 
-    A slot of Scrapy keeps its own delay, its jitter and AutoThrottle. The one that is a host's own
-    shows the Crawl-delay, too.
+    A slot of Scrapy keeps its own delay, its jitter and AutoThrottle.
     """
 
     DRAINS_SECONDS = 5.0
@@ -97,7 +96,7 @@ class Door:
         line.pace.expect(now)
         self.lines.move_to_end(origin.host)
         if opens_in:
-            line.pace.backoff.shut_for(opens_in, now)
+            line.pace.shut_for(opens_in, now)
         self._trim(line, now)
 
     def pace_of(self, host: str) -> Pace | None:
@@ -150,11 +149,6 @@ class Door:
             await compat.sleep(due - now)
         times.handed_over(key, now)
 
-    def _request_reached_downloader(self, request: Request) -> None:
-        line = self._line_of(request)
-        if line is not None:
-            line.show()
-
     def _headers_received(self, request: Request, **_: object) -> None:
         line = self._line_of(request)
         if line is not None and line.pace.answered(request, self._clock.monotonic()):
@@ -171,25 +165,18 @@ class Door:
             self._forget_some(now)
             return
         if is_pause:
-            seconds = line.pace.backoff.until - now
+            seconds = line.pace.pause_until - now
             if seconds > 0:
                 self._pace.leave_alone(host, seconds)
-            self.may_go_otherwise(line)
-        else:
-            line.pace.backoff.went_well(now)
+            line.look()
+            self._changed(host)
         line.pace.is_over(request)
-        line.show()  # again, after AutoThrottle
         self._trim(line, now)
-
-    def may_go_otherwise(self, line: HostLine) -> None:
-        """Its host may be due at another moment than it was."""
-        line.look()
-        self._changed(line.host)
 
     def drop(self, origin: Origin) -> None:
         """*origin* is given up: its requests fail, and no others of its host."""
         line = self.line(origin.host)
-        line.pace.backoff.end()
+        line.pace.end_pauses()
         line.pace.keep(origin, 0.0)
 
         def is_of_it(request: Request) -> bool:
@@ -215,9 +202,7 @@ class Door:
     def _doorway(self) -> Doorway:
         """Made when a host has a pace, so that a crawl without delays pays nothing."""
         slots = compat.Slots(compat.engine_of(self._crawler).downloader)
-        connect = self._crawler.signals.connect
-        connect(self._request_reached_downloader, signals.request_reached_downloader)
-        connect(self._headers_received, signals.headers_received)
+        self._crawler.signals.connect(self._headers_received, signals.headers_received)
         compat.stand_before_handlers(self._crawler, self._download)
         self._closing_watch.start()
         return Doorway(
@@ -233,7 +218,6 @@ class Door:
     def _trim(self, line: HostLine, now: float) -> None:
         """Ends *line* if nothing delays its host any more."""
         if not line.pace.has_effect(now):
-            line.show()
             line.look()
             if line.is_empty:
                 self._end(line)
@@ -252,7 +236,7 @@ class Door:
                 self._end(line)
 
     def _end(self, line: HostLine) -> None:
-        line.forget()
+        line.give_back()
         self.lines.pop(line.host, None)
 
     # The end of waiting

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
     from .refusals import Throttle
 
-SLOWLY = 0.1
-"""The part of the wait that is kept between requests after it."""
-GONE = 0.05
-"""Seconds; a delay that has decayed below this ends."""
-
 
 class Pace:
     """What one host has beyond others: a delay, a pause, or requests that it has refused.
@@ -34,7 +29,7 @@ class Pace:
     else is an event. Times are seconds by one monotonic clock, which the caller reads.
     """
 
-    __slots__ = ("_delays", "_phases", "backoff", "departures", "expected_until")
+    __slots__ = ("_delays", "_phases", "_shut_until", "departures", "expected_until", "throttle")
 
     ON_THE_WAY_SECONDS = 5.0
     """Seconds that a request may take from the middleware to the door."""
@@ -43,7 +38,9 @@ class Pace:
         self._delays: dict[Origin, float] = {}
         self._phases: dict[Request, int] = {}
         """Of the throttle, in which requests were sent whose answer was not heard."""
-        self.backoff = Backoff()
+        self._shut_until = 0.0
+        self.throttle: Throttle | None = None
+        """None if its host has refused nothing."""
         self.departures = Departures()
         self.expected_until = -inf
         """Until then, a request that has passed the middleware may come."""
@@ -52,12 +49,24 @@ class Pace:
 
     def due_at(self) -> float:
         """The moment at which the next request may be handed to its download handler."""
-        due, delay = self.backoff.until, self.robots_delay
+        due, delay, gap = self.pause_until, self.robots_delay, self._gap
         if delay:
             due = max(due, self.departures.latest(delay) + delay)
-        if self.backoff.delay:
-            due = max(due, self.departures.handed_over_at + self.backoff.delay)
+        if gap:
+            due = max(due, self.departures.handed_over_at + gap)
         return due
+
+    @property
+    def pause_until(self) -> float:
+        """When a pause ends that the host asks for or was given; in the past if there is none."""
+        if self.throttle is None:
+            return self._shut_until
+        return max(self._shut_until, self.throttle.until)
+
+    @property
+    def _gap(self) -> float:
+        """Seconds between requests while the host is asked less often; 0 for none."""
+        return 0.0 if self.throttle is None else self.throttle.gap
 
     @property
     def robots_delay(self) -> float:
@@ -67,7 +76,7 @@ class Pace:
     @property
     def delay(self) -> float:
         """Seconds that all crawls together keep between two requests; 0 for none."""
-        return max(self.robots_delay, self.backoff.delay)
+        return max(self.robots_delay, self._gap)
 
     @property
     def shortest_gap(self) -> float | None:
@@ -81,9 +90,14 @@ class Pace:
         """The phase of the throttle in which *request* was sent; None if it was off."""
         return self._phases.get(request)
 
+    def is_held(self, now: float) -> bool:
+        """Whether there is a pause, or the host is asked less often."""
+        return bool(self._gap) or self.pause_until > now
+
     def has_effect(self, now: float) -> bool:
         """Whether it delays anything, or may soon."""
-        return bool(self._delays) or self.backoff.is_on(now)
+        is_on = self.throttle is not None and self.throttle.is_on
+        return is_on or bool(self._delays) or self.is_held(now)
 
     def is_needed(self, now: float) -> bool:
         """Whether a request that comes now, or is expected, would leave too early without it."""
@@ -100,6 +114,14 @@ class Pace:
             self.departures.shortest_gap = inf  # what went before had no need to keep it
         self._delays[origin] = delay
 
+    def shut_for(self, seconds: float, now: float) -> None:
+        """No requests for *seconds* from *now*, then as before (Retry-After, Visit-time)."""
+        self._shut_until = max(self._shut_until, now + seconds)
+
+    def end_pauses(self) -> None:
+        """The host is not asked any more."""
+        self._shut_until, self.throttle = 0.0, None
+
     def expect(self, now: float) -> None:
         """A request has passed the middleware."""
         self.expected_until = now + self.ON_THE_WAY_SECONDS
@@ -108,10 +130,10 @@ class Pace:
 
     def handed_over(self, request: Request, now: float) -> None:
         """A download handler gets *request*."""
-        throttle = self.backoff.throttle
+        throttle = self.throttle
         if throttle is not None and throttle.is_on:
             # It may have been let go just before a pause began.
-            self._phases[request] = throttle.phase - (now < self.backoff.until)
+            self._phases[request] = throttle.phase - (now < self.pause_until)
         self.departures.handed_over(request, now)
 
     def answered(self, request: Request, now: float) -> bool:
@@ -128,59 +150,6 @@ class Pace:
     def is_over(self, request: Request) -> None:
         """What the answer to *request* says has been heard."""
         self._phases.pop(request, None)
-
-
-class Backoff:
-    """What delays a host beside its robots.txt: after a Retry-After a pause, then a slow start,
-    then as before.
-
-    If the host refuses requests, the pause and the delay of a throttle, if they are longer. Outside
-    visiting hours there is a pause too.
-    """
-
-    __slots__ = ("_delay", "_until", "throttle")
-
-    def __init__(self) -> None:
-        self._until = self._delay = 0.0
-        self.throttle: Throttle | None = None
-        """None if its host has refused nothing."""
-
-    @property
-    def until(self) -> float:
-        """When the pause ends."""
-        return self._until if self.throttle is None else max(self._until, self.throttle.until)
-
-    @property
-    def delay(self) -> float:
-        """Seconds between requests after that."""
-        return self._delay if self.throttle is None else max(self._delay, self.throttle.gap)
-
-    def holds(self, now: float) -> bool:
-        """Whether there is a pause or a longer delay than usual."""
-        return bool(self.delay) or self.until > now
-
-    def is_on(self, now: float) -> bool:
-        """The same, or whether there may soon be one again."""
-        return self.holds(now) or (self.throttle is not None and self.throttle.is_on)
-
-    def leave_alone(self, seconds: float, now: float) -> None:
-        """No requests for *seconds* from *now*, then a slow start (Retry-After)."""
-        self.shut_for(seconds, now)
-        self._delay = max(self._delay, seconds * SLOWLY)
-
-    def shut_for(self, seconds: float, now: float) -> None:
-        """No requests for *seconds* from *now*, then as before (Visit-time)."""
-        self._until = max(self._until, now + seconds)
-
-    def went_well(self, now: float) -> None:
-        """An answer that neither asks for a pause nor refuses: the delay halves."""
-        if now >= self._until:
-            self._delay = self._delay / 2 if self._delay / 2 >= GONE else 0.0
-
-    def end(self) -> None:
-        """Back to the usual delay."""
-        self._until = self._delay = 0.0
-        self.throttle = None
 
 
 class GivenUp:

@@ -215,7 +215,7 @@ def test_an_answer_that_comes_too_late_is_not_used() -> None:
 def test_a_turn_is_not_used_in_a_pause_that_began_while_it_was_asked_for() -> None:
     held = Standing()
     request = held.come()
-    held.line.pace.backoff.leave_alone(30.0, held.time.now)
+    held.line.pace.shut_for(30.0, held.time.now)
     held.pace.answer(0.0)
     assert held.pace.told == [("unused", HOST, inf)]
     held.time.pass_time(29)
@@ -352,7 +352,7 @@ def test_nothing_else_is_waited_for(what: str) -> None:
         held.hand_over()
         held.come()
     if what == "pause":
-        held.line.pace.backoff.leave_alone(3.0, held.time.now)
+        held.line.pace.shut_for(3.0, held.time.now)
     held.line.fail_at_closing(HeldError, held.time.now + (0.5 if what == "late" else 5))
     assert [type(each) for each in held.failed] == [HeldError]
     assert held.line.is_empty

@@ -107,31 +107,16 @@ def test_gaps_from_before_a_longer_delay_do_not_count() -> None:
 def test_an_answer_to_what_was_under_way_does_not_end_a_pause() -> None:
     host = Paced(1.0)
     first, second = host.send(), host.send()
-    host.pace.backoff.leave_alone(10.0, host.now)
+    host.pace.shut_for(10.0, host.now)
     host.answer(first)
     host.now += 2
     host.answer(second)
     assert host.due == 1010
 
 
-def test_after_a_pause_the_host_is_asked_slowly_and_then_as_before() -> None:
-    host = Paced()
-    host.pace.backoff.leave_alone(10.0, host.now)
-    assert host.due == 1010
-    host.now += 10
-    gaps = []
-    while host.pace.delay:
-        host.send()
-        gaps.append(host.due - host.now)
-        host.now = host.due
-        host.pace.backoff.went_well(host.now)
-    assert gaps == pytest.approx([1.0, 0.5, 0.25, 0.125, 0.0625])
-    assert not host.pace.has_effect(host.now)
-
-
 def test_outside_of_its_hours_a_host_is_left_alone_and_then_asked_as_before() -> None:
     host = Paced()
-    host.pace.backoff.shut_for(60, host.now)
+    host.pace.shut_for(60, host.now)
     assert host.pace.has_effect(host.now)
     assert host.due == 1060
     host.now += 60
@@ -139,17 +124,17 @@ def test_outside_of_its_hours_a_host_is_left_alone_and_then_asked_as_before() ->
     assert host.pace.delay == 0
 
 
-def test_a_backoff_that_is_ended_leaves_nothing_behind() -> None:
+def test_pauses_that_are_ended_leave_nothing_behind() -> None:
     host = Paced()
-    host.pace.backoff.leave_alone(50, host.now)
-    host.pace.backoff.end()
+    host.pace.shut_for(50, host.now)
+    host.pace.end_pauses()
     assert not host.pace.has_effect(host.now)
     assert host.due <= 0
 
 
 def test_a_request_belongs_to_the_phase_of_the_throttle_in_which_it_was_sent() -> None:
     host = Paced()
-    throttle = host.pace.backoff.throttle = Throttle(300, lambda: 0.0)
+    throttle = host.pace.throttle = Throttle(300, lambda: 0.0)
     before = host.send()
     throttle.refused(None, host.now, is_first=True, is_429=True, asked=0.0)
     too_early = host.send()

@@ -1,4 +1,4 @@
-"""Retry-After as a value, and the pace after the wait, at a clock that the test sets."""
+"""Retry-After as a value, and the pause that it asks for, at a clock that the test sets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from scrapy.http import Response
 
 from scrapy_robots_plus.hosts.answers import wait_in
-from scrapy_robots_plus.hosts.pace import GONE, Backoff
+from scrapy_robots_plus.hosts.pace import Pace
 from scrapy_robots_plus.hosts.refusals import Throttle
 
 
@@ -42,23 +42,11 @@ def test_how_long_a_host_wants_to_be_left_alone(status: int, value: str, wait: f
     assert wait_in(response, now=10) == wait
 
 
-def test_after_the_wait_the_pace_doubles_with_each_answer_until_it_is_as_before() -> None:
-    backoff = Backoff()
-    backoff.leave_alone(8.0, now=100)
-    backoff.went_well(now=107)  # one that was under way: nothing changes while the host is held
-    assert (backoff.until, backoff.delay) == (108, 0.8)
-    delays = []
-    for now in range(108, 114):
-        backoff.went_well(now)
-        delays.append(backoff.delay)
-    assert delays == [0.4, 0.2, 0.1, GONE, 0.0, 0.0]
-
-
-def test_outside_of_visiting_hours_there_is_nothing_and_afterwards_no_slowness() -> None:
-    backoff = Backoff()
-    backoff.shut_for(8.0, now=100)
-    assert (backoff.until, backoff.delay) == (108, 0)
-    assert [backoff.is_on(now) for now in (100, 107.9, 108)] == [True, True, False]
+def test_after_a_pause_there_is_nothing() -> None:
+    pace = Pace()
+    pace.shut_for(8.0, now=100)
+    assert (pace.pause_until, pace.delay) == (108, 0)
+    assert [pace.has_effect(now) for now in (100, 107.9, 108)] == [True, True, False]
 
 
 def refuse(throttle: Throttle) -> None:
@@ -69,37 +57,28 @@ def refuse(throttle: Throttle) -> None:
 
 
 def test_a_throttle_that_no_longer_slows_down_holds_nothing() -> None:
-    backoff = Backoff()
-    throttle = backoff.throttle = Throttle(300.0, lambda: 0.0)
+    pace = Pace()
+    throttle = pace.throttle = Throttle(300.0, lambda: 0.0)
     refuse(throttle)
-    assert (backoff.until, backoff.delay) == (101, 0.5)
-    assert (backoff.holds(100.5), backoff.holds(102), backoff.is_on(102)) == (True, True, True)
+    assert (pace.pause_until, pace.delay) == (101, 0.5)
+    assert (pace.is_held(100.5), pace.is_held(102), pace.has_effect(102)) == (True, True, True)
     for _ in range(30):
         throttle.answered(throttle.phase, 102.0)
-    assert (backoff.delay, backoff.holds(102), backoff.is_on(102)) == (0, False, False)
+    assert (pace.delay, pace.is_held(102), pace.has_effect(102)) == (0, False, False)
 
 
 def test_the_longer_of_retry_after_and_throttle_holds() -> None:
-    backoff = Backoff()
-    backoff.throttle = Throttle(300.0, lambda: 0.0)
-    refuse(backoff.throttle)
-    backoff.leave_alone(8.0, now=100)
-    assert (backoff.until, backoff.delay) == (108, 0.8)
-    backoff.end()
-    assert (backoff.until, backoff.delay) == (0, 0)
+    pace = Pace()
+    pace.throttle = Throttle(300.0, lambda: 0.0)
+    refuse(pace.throttle)
+    pace.shut_for(8.0, now=100)
+    assert (pace.pause_until, pace.delay) == (108, 0.5)
+    pace.end_pauses()
+    assert (pace.pause_until, pace.delay) == (0, 0)
 
 
 def test_a_wait_is_never_made_shorter_by_another() -> None:
-    backoff = Backoff()
-    backoff.leave_alone(100.0, now=0)
-    backoff.leave_alone(1.0, now=50)
-    backoff.shut_for(1.0, now=60)
-    assert (backoff.until, backoff.delay) == (100, 10)
-
-
-def test_a_backoff_that_is_ended_is_over() -> None:
-    backoff = Backoff()
-    backoff.leave_alone(8.0, now=100)
-    assert backoff.is_on(now=200)
-    backoff.end()
-    assert not backoff.is_on(now=200)
+    pace = Pace()
+    pace.shut_for(100.0, now=0)
+    pace.shut_for(1.0, now=50)
+    assert pace.pause_until == 100
