@@ -16,7 +16,6 @@ from .mending import (
     UNREADABLE,
     check_tables,
     finish_replacing,
-    is_empty,
     replace,
     salvage,
     unused,
@@ -140,12 +139,14 @@ class JobFile(JobRequests):
 
         *kept*: the damaged one that it was just made of.
         """
-        has_steps = found.generation is not None
+        has_steps, is_there = found.generation is not None, self.path.exists()
         # It is there while a crawl runs, and empty but for the moment when the file is written.
         had_journal = journal_of(self.path).exists()
-        is_gone = (has_steps or had_journal) and not self.path.exists()
-        if is_gone or is_empty(self.path, has_begun=has_steps):
-            what = f"{self.path} is {'gone' if is_gone else 'empty'}"
+        is_empty = is_there and not self.path.stat().st_size
+        if is_empty and has_steps:
+            raise sqlite3.DatabaseError("it is empty")
+        if is_empty or (not is_there and (has_steps or had_journal)):
+            what = f"{self.path} is gone or empty"
             self.troubles.append(f"{what}: if the job had begun, all of it is lost")
         self.load(connect(self.path))
         self.was_killed = bool(self.written.running) and not found.damage
@@ -157,7 +158,7 @@ class JobFile(JobRequests):
         self.redo(found.done if follows else ())
         # It is one behind after a kill in the moment when all was in the file already.
         is_whole = found.is_whole if follows else found.generation == self.written.generation - 1
-        if (self.was_killed or (has_steps and not is_gone)) and not is_whole:
+        if (self.was_killed or (has_steps and is_there)) and not is_whole:
             self.troubles.append(
                 f"{self.path} was not closed, and {self._recent.path.name} is gone, damaged or of "
                 "another time: what was done since the file was last written will be done again"

@@ -44,18 +44,6 @@ _SAME = (slice(0, 24), slice(40, 92), slice(100, _PAGE))
 _LARGEST_ID = (1 << 63) - 1
 
 
-def is_empty(path: Path, *, has_begun: bool) -> bool:
-    """Whether there is a file without content: SQLite would make a new one of it.
-
-    Raises sqlite3.DatabaseError if the job *has_begun*.
-    """
-    if not path.is_file() or path.stat().st_size:
-        return False
-    if has_begun:
-        raise sqlite3.DatabaseError("it is empty")
-    return True
-
-
 def check_tables(run: Run) -> None:
     """Reads all of the file. Raises sqlite3.DatabaseError if the tables contradict each other."""
     (verdict,) = run("PRAGMA integrity_check(1)").fetchone()

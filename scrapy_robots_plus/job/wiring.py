@@ -96,15 +96,12 @@ def is_in_files(folder: Path) -> bool:
     """Whether the job in *folder* was begun with files, as Scrapy's own queues keep it."""
     if (folder / FILE_NAME).exists():
         return False
-    try:
+    with suppress(OSError):
         if (folder / "requests.seen").stat().st_size > 0:
             return True
-    except OSError:
-        pass
-    try:
+    with suppress(OSError):
         return any(map(_holds_requests, (folder / QUEUE_FOLDER).iterdir()))
-    except OSError:
-        return False
+    return False
 
 
 def _holds_requests(path: Path) -> bool:

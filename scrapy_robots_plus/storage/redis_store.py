@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import secrets
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
@@ -112,9 +111,6 @@ class RedisReader(StoreReader):
         logger.warning("%s: the record of %s is ignored: %s", self.server.name, origin, error)
 
 
-MARK = "{robots}:store"
-"""The key that shows whether the server still has what was stored: it is lost with the records."""
-
 _HOUR = 3_600.0
 
 _LEAST_SECONDS = 60.0
@@ -141,8 +137,6 @@ class RedisStore(RedisReader, Store):
         checked_maximum(max_records)
         super().__init__(url, max_body)
         self._seconds_of_use = seconds_of_use
-        self._mark: bytes | None = None
-        self._emptied = 0
 
     def put(self, record: RobotsRecord) -> bool:
         encoded = encode(record, self._max_body)
@@ -169,34 +163,9 @@ class RedisStore(RedisReader, Store):
         return self._seconds_of_use if record.readable else record.retry_in + _HOUR
 
     def _read(self, key: bytes, last: int) -> bytes:
-        def ask(client: Any) -> list[Any]:
-            both = client.pipeline(transaction=False)
-            both.getrange(key, 0, last)
-            both.get(MARK)  # after the record: a loss between the two is noticed
-            return list(both.execute())
-
-        data, mark = self._ask(ask)
-        self._notice_losses(mark)
-        return cast("bytes", data)
-
-    def _notice_losses(self, mark: bytes | None) -> None:
-        mark = mark or self._new_mark()
-        if self._mark is not None and mark != self._mark:
-            self._emptied += 1
-        self._mark = mark
-        self.losses = self._emptied + self.server.restarts
-
-    def _new_mark(self) -> bytes | None:
-        """The mark that the server has now; None if it takes none."""
-
-        def ask(client: Any) -> Any:
-            client.set(MARK, secrets.token_hex(16), nx=True)  # another crawl may have been faster
-            return client.get(MARK)
-
-        try:
-            return cast("bytes", self._ask(ask))
-        except StoreError:  # full, or a replica
-            return None
+        data = super()._read(key, last)
+        self.losses = self.server.restarts
+        return data
 
 
 def _is_newer(held: bytes, record: RobotsRecord, latest: float) -> bool:

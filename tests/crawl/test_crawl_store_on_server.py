@@ -143,11 +143,6 @@ async def test_nothing_from_before_a_loss_is_believed(
     async with crawling(server.url) as crawl:
         crawl.learn(NEW)
         assert await crawl.load() == NEW
-        server.emptied()
-        other.put(OLD)
-        assert await crawl.load() is None
-        crawl.learn(NEWER)
-        assert await crawl.load() == NEWER
         server.fail_over_to_an_empty_one()
         other.put(rules(1, START + 50))
         assert await crawl.load() is None

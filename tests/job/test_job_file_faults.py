@@ -198,7 +198,7 @@ def test_an_empty_file_begins_a_job_and_says_so(path: Path) -> None:
     path.touch()
     with JobFile(path) as file:
         assert file.held == 0
-        assert "is empty" in file.troubles[0]
+        assert "is gone or empty" in file.troubles[0]
 
 
 def test_a_file_that_was_emptied_leaves_what_its_log_has(path: Path) -> None:

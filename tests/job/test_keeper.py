@@ -170,7 +170,9 @@ def test_one_that_is_closed(path: Path) -> None:
 def test_an_empty_file(path: Path) -> None:
     path.touch()
     with JobFile(path) as file:
-        assert file.troubles == [f"{path} is empty: if the job had begun, all of it is lost"]
+        assert file.troubles == [
+            f"{path} is gone or empty: if the job had begun, all of it is lost"
+        ]
 
 
 @pytest.mark.parametrize("left", ["-recent", "-journal", "-recent, -journal"])
@@ -183,7 +185,9 @@ def test_a_file_that_is_gone_is_told_by_what_is_beside_it(
         if each.name.removeprefix(path.name) not in left.split(", "):
             each.unlink()
     with JobFile(killed) as again:
-        assert again.troubles == [f"{killed} is gone: if the job had begun, all of it is lost"]
+        assert again.troubles == [
+            f"{killed} is gone or empty: if the job had begun, all of it is lost"
+        ]
     with JobFile(killed) as again:
         assert (again.held, again.troubles) == (0, [])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from scrapy_robots_plus.storage import (
 )
 from scrapy_robots_plus.storage import record as codec
 from scrapy_robots_plus.storage.base import SECONDS_OF_USE
-from scrapy_robots_plus.storage.redis_store import MARK, RedisStore, key_of
+from scrapy_robots_plus.storage.redis_store import RedisStore, key_of
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 
@@ -293,38 +292,6 @@ class TestLosses:
                 store.get(origin(number))
             assert (store.losses, other.losses) == (0, 0)
 
-    def test_the_mark_of_another_crawl_that_was_faster_stays(
-        self, store: RedisStore, client: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def while_the_other_marks_it(_: int) -> str:
-            client.set(MARK, "of the other")
-            return "ours"
-
-        store.put(rules(1))  # connects, which asks for a number, too
-        monkeypatch.setattr(secrets, "token_hex", while_the_other_marks_it)
-        for _ in range(2):
-            store.get(origin(1))
-        assert client.get(MARK) == b"of the other"
-        assert store.losses == 0
-
-    def test_a_server_that_was_emptied(self, store: RedisStore, client: Any) -> None:
-        store.get(origin(1))
-        for times in (1, 2):
-            client.flushall()
-            for _ in range(2):
-                store.get(origin(1))
-                assert store.losses == times
-
-    def test_that_another_crawl_has_used_since(self, server: RedisServer, client: Any) -> None:
-        with RedisStore(server.url, 10) as store, RedisStore(server.url, 10) as other:
-            for each in (store, other):
-                each.get(origin(1))
-            client.flushall()
-            other.get(origin(1))
-            other.put(rules(1))
-            assert store.get(origin(1)) == rules(1)
-            assert (store.losses, other.losses) == (1, 1)
-
     def test_a_server_that_was_restarted(self, own_server: RedisServer) -> None:
         with RedisStore(own_server.url, 10) as store:
             store.get(origin(1))
@@ -353,16 +320,12 @@ class TestLosses:
         with (
             RedisServer(user="crawler", password="5ecret", rights=rights) as server,
             RedisStore(server.url, 10) as store,
-            server.client() as client,
         ):
             store.put(rules(1))
             assert store.get(origin(1)) == rules(1)
             assert len(store) == 1
             store.delete(origin(1))
             assert store.purge(START) == 0
-            client.flushall()
-            store.get(origin(1))
-            assert store.losses == 1
 
 
 class TestAServerThatDoesNotTakeWrites:
@@ -378,18 +341,6 @@ class TestAServerThatDoesNotTakeWrites:
             own_server.limit_memory(0) if why == "memory" else own_server.lead()
             assert store.put(rules(2)) is True
             assert store.losses == 0
-
-    def test_counts_one_loss_when_it_was_emptied(self, own_server: RedisServer) -> None:
-        with RedisStore(own_server.url, 10) as store, own_server.client() as client:
-            store.get(origin(1))
-            client.flushall()
-            own_server.run_out_of_memory()
-            for _ in range(3):
-                store.get(origin(1))
-            own_server.limit_memory(0)
-            store.get(origin(1))
-            assert client.get(MARK) is not None
-            assert store.losses == 1
 
 
 def test_a_script_that_the_server_forgot_is_sent_again(store: RedisStore, client: Any) -> None:
@@ -425,7 +376,6 @@ def test_opening_asks_nothing() -> None:
 def test_a_reader_changes_nothing(server: RedisServer, client: Any) -> None:
     with RedisStore(server.url, 10) as store:
         store.put(rules(1))
-    client.delete(MARK)
     client.set(key_of(origin(2)), "x")
     before = {key: client.dump(key) for key in client.keys("*")}
     with open_reader(server.url) as reader:

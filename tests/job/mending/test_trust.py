@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.job.mending import check_tables, is_empty
+from scrapy_robots_plus.job.mending import check_tables
 from scrapy_robots_plus.job.requests import JobRequests
 from scrapy_robots_plus.job.schema import connect
 
@@ -17,23 +17,6 @@ from ..jobs import lose_in_index
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-
-def test_an_empty_file_is_told_from_none_and_from_others(path: Path) -> None:
-    assert not is_empty(path, has_begun=False)
-    assert not is_empty(path.parent, has_begun=False)
-    path.touch()
-    assert is_empty(path, has_begun=False)
-    path.write_bytes(b"x")
-    assert not is_empty(path, has_begun=False)
-
-
-def test_an_empty_file_of_a_job_that_has_begun_is_damaged(path: Path) -> None:
-    path.touch()
-    with pytest.raises(sqlite3.DatabaseError, match=r"^it is empty$"):
-        is_empty(path, has_begun=True)
-    path.write_bytes(b"x")
-    assert not is_empty(path, has_begun=False)
 
 
 @pytest.fixture
