@@ -6,17 +6,15 @@ crawl. Each crawl runs in a process of its own: a Twisted reactor cannot be star
 
 from __future__ import annotations
 
-import inspect
 import os
 import pickle
 import subprocess
 import sys
 import time
 from argparse import Namespace
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -25,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from scrapy import Request, Spider
     from scrapy.settings import Settings
@@ -59,8 +57,6 @@ class SeenRequest:
     """With its query, as it was sent."""
     headers: Mapping[str, str]
     """By names in lower case."""
-    host: int
-    """The number of the host, counted from 0."""
     at: float
     """When it came, in seconds by a monotonic clock."""
 
@@ -94,21 +90,22 @@ class Crawled:
 
 @dataclass
 class RobotsSite:
-    """A site of one or more hosts on 127.0.0.0/8, each with its own port. See
-    :func:`robots_site`.
-    """
+    """A site on 127.0.0.1, with a port of its own. See :func:`robots_site`."""
 
-    robots: Sequence[Text | None]
+    robots: Text | None
     pages: Mapping[str, Page] | None
     status: int
     requests: list[SeenRequest] = field(default_factory=list)
     """What it has received, requests for robots.txt included, in order."""
-    servers: list[ThreadingHTTPServer] = field(default_factory=list, repr=False)
 
-    def url(self, path: str = "/", host: int = 0) -> str:
-        """The URL of *path* at one of the hosts, counted from 0."""
-        address, port = self.servers[host].server_address[:2]
-        return f"http://{address!s}:{port}{path}"
+    def __post_init__(self) -> None:
+        handler = type("Handler", (_Handler,), {"site": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def url(self, path: str = "/") -> str:
+        """The URL of *path*."""
+        return f"http://127.0.0.1:{self._server.server_port}{path}"
 
     def crawl(
         self,
@@ -120,22 +117,20 @@ class RobotsSite:
     ) -> Crawled:
         """Runs a crawl to its end. *arguments* are those of the spider.
 
-        *spider* is a class, which must stand at the top of a module, or the name of one of the
-        project. The settings are those of the project that pytest runs in, or else those of Scrapy
-        with this package's add-on; over them :data:`FOR_TESTS`, and over all *settings*. Raises
-        RuntimeError, with the log, if the crawl cannot start or takes more than *timeout* seconds.
+        *spider* is a class, which must stand at the top of a module that can be imported, or the
+        name of one of the project. The settings are those of the project that pytest runs in, or
+        else those of Scrapy with this package's add-on; over them :data:`FOR_TESTS`, and over all
+        *settings*. Raises RuntimeError, with the log, if the crawl cannot start or takes more than
+        *timeout* seconds.
         """
         began = len(self.requests)
         with TemporaryDirectory() as folder:
             result = Path(folder, "result")
-            job = pickle.dumps((dict(settings or {}), arguments))
-            given = pickle.dumps((str(result), _place_of(spider), job))
             paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-            command = [sys.executable, "-c", _CHILD]
             try:
                 done = subprocess.run(  # noqa: S603 - our own program
-                    command,
-                    input=given,
+                    [sys.executable, "-c", _CHILD],
+                    input=pickle.dumps((str(result), dict(settings or {}), spider, arguments)),
                     env={**os.environ, "PYTHONPATH": paths},
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
@@ -152,49 +147,12 @@ class RobotsSite:
         seen = [each.path for each in self.requests[began:] if each.path != ROBOTS]
         return Crawled(stats, items, denied, log, seen)
 
-    def open(self, host: int) -> None:
-        """Begins to serve a host. The fixture does it."""
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(handler) -> None:  # noqa: N805 - self is the site
-                self._answer(handler, host)
-
-            do_HEAD = do_POST = do_GET  # noqa: N815
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        try:
-            server = ThreadingHTTPServer((f"127.0.0.{host + 1}", 0), Handler)
-        except OSError:  # macOS has the first address only
-            server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        self.servers.append(server)
-        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def _answer(self, handler: BaseHTTPRequestHandler, host: int) -> None:
-        headers = {name.lower(): value for name, value in handler.headers.items()}
-        handler.rfile.read(int(headers.get("content-length", 0)))
-        self.requests.append(
-            SeenRequest(handler.command, handler.path, headers, host, time.monotonic())
-        )
-        status, sent, body = self._page(handler.path, host)
-        content = body.encode() if isinstance(body, str) else body
-        handler.send_response(status)
-        for name, value in {"Content-Length": str(len(content)), **sent}.items():
-            handler.send_header(name, value)
-        handler.end_headers()
-        if handler.command != "HEAD":
-            handler.wfile.write(content)
-
-    def _page(self, path: str, host: int) -> tuple[int, Mapping[str, str], Text]:
+    def answer(self, path: str) -> tuple[int, Mapping[str, str], Text]:
+        """The status, headers and body of *path*."""
         html = {"Content-Type": "text/html; charset=utf-8"}
         if path == ROBOTS:
-            robots = self.robots[host]
-            status = 404 if robots is None and self.status == 200 else self.status
-            return status, {"Content-Type": "text/plain"}, robots or ""
+            status = 404 if self.robots is None and self.status == 200 else self.status
+            return status, {"Content-Type": "text/plain"}, self.robots or ""
         if self.pages is None:
             return 200, html, "<title>A page</title>"
         page = self.pages.get(path, 404)
@@ -203,98 +161,84 @@ class RobotsSite:
         return (page, html, "") if isinstance(page, int) else (200, html, page)
 
     def close(self) -> None:
-        """Ends all hosts. The fixture does it."""
-        for server in self.servers:
-            server.shutdown()
-            server.server_close()
+        """Ends it. The fixture does so."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    site: RobotsSite
+
+    def do_GET(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.rfile.read(int(headers.get("content-length", 0)))
+        self.site.requests.append(SeenRequest(self.command, self.path, headers, time.monotonic()))
+        status, sent, body = self.site.answer(self.path)
+        content = body.encode() if isinstance(body, str) else body
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(content)), **sent}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    do_HEAD = do_POST = do_GET  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 @pytest.fixture
 def robots_site() -> Iterator[Callable[..., RobotsSite]]:
     """Makes a :class:`RobotsSite`, which ends with the test.
 
-    ``robots_site(robots=None, pages=None, status=200, hosts=1)``: *robots* is the robots.txt of all
-    hosts, or a list with one for each; None is a 404, and *status* is another status for it.
-    *pages* has, by path, a body, a status, or a tuple of status, headers and body; what it lacks is
-    a 404. Without *pages*, every path is a small page.
+    ``robots_site(robots=None, pages=None, status=200)``: *robots* is its robots.txt; None is a 404,
+    and *status* is another status for it. *pages* has, by path, a body, a status, or a tuple of
+    status, headers and body; what it lacks is a 404. Without *pages*, every path is a small page.
     """
-    made: list[RobotsSite] = []
+    with ExitStack() as ends:
 
-    def make(
-        robots: Text | Sequence[Text | None] | None = None,
-        pages: Mapping[str, Page] | None = None,
-        status: int = 200,
-        hosts: int = 1,
-    ) -> RobotsSite:
-        of_each = [robots] * hosts if robots is None or isinstance(robots, str | bytes) else robots
-        if len(of_each) != hosts:
-            raise ValueError(f"{len(of_each)} robots.txt for {hosts} hosts")
-        site = RobotsSite(list(of_each), pages, status)
-        made.append(site)
-        for host in range(hosts):
-            site.open(host)
-        return site
+        def make(
+            robots: Text | None = None,
+            pages: Mapping[str, Page] | None = None,
+            status: int = 200,
+        ) -> RobotsSite:
+            site = RobotsSite(robots, pages, status)
+            ends.callback(site.close)
+            return site
 
-    yield make
-    for site in made:
-        site.close()
-
-
-def verdicts(
-    settings: Mapping[str, Any] | None, robots_txt: Text, urls: Iterable[str]
-) -> dict[str, Verdict]:
-    """What crawls with *settings* would make of *urls*, by URL, if *robots_txt* were the file of
-    each site for which ``ROBOTS_OVERRIDES`` has no text. Needs no network. *settings* are laid over
-    those of the project.
-    """
-    from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.crawl.requests import as_requested
-    from scrapy_robots_plus.origins.policies import record_of_text
-    from scrapy_robots_plus.protocol.origin import Origin
-
-    project = Project(_settings(settings or {}), Namespace())
-    body = robots_txt.encode() if isinstance(robots_txt, str) else robots_txt
-    found = {}
-    for url in urls:
-        requested = as_requested(url)
-        origin = Origin.of(requested)
-        if origin is None:
-            raise ValueError(f"{url} is not http or https: no robots.txt applies to it")
-        settings_there = project.robots.for_origin(origin)
-        if settings_there.robots_txt is None:
-            record = project.record_of(body, origin.robots_url, origin)
-        else:
-            record = record_of_text(origin, settings_there.robots_txt, time.time())
-        policy = project.policy_of(record)
-        agent = settings_there.user_agent or project.agent
-        found[url] = policy.under(settings_there).verdict(requested, agent)
-    return found
+        yield make
 
 
 def assert_verdicts(
     settings: Mapping[str, Any] | None, robots_txt: Text, expected: Mapping[str, bool]
 ) -> None:
-    """Fails unless each URL of *expected* is allowed (True) or denied (False). See
-    :func:`verdicts`; the message names the rule and the line of each that differs.
+    """Fails unless crawls with *settings* would be allowed (True) or denied (False) each URL of
+    *expected*, if *robots_txt* were the file of each site; the message names the rule and the line
+    of each that differs. Needs no network. *settings* are laid over those of the project.
     """
+    from scrapy_robots_plus.commands.project import Project
+    from scrapy_robots_plus.crawl.requests import as_requested
+    from scrapy_robots_plus.protocol.origin import Origin
+
     __tracebackhide__ = True
-    found = verdicts(settings, robots_txt, list(expected))
-    wrong = [
-        f"{url} is {'allowed' if verdict else 'denied'}: {verdict.describe()}"
-        for url, verdict in found.items()
-        if bool(verdict) is not expected[url]
-    ]
+    project = Project(_settings(settings or {}), Namespace())
+    body = robots_txt.encode() if isinstance(robots_txt, str) else robots_txt
+    wrong = []
+    for url, is_allowed in expected.items():
+        requested = as_requested(url)
+        origin = Origin.of(requested)
+        if origin is None:
+            raise ValueError(f"{url} is not http or https: no robots.txt applies to it")
+        there = project.robots.for_origin(origin)
+        policy = project.policy_of(project.record_of(body, origin.robots_url, origin)).under(there)
+        verdict = policy.verdict(requested, there.user_agent or project.agent)
+        if verdict.allowed is not is_allowed:
+            word = "allowed" if verdict.allowed else "denied"
+            wrong.append(f"{url} is {word}: {verdict.describe()}")
     if wrong:
         raise AssertionError("\n".join(wrong))
-
-
-def _place_of(spider: type[Spider] | str) -> tuple[str, str, str]:
-    """Where the process of the crawl finds *spider*: module, file, name."""
-    if isinstance(spider, str):
-        return "", "", spider
-    if "<locals>" in spider.__qualname__:
-        raise ValueError(f"{spider.__qualname__} is made in a function: move it out")
-    return spider.__module__, inspect.getfile(spider), spider.__qualname__
 
 
 def _settings(settings: Mapping[str, Any]) -> Settings:
@@ -309,9 +253,7 @@ def _settings(settings: Mapping[str, Any]) -> Settings:
 
 
 def _crawl_in_child() -> None:
-    result, (module, file, name), job = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own
-    spider = _find(module, file, name) if module else name
-    settings, arguments = pickle.loads(job)  # noqa: S301
+    result, settings, spider, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own
 
     from itemadapter import ItemAdapter
     from scrapy import signals
@@ -337,18 +279,3 @@ def _crawl_in_child() -> None:
     stats = compat.stats_of(crawler).get_stats()
     if "finish_reason" in stats:
         Path(result).write_bytes(pickle.dumps((stats, items, denied)))
-
-
-def _find(module: str, file: str, name: str) -> Any:
-    """The class *name*; of its file, if *module* cannot be imported by its name."""
-    try:
-        found: Any = import_module(module)
-    except ImportError:
-        spec = spec_from_file_location(module, file)
-        if spec is None or spec.loader is None:
-            raise
-        found = sys.modules[module] = module_from_spec(spec)
-        spec.loader.exec_module(found)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import scrapy
 
-from scrapy_robots_plus.testing import Denied, assert_verdicts, verdicts
+from scrapy_robots_plus.testing import Denied, assert_verdicts
 
 from .programs import scrapy_in
 from .samples import block_with, blocks
@@ -105,18 +106,12 @@ def test_a_crawl_is_told_as_the_site_saw_it(robots_site: MakeSite) -> None:
     assert site.requests[0].headers["user-agent"] == "Foobot"
 
 
-def test_each_host_has_a_robots_txt_of_its_own(robots_site: MakeSite) -> None:
-    site = robots_site(["User-agent: *\nDisallow: /\n", None], hosts=2)
-    paths = f"{site.url('/', 0)} {site.url('/', 1)}"
-    crawl = site.crawl(LinksSpider, site="", paths=paths)
+def test_each_site_has_a_robots_txt_of_its_own(robots_site: MakeSite) -> None:
+    closed, site = robots_site("User-agent: *\nDisallow: /\n"), robots_site()
+    crawl = site.crawl(LinksSpider, site="", paths=f"{closed.url()} {site.url()}")
     assert crawl.paths == ["/"]
-    assert {(each.host, each.path) for each in site.requests} == {
-        (0, "/robots.txt"),
-        (1, "/robots.txt"),
-        (1, "/"),
-    }
-    with pytest.raises(ValueError, match=r"1 robots\.txt for 2 hosts"):
-        robots_site([ROBOTS], hosts=2)
+    assert [each.path for each in closed.requests] == ["/robots.txt"]
+    assert [each.path for each in site.requests] == ["/robots.txt", "/"]
 
 
 def test_what_is_not_there_is_not_found(robots_site: MakeSite) -> None:
@@ -148,7 +143,7 @@ def test_a_spider_in_a_function_is_refused(robots_site: MakeSite) -> None:
     class Inside(LinksSpider):
         pass
 
-    with pytest.raises(ValueError, match=r"Inside is made in a function: move it out"):
+    with pytest.raises((AttributeError, pickle.PicklingError), match="Inside"):
         robots_site().crawl(Inside)
 
 
@@ -181,21 +176,4 @@ def test_verdicts_are_those_of_the_settings() -> None:
         "http://x.example/a is denied: Disallow: /a, line 5 of http://x.example/robots.txt"
     )
     with pytest.raises(ValueError, match="file:///a is not http or https"):
-        verdicts(None, robots, ["file:///a"])
-
-
-def test_the_text_of_an_override_counts_in_place_of_the_file() -> None:
-    own = "User-agent: *\nDisallow: /caf\u00e9\n"
-    settings = {
-        "ROBOTS_OVERRIDES": {"own.example": {"robots_txt": own, "dialect": "GOOGLE"}},
-        "USER_AGENT": "Foobot",
-    }
-    urls = {
-        "http://own.example/private/": True,
-        "http://own.example/caf%C3%A9": False,
-        "http://other.example/private/": False,
-        "http://other.example/caf%C3%A9": True,
-    }
-    assert_verdicts(settings, ROBOTS, urls)
-    denied = verdicts(settings, ROBOTS, urls)["http://own.example/caf%C3%A9"]
-    assert (denied.rule, denied.line) == ("Disallow: /caf\u00e9", 2)
+        assert_verdicts(None, robots, {"file:///a": True})
