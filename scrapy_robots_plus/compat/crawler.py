@@ -111,18 +111,6 @@ def wake_engine(crawler: Crawler) -> None:
         slot.nextcall.schedule()
 
 
-def fail(request: Request, error: Exception, crawler: Crawler) -> None:
-    """Has the errback of *request* called with *error*, as if its download had failed. Does nothing
-    once the last callback has ended.
-
-    Needed by 2.14 to 2.19: no public name does it for a request that was not downloaded.
-    """
-    scraper = engine_of(crawler).scraper
-    if scraper.slot is not None and scraper.slot.closing is None:
-        failure = Failure(error)  # type: ignore[no-untyped-call]
-        scraper.enqueue_scrape(failure, request).addBoth(lambda _: wake_engine(crawler))
-
-
 def count_before_downloader(crawler: Crawler) -> int:
     """How many requests wait in the throttler, on their way from the scheduler to the downloader.
 

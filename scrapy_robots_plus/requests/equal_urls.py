@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy import signals
+
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import RobotsDuplicate
@@ -50,18 +52,14 @@ class EqualUrls:
         """The fingerprint of a cleaned URL, and of the URL that was let through for it."""
         self._rules: Recent[str, CleanParams] = Recent(settings.cache_size)
         """By the hash of the file."""
+        crawler.signals.connect(self._scheduled, signals.request_scheduled)
 
-    def scheduled(self, request: Request) -> None:
+    def _scheduled(self, request: Request) -> None:
         """*request* goes to the scheduler."""
         if request.method in ("GET", "HEAD") and not request.body:
             request.meta[SCHEDULED_META_KEY] = True
 
-    def refuse_known(self, request: Request, policy: Policy) -> None:
-        """Raises RobotsDuplicate if *request*, which is scheduled, would be refused in its turn."""
-        if SCHEDULED_META_KEY in request.meta:
-            self.let_through(request, policy, remember=False)
-
-    def let_through(self, request: Request, policy: Policy, *, remember: bool = True) -> None:
+    def let_through(self, request: Request, policy: Policy) -> None:
         """*request*, which was scheduled, is about to be sent. Raises RobotsDuplicate if it must
         not be.
         """
@@ -71,8 +69,7 @@ class EqualUrls:
         exact = self._fingerprint(request, request.url)
         equal = self._fingerprint(request, cleaned)
         first = self._first.get(equal, exact)
-        if remember:
-            self._first.put(equal, first)
+        self._first.put(equal, first)
         if not (first == exact or request.dont_filter or self._comes_from(first, request)):
             raise self._duplicate(request, cleaned)
 

@@ -134,18 +134,6 @@ class Judge:
                 return copy
         return Refused(policy.signed(verdict), policy)
 
-    def known_refusal(self, asked: Asked) -> Refused | None:
-        """The refusal if rules that are already known disallow a request: do not schedule it.
-
-        An unreadable robots.txt refuses nothing here: it may be readable when the request's turn
-        comes.
-        """
-        policy = self._policies.usable_or_refresh(asked.origin, asked.request, asked.settings)
-        if policy is None or policy.denies_as_unreachable:
-            return None
-        verdict = policy.refusal(asked.request.url, asked.agent)
-        return None if verdict is None else Refused(verdict, policy)
-
     def _holds(self, origin: Origin, policy: Policy) -> bool:
         """Whether the queue would hold a request that this *policy* denies as unreachable.
 

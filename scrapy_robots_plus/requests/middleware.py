@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -17,7 +16,6 @@ from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.crawl.events import (
     HeldAtClosing,
     HeldAtGivingUp,
-    RobotsIgnored,
     RobotsOverrideError,
     denial_of,
 )
@@ -93,7 +91,6 @@ class RobotsMiddleware:
         self._given_up = crawl.get(GivenUp)
         self._sitemaps = crawl.get(Sitemaps)
         crawl.get(Retrieval).subscribe(self._sitemaps.retrieved)
-        crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
     @classmethod
@@ -101,32 +98,6 @@ class RobotsMiddleware:
         return cls(crawler)
 
     # In the order in which they see a request
-
-    def _request_scheduled(self, request: Request) -> None:
-        """Drops a request that known rules disallow before it enters the queue, and the stamp that
-        it brings from another.
-
-        Not if it has an errback: Scrapy does not call it for a request dropped here.
-        """
-        remove_stamp(request)
-        if self._equal_urls is not None:
-            self._equal_urls.scheduled(request)
-        if request.errback is not None or not self.settings.enforces:
-            return
-        origin = origin_to_ask(request)
-        if origin is None:
-            return
-        try:
-            settings = self.crawl.request_settings.of(request, origin)
-        except RobotsOverrideError:  # it will fail in process_request()
-            return
-        asked = Asked(request, origin, self._agents.of(request, settings), settings)
-        refused = self._judge.known_refusal(asked)
-        if refused is not None:
-            self._drop(asked, refused)
-        policy = self.policies.usable(origin, settings) if self._equal_urls else None
-        if policy is not None and self._equal_urls is not None:
-            self._equal_urls.refuse_known(request, policy)
 
     async def process_request(self, request: Request) -> Request | Response | None:
         """Waits for the robots.txt of *request* if needed. Raises RobotsIgnored if it is denied.
@@ -254,23 +225,6 @@ class RobotsMiddleware:
             return
         self._outcomes.refused(asked, refused)
         raise denial_of(refused.verdict)(request.url, refused.verdict) from because
-
-    def _drop(self, asked: Asked, refused: Refused) -> None:
-        """Refuses a request that is scheduled: Scrapy calls no errback for it.
-
-        So only requests without one are dropped there. But ``scrapy shell`` sets it after
-        ``engine.crawl(request)`` (Scrapy 2.15 to 2.19), and would wait for ever.
-        """
-        try:
-            self._refuse(asked, refused)
-        except RobotsIgnored as error:
-            self.crawl.clock.call_later(0, partial(self._call_errback, asked.request, error))
-            raise
-
-    def _call_errback(self, request: Request, error: RobotsIgnored) -> None:
-        """Calls the errback that *request* may have got since it was dropped."""
-        if request.errback is not None:
-            compat.fail(request, error, self._crawler)
 
     def _spider_opened(self) -> None:
         if not self.settings.enforces:

@@ -131,14 +131,32 @@ class FollowingSpider(ProbeSpider):
             yield self.request(url)
 
 
+class FilteredSpider(FollowingSpider):
+    """Its links go through Scrapy's filter of duplicates."""
+
+    def first(self, response: Response) -> Any:
+        yield from map(scrapy.Request, self.urls[1:])
+
+
 @pytest_twisted.ensureDeferred
-async def test_known_to_be_disallowed_is_dropped_before_it_is_queued(sites: Sites) -> None:
-    host = sites.host(RULES)
-    urls = [host.url("/open"), host.url("/closed/1"), host.url("/closed/2")]
+async def test_links_that_are_disallowed_cost_no_delay_each(sites: Sites) -> None:
+    host = sites.host(f"{RULES}Crawl-delay: 1\n")
+    urls = [host.url("/open"), *(host.url(f"/closed/{number}") for number in range(40))]
     crawler = await crawl(*urls, spider=FollowingSpider, errback=False)
-    assert stat(crawler, "scheduler/enqueued") == 1
-    assert stat(crawler, "robotstxt/forbidden/rule") == 2
+    assert stat(crawler, "robotstxt/forbidden/rule") == 40
+    assert stat(crawler, "elapsed_time_seconds") < 30  # about 1; with a delay each, 40
     assert host.fetched == ["/open"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_link_that_is_disallowed_is_counted_once_however_often_it_is_found(
+    sites: Sites,
+) -> None:
+    host = sites.host(RULES)
+    urls = [host.url("/open"), *[host.url("/closed")] * 20]
+    crawler = await crawl(*urls, spider=FilteredSpider)
+    assert stat(crawler, "robotstxt/forbidden/rule") == 1
+    assert stat(crawler, "dupefilter/filtered") == 19
 
 
 @pytest_twisted.ensureDeferred
@@ -171,7 +189,6 @@ async def test_an_errback_that_comes_after_the_request_is_called_too(sites: Site
     assert sorted(host.fetched) == ["/first", "/open/late"]
     assert list(crawler.spider.failures) == [host.url("/closed/late")]
     assert stat(crawler, "robotstxt/forbidden") == 2
-    assert stat(crawler, "scheduler/enqueued") == 2
 
 
 class LateOutcomeSpider(ProbeSpider):

@@ -303,7 +303,7 @@ async def test_nor_a_robots_txt_that_may_not_count(sites: Sites) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_url_without_errback_is_dropped_before_it_is_queued(sites: Sites) -> None:
+async def test_a_url_without_errback_is_dropped_too(sites: Sites) -> None:
     host = sites.host(RULES)
     urls = [host.url("/"), host.url("/no-train/1")]
 
@@ -316,7 +316,6 @@ async def test_a_url_without_errback_is_dropped_before_it_is_queued(sites: Sites
     crawler = await crawl(spider=Spider, **SKIP)
     assert host.fetched == ["/"]
     assert stat(crawler, "robotstxt/forbidden/ai_preference") == 1
-    assert stat(crawler, "scheduler/enqueued") == 1
 
 
 # Who is not asked

@@ -157,17 +157,6 @@ class LinkSpider(scrapy.Spider):
 
 
 @pytest_twisted.ensureDeferred
-async def test_known_duplicates_do_not_enter_the_queue(sites: Sites) -> None:
-    host = sites.host(RULES)
-    links = [host.url(f"/shop/1?ref={number}") for number in range(50)]
-    crawler = make_crawler(LinkSpider, **ON)
-    await run(crawler, first=host.url("/shop/1"), links=links)
-    assert host.fetched == ["/shop/1"]
-    assert stat(crawler, DROPPED) == 50
-    assert stat(crawler, "scheduler/enqueued") == 1
-
-
-@pytest_twisted.ensureDeferred
 async def test_those_that_were_queued_before_cost_no_delay_each(sites: Sites) -> None:
     host = sites.host()
     host.robots(after(0.3, answer(f"{RULES}Crawl-delay: 1\n")))

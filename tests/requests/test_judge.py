@@ -159,26 +159,6 @@ async def test_those_that_wait_are_counted_until_the_file_has_come() -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_what_is_known_to_be_disallowed_is_refused_before_it_is_scheduled() -> None:
-    host = Judged()
-    judge = host.crawl.get(Judge)
-    closed = Asked(Request(CLOSED), ORIGIN, "foobot", host.crawl.settings)
-    assert judge.known_refusal(closed) is None  # nothing is known
-    await host.know(RULES)
-    assert judge.known_refusal(closed._replace(request=Request(OPEN))) is None
-    refused = judge.known_refusal(closed)
-    assert refused is not None
-    assert refused.verdict.reason is Reason.RULE
-
-
-@pytest_twisted.ensureDeferred
-async def test_what_cannot_be_read_now_may_be_when_the_request_is_handed_out() -> None:
-    host = await judged(UNREADABLE)
-    asked = Asked(Request(OPEN), ORIGIN, "foobot", host.crawl.settings)
-    assert host.crawl.get(Judge).known_refusal(asked) is None
-
-
-@pytest_twisted.ensureDeferred
 async def test_a_request_for_the_robots_txt_that_is_being_fetched_does_not_wait_for_itself() -> (
     None
 ):
