@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_robots_plus.protocol import GYM2008
+from scrapy_robots_plus.protocol import GOOGLE
 from scrapy_robots_plus.robotparser import RequestRate, RobotFileParser
 
 BODY = """\
@@ -93,9 +93,9 @@ def test_lines_may_have_their_ends() -> None:
 
 
 def test_a_dialect() -> None:
-    body = "User-agent: *\nAllow: /\nDisallow: /x"
-    assert parsed(body, dialect=GYM2008).can_fetch("bot", "/x")
-    assert not parsed(body).can_fetch("bot", "/x")
+    body = "User-agent: *\nDisallow: /"
+    assert parsed(body).can_fetch("bot", "/robots.txt")
+    assert not parsed(body, dialect=GOOGLE).can_fetch("bot", "/robots.txt")
 
 
 def test_flags_of_the_standard_library() -> None:
