@@ -113,18 +113,6 @@ def test_as_text_it_is_a_robots_txt() -> None:
     assert str(RobotFileParser()) == ""
 
 
-def test_as_text_it_is_what_the_standard_library_writes() -> None:
-    body = (
-        "User-agent: *\nCrawl-delay: 5\nDisallow: /x\n\nUser-agent: a\nUser-agent: b\n"
-        "Crawl-delay: 7\nRequest-rate: 3/15\nAllow: /y\nDisallow: /z\n\n"
-        "User-agent: c\nCrawl-delay: soon\nDisallow: /c\n"
-    )
-    standard = urllib.robotparser.RobotFileParser()
-    standard.parse(body.splitlines())
-    assert str(parsed(body)) == str(standard)
-    assert str(parsed(body)).index("User-agent: c") < str(parsed(body)).index("User-agent: *")
-
-
 def test_as_text_each_agent_keeps_its_delay() -> None:
     body = (
         "User-agent: a\nCrawl-delay: 1\nUser-agent: b\nCrawl-delay: 2\n"
