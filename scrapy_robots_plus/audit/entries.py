@@ -191,8 +191,6 @@ class FileEntry(Entry):
     """Why the change looks like a mistake of the site."""
     delay_asked: Seconds | None = None
     """The Crawl-delay that it asks of the crawl's agent."""
-    delay: Seconds | None = None
-    """The part of it that is kept."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -151,7 +151,6 @@ class Recorder:
             previous=(before.record.sha256 or None) if before else None,
             suspicion=suspicion(before, policy, record) if before and changed else None,
             delay_asked=None if delay is None else delay.asked,
-            delay=None if delay is None or delay.skip else delay.kept,
             **_about(policy),
         )
         self._add(entry)

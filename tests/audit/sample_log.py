@@ -108,7 +108,7 @@ def entries() -> list[Entry]:
 
 def _entries() -> Iterator[Entry]:
     yield begin()
-    yield from (read(SHOP, 1), read(NEWS, 1), read(SLOW, 1, delay=2.0, delay_asked=2.0))
+    yield from (read(SHOP, 1), read(NEWS, 1), read(SLOW, 1, delay_asked=2.0))
     yield read(GONE, 2, status="404", access="unavailable", sha256=None)
     for number in range(40):
         yield allowed(SHOP, f"/item/{number}", 3 + 38 * number)

@@ -344,17 +344,6 @@ async def test_two_spiders_with_one_store_ask_once(sites: Sites, tmp_path: Any) 
 
 
 @pytest_twisted.ensureDeferred
-async def test_two_spiders_side_by_side_ask_once_for_both(sites: Sites) -> None:
-    host = site_with(sites.host(), "/a")
-    crawlers = [make_crawler(Ours), make_crawler(Ours)]
-    running = [crawler.crawl(urls=[host.url(ROBOTS)]) for crawler in crawlers]
-    for each in running:
-        await each
-    assert host.robots_hits == 1
-    assert [crawler.spider.got for crawler in crawlers] == [[host.url("/a")]] * 2
-
-
-@pytest_twisted.ensureDeferred
 async def test_before_a_base_class_that_is_a_sitemap_spider(sites: Sites) -> None:
     host = site_with(sites.host(), "/a")
 
