@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,9 @@ from scrapy import signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
-from scrapy_robots_plus.origins.fetch_results import OwnNetwork
+from scrapy_robots_plus.origins.fetch_results import NETWORK_FAILURES
 from scrapy_robots_plus.origins.freshness import access_at, as_meant_under, held_to
-from scrapy_robots_plus.protocol.access import says_unavailable
+from scrapy_robots_plus.protocol.access import Failure, Outcome, says_unavailable
 from scrapy_robots_plus.protocol.http_caching import span_of_use
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import Store, StoreError, open_store
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.clock import Clock, Now
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.record import RobotsRecord
@@ -45,6 +46,30 @@ _MEMORY = "memory"
 
 _NO_BODY = ("", sha256(b"").hexdigest())
 """The hash of records that have no text by right."""
+
+
+SECONDS_OF_SILENCE = 60.0
+"""How long ago an answer of any site shows that the network works."""
+
+
+class OwnNetwork:
+    """A worker that has lost its network must not tell the others that all sites are down."""
+
+    def __init__(self, crawler: Crawler, now: Now) -> None:
+        """*now*: monotonic."""
+        self._now = now
+        self._answered_at = -inf
+        crawler.signals.connect(self._answered, signals.response_downloaded)
+
+    def may_be_why(self, failure: Outcome) -> bool:
+        """Whether *failure* may be the fault of this crawl rather than of the site."""
+        if failure is Failure.ERROR:
+            return True
+        silent = self._now() - self._answered_at > SECONDS_OF_SILENCE
+        return failure in NETWORK_FAILURES and silent
+
+    def _answered(self) -> None:
+        self._answered_at = self._now()
 
 
 class CrawlStore:

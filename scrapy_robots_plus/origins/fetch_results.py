@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.exceptions import StopDownload
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol.access import Failure, Outcome
 from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.printable import printable
@@ -25,8 +24,6 @@ from .freshness import FetchResult
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
-
-    from scrapy_robots_plus.crawl.clock import Now
 
 
 logger = crawl_log(__name__)
@@ -75,13 +72,8 @@ def text_in(page: bytes) -> bytes | None:
 
 
 def _unescaped(raw: bytes) -> bytes:
-    codec = "utf-8"
-    try:
-        text = raw.decode(codec)
-    except UnicodeDecodeError:
-        text = raw.decode(codec := "latin-1")
-    text = unescape(text)
-    return _as_utf_8(text) or text.encode(codec)
+    text = unescape(raw.decode("utf-8", "surrogateescape"))
+    return _as_utf_8(text) or text.encode("utf-8", "surrogateescape")
 
 
 def _as_utf_8(text: str) -> bytes | None:
@@ -106,7 +98,6 @@ class Results:
         self._crawler = crawler
         self._limit = limit
         self._stats = compat.stats_of(crawler)
-        self._once = Once()
 
     def answered(self, url: str, response: Response, tap: Tap) -> FetchResult:
         """The result of *response*, as the middlewares left it; *tap* has the handler's response.
@@ -139,18 +130,7 @@ class Results:
         if not is_file or tap.came_from(Request(url).url):
             return body
         text = text_in(body)  # the handler may be a browser
-        if text is None and CACHED not in response.flags:  # else it is another one
-            self._report_html(url, body)
         return body if text is None else text
-
-    def _report_html(self, url: str, body: bytes) -> None:
-        if is_html(body) and self._once.is_first():
-            logger(self._crawler).warning(
-                "The robots.txt from %s came as an HTML page that is not a browser's view of a "
-                "text file. Rules may be lost: fetch robots.txt without a browser "
-                "(ROBOTS_FETCH_META)",
-                printable(url),
-            )
 
     def failed(self, url: str, exception: Exception, tap: Tap) -> FetchResult:
         """The result of a download that raised *exception*."""
@@ -224,28 +204,5 @@ def _text(headers: Headers) -> dict[str, str]:
     return found
 
 
-SECONDS = 60.0
-"""How long ago an answer of any site shows that the network works."""
-
 NETWORK_FAILURES = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
 """What a fetch ends in if this crawl has no network, among other causes."""
-
-
-class OwnNetwork:
-    """A worker that has lost its network must not tell the others that all sites are down."""
-
-    def __init__(self, crawler: Crawler, now: Now) -> None:
-        """*now*: monotonic."""
-        self._now = now
-        self._answered_at = -inf
-        crawler.signals.connect(self._answered, signals.response_downloaded)
-
-    def may_be_why(self, failure: Outcome) -> bool:
-        """Whether *failure* may be the fault of this crawl rather than of the site."""
-        if failure is Failure.ERROR:
-            return True
-        silent = self._now() - self._answered_at > SECONDS
-        return failure in NETWORK_FAILURES and silent
-
-    def _answered(self) -> None:
-        self._answered_at = self._now()

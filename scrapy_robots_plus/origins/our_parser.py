@@ -9,7 +9,7 @@ import zlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet, ref
+from weakref import WeakSet, ref
 
 from scrapy.robotstxt import RobotParser
 
@@ -20,7 +20,6 @@ from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.rules import Rules, allowed_by_compact_rules, deciding_line
-from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -110,9 +109,6 @@ _SMALL = 256
 _hot = HotFiles()
 
 
-_dialects: WeakKeyDictionary[Crawler, Dialect] = WeakKeyDictionary()
-"""``ROBOTS_DIALECT`` of each crawl."""
-
 _warned: WeakSet[Crawler] = WeakSet()
 """Those that were told that no site can address them."""
 
@@ -156,10 +152,7 @@ class RobotsParser(RobotParser):
         """
         if crawler is None:
             return cls(robotstxt_body, _charset=charset)
-        dialect = _dialects.get(crawler)
-        if dialect is None:
-            dialect = RobotsSettings.from_settings(crawler.settings).dialect
-            _dialects[crawler] = dialect
+        dialect = dialect_named(crawler.settings.get("ROBOTS_DIALECT") or RFC9309)
         return cls(robotstxt_body, dialect, charset, ref(crawler))
 
     @property
@@ -195,18 +188,17 @@ class RobotsParser(RobotParser):
 
     def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
         """Whether the user agent may fetch the URL."""
-        # A crawl asks this of each URL: whose rules are known is not checked again.
+        # A crawl may ask this of each URL: whose rules are known is not checked again.
         if user_agent != self._agent:
             self._meet(user_agent)
         elif self._rules is not None:
             _hot.touch(self)
             return self._rules.allowed(url)
-        if self._file is None and self._compact is not None and user_agent == self._agent:
+        elif self._file is None and self._compact is not None:
             return allowed_by_compact_rules(self._compact, url, self.dialect)
-        file = self.file
-        is_allowed = file.allowed(url, user_agent)
+        is_allowed = self.file.allowed(url, user_agent)
         if self._file is not None and user_agent == self._agent:
-            self._rules = file.rules_for(user_agent)
+            self._rules = self._file.rules_for(user_agent)
         return is_allowed
 
     def _meet(self, user_agent: Agent) -> None:
@@ -229,7 +221,7 @@ class RobotsParser(RobotParser):
         """Whether the user agent may fetch the URL, and which rule on which line says so."""
         if user_agent != self._agent:
             self._meet(user_agent)
-        if self._file is None and self._compact is not None and user_agent == self._agent:
+        elif self._file is None and self._compact is not None:
             return self._verdict_by_compact_rules(self._compact, url, user_agent)
         return self.file.verdict(url, user_agent)
 

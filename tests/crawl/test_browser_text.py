@@ -13,7 +13,6 @@ from scrapy.http import HtmlResponse
 
 from scrapy_robots_plus.origins.fetch_results import is_html, text_in
 from tests.crawling import OTHER_PARSER, crawl, stat
-from tests.sites import answer, redirect
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -164,41 +163,13 @@ async def test_of_a_long_text_the_first_bytes_count_as_those_of_a_file(sites: Si
     assert host.fetched == ["/open"]
 
 
-@pytest_twisted.ensureDeferred
-async def test_a_page_that_is_no_text_file_is_reported_once(
-    sites: Sites, caplog: pytest.LogCaptureFixture
-) -> None:
-    host, other = sites.host(), sites.host()
-    await crawl(
-        host.url("/a"),
-        other.url("/a"),
-        DOWNLOADER_MIDDLEWARES={BrowserInTheWay: 950},
-        PAGE=PAGES["a page"].hex(),
-    )
-    assert caplog.text.count("came as an HTML page") == 1
-
-
 @pytest.mark.skipif(
     OTHER_PARSER == "RerpRobotParser", reason="this parser finds a name in the middle of a line"
 )
 @pytest.mark.parametrize("view", VIEWS)
 @pytest_twisted.ensureDeferred
-async def test_what_a_site_itself_sends_is_read_as_it_is(
-    sites: Sites, view: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_what_a_site_itself_sends_is_read_as_it_is(sites: Sites, view: str) -> None:
     """As the reference parser reads it: the first line is glued to the tags."""
     host = sites.host(shown(CLOSED, view).decode())
     await crawl(host.url("/open"), host.url("/closed"))
     assert sorted(host.fetched) == ["/closed", "/open"]
-    assert "came as an HTML page" not in caplog.text
-
-
-@pytest_twisted.ensureDeferred
-async def test_a_page_that_a_site_itself_sends_from_an_odd_address_is_not_reported(
-    sites: Sites, caplog: pytest.LogCaptureFixture
-) -> None:
-    host = sites.host(redirect("/not%found [1]"))
-    host.pages["/not%found%20%5B1%5D"] = answer(PAGES["a page"])
-    await crawl(host.url("/a"))
-    assert host.fetched[-1] == "/a"
-    assert "came as an HTML page" not in caplog.text

@@ -156,14 +156,3 @@ async def test_what_is_not_in_the_cache_is_denied_in_a_replay(sites: Sites, tmp_
     replay = await crawl(host.url("/open"), **cache(tmp_path, HTTPCACHE_IGNORE_MISSING=True))
     assert replay.spider.got == []
     assert host.robots_hits == 0
-
-
-@pytest_twisted.ensureDeferred
-async def test_a_replayed_html_page_is_not_laid_at_the_door_of_a_browser(
-    sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    host = keeps_pages(sites.host(answer("<html>Not found</html>", content_type="text/html")))
-    await crawl(host.url("/open"), **cache(tmp_path))
-    await crawl(host.url("/open"), **cache(tmp_path, HTTPCACHE_IGNORE_MISSING=True))
-    assert host.robots_hits == 1
-    assert "came as an HTML page" not in caplog.text

@@ -6,7 +6,7 @@ import pytest
 from scrapy import Request, signals
 from scrapy.http import Response
 
-from scrapy_robots_plus.origins.fetch_results import SECONDS, OwnNetwork
+from scrapy_robots_plus.origins.crawl_store import SECONDS_OF_SILENCE, OwnNetwork
 from scrapy_robots_plus.protocol.access import Failure
 from tests.crawl.hand_clock import HandClock
 from tests.crawl.scripted import make_crawler
@@ -35,7 +35,7 @@ def test_as_long_as_no_site_answers_the_network_may_be_down(failure: Failure) ->
     assert world.network.may_be_why(failure)
     world.answer()
     assert not world.network.may_be_why(failure)
-    world.pass_time(SECONDS)
+    world.pass_time(SECONDS_OF_SILENCE)
     assert not world.network.may_be_why(failure)
     world.pass_time(1)
     assert world.network.may_be_why(failure)
