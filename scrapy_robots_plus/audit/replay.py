@@ -204,9 +204,7 @@ class _Known:
         most, too_long = crawl.crawl_delay_max, cast("TooLong", crawl.crawl_delay_too_long)
         delay = delay_of(file.crawl_delay(agent), most, too_long)
         rate = file.request_rate(agent)
-        if rate is None or rate.window is not None:
-            return delay
-        return longer_delay(delay, delay_of(rate.delay, most, too_long))
+        return longer_delay(delay, delay_of(rate.delay, most, too_long) if rate else None)
 
 
 MOST_GROUPS = 10_000

@@ -98,8 +98,6 @@ def _pace(pace: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "delay", f"{pace['delay_asked']:g} s asked: longer than ROBOTS_CRAWL_DELAY_MAX"
     elif pace["delay_asked"] is not None:
         yield "delay", f"{pace['delay_asked']:g} s asked, {pace['delay']:g} s kept"
-    for each in pace["hourly"]:
-        yield "delay", f"{each['delay']:g} s during {each['hours']}"
     if pace["visit_time"]:
         yield "visit time", pace["visit_time"]
 
@@ -150,12 +148,11 @@ def _state(source: Source) -> dict[str, Any]:
 
 
 def _pace_of(policy: Policy, agent: AgentNames) -> dict[str, Any]:
-    delay, hours, _ = policy.pace_of(agent)
+    delay = policy.pace_of(agent).delay
     visits = policy.file.visit_time(agent) if policy.file else None
     return {
         "delay_asked": None if delay is None else delay.asked,
         "delay": None if delay is None or delay.skip else delay.kept,
         "skips_host": delay is not None and delay.skip,
-        "hourly": [] if hours is None else [{"hours": str(hours[0]), "delay": hours[1].kept}],
         "visit_time": None if visits is None else str(visits),
     }

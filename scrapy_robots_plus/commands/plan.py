@@ -51,11 +51,9 @@ class Host:
         a slot keep the longest of their delays."""
         paces = self.paces.values()
         delays = [pace.delay for pace in paces if pace.delay]
-        hours = filter(None, (pace.hourly for pace in paces))
-        hourly = tuple((window, delay.kept) for window, delay in hours)
         visits = next((pace.visits for pace in paces if pace.visits), None)
         kept = max((self.own_delay, *(delay.kept for delay in delays if not delay.skip)))
-        timetable = Timetable(kept, hourly, visits)
+        timetable = Timetable(kept, visits)
         return {
             "type": "host",
             "host": self.name,

@@ -38,8 +38,6 @@ class Pace(NamedTuple):
     """What a file asks of one agent, within the limits of the settings."""
 
     delay: Delay | None = None
-    hourly: tuple[VisitTime, Delay] | None = None
-    """A delay that applies in some hours of the day. No host is skipped because of it."""
     visits: VisitTime | None = None
     """The visiting hours, if ``ROBOTS_VISIT_TIME`` is to obey them."""
 
@@ -54,27 +52,20 @@ def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings
     """The longer of Crawl-delay and Request-rate, and the visiting hours; without a *file*, the
     delay that the user sets.
     """
-    visits, (delay, hourly) = None, (_own(settings.own_delay), None)
+    delay, visits = _own(settings.own_delay), None
     if file is not None:
         visits = file.visit_time(agent) if settings.visit_time == "obey" else None
-        delay, hourly = _delays_of(file, agent, settings)
-    pace = Pace(delay, hourly, visits)
+        delay = _asked_delay(file, agent, settings) or delay
+    pace = Pace(delay, visits)
     return ANY_PACE if pace == ANY_PACE else pace
 
 
-def _delays_of(
-    file: ParsedFile, agent: AgentNames, settings: RobotsSettings
-) -> tuple[Delay | None, tuple[VisitTime, Delay] | None]:
-    """The delay for all day, and that for some hours."""
-    own = _own(settings.own_delay)
+def _asked_delay(file: ParsedFile, agent: AgentNames, settings: RobotsSettings) -> Delay | None:
     if settings.fixed_delay is not None:
-        return own, None
+        return None
+    rate = file.request_rate(agent)
     delay = _bounded(file.crawl_delay(agent), settings)
-    asked = file.request_rate(agent)
-    rate = None if asked is None else _bounded(asked.delay, settings)
-    if rate is not None and asked is not None and asked.window is not None:
-        return delay or own, (asked.window, replace(rate, skip=False))
-    return longer_delay(delay, rate) or own, None
+    return longer_delay(delay, _bounded(rate.delay, settings) if rate else None)
 
 
 def _own(seconds: float) -> Delay | None:
@@ -102,14 +93,11 @@ class Paces:
         """Puts *pace* in force. Returns whether its delay is longer than all before."""
         if pace is ANY_PACE:
             return False
-        delay, hourly, visits = self.table.delay, self.table.hourly, self.table.visits
+        delay, visits = self.table.delay, self.table.visits
         if pace.delay is not None and not pace.delay.skip:
             delay = max(pace.delay.kept, delay)
-        if pace.hourly is not None:
-            window, slower = pace.hourly
-            hourly = tuple(dict.fromkeys((*hourly, (window, slower.kept))))
         is_longer = delay > self.table.delay
-        self.table = Timetable(delay, hourly, pace.visits or visits) or AT_ANY_TIME
+        self.table = Timetable(delay, pace.visits or visits) or AT_ANY_TIME
         return is_longer
 
 
@@ -294,24 +282,18 @@ class Policy:
     @property
     def delay(self) -> float | None:
         """The longest delay, in seconds, of any agent in use so far."""
-        return self.paces.table.delay_at(self._clock.wall()) or None
+        return self.paces.table.delay or None
 
     @property
     def asked_delay(self) -> Delay | None:
-        """The longest delay that the file asks of any agent looked up so far, at any hour, kept or
-        not; one that is too long comes before all others.
+        """The longest delay that the file asks of any agent looked up so far, kept or not; one that
+        is too long comes before all others.
         """
         if self.settings.fixed_delay is not None:
             return None  # whatever it asks for
         paces = self._asked.values()
         delays = [pace.delay for pace in paces if pace.delay is not None and not pace.delay.own]
-        delays += [pace.hourly[1] for pace in paces if pace.hourly is not None]
         return max(delays, key=lambda delay: (delay.skip, delay.asked), default=None)
-
-    @property
-    def longest_delay(self) -> float | None:
-        """As ``delay``, at any hour of the day."""
-        return self.paces.table.longest_delay or None
 
     def under(self, settings: RobotsSettings) -> Policy:
         """What is known, read under other *settings*. It keeps the same pace."""

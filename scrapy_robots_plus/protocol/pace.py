@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import time
 
@@ -48,6 +47,11 @@ class VisitTime:
         last_minute = (second_of(self.end) - start) % _DAY  # 0600-0845 ends with 08:45:59
         return (moment - start) % _DAY < last_minute + _MINUTE
 
+    def ends_in(self, moment: float) -> float:
+        """Seconds from *moment* (since the epoch), which is in the window, until it is over."""
+        # The last minute is included.
+        return (second_of(self.end) + _MINUTE - moment) % _DAY or _DAY
+
     def begins_in(self, moment: float) -> float:
         """Seconds from *moment* (since the epoch) until the window begins; 0 during the window."""
         return 0.0 if self.includes(moment) else (second_of(self.start) - moment) % _DAY
@@ -62,7 +66,7 @@ class RequestRate:
     seconds: int
     """In how many seconds."""
     window: VisitTime | None = None
-    """Its hours; None for all day."""
+    """Its hours, as the file names them; None for all day. A crawl keeps to it at any hour."""
 
     def __str__(self) -> str:
         hours = f", {self.window}" if self.window else ""
@@ -126,14 +130,12 @@ class Timetable:
 
     delay: float = 0.0
     """At any hour."""
-    hourly: tuple[tuple[VisitTime, float], ...] = ()
-    """Delays in some hours of the day (Request-rate)."""
     visits: VisitTime | None = None
     """The hours in which requests may be sent (Visit-time); None for all day."""
 
     def __bool__(self) -> bool:
         """Whether any request has to wait at any hour."""
-        return bool(self.delay or self.hourly or self.visits)
+        return bool(self.delay or self.visits)
 
     def seconds_for(self, requests: int, start: float) -> float:
         """Seconds from *start* (since the epoch) until the last of *requests* is sent.
@@ -143,41 +145,17 @@ class Timetable:
         """
         gaps = left = max(0, requests - 1)
         passed = self.opens_in(start) if requests else 0.0
+        if not self.visits or not self.delay:
+            return passed + left * self.delay
         for _ in range(MOST_STEPS):
-            gap = self.delay_at(start + passed)
-            if not left or not gap:
+            if not left:
                 return passed
-            many = left
-            if self.hourly or self.visits:
-                many = min(left, math.ceil(self._unchanged_for(start + passed) / gap))
+            many = min(left, math.ceil(self.visits.ends_in(start + passed) / self.delay))
             left -= many
-            passed += many * gap
+            passed += many * self.delay
             passed += self.opens_in(start + passed)
         return passed * gaps / (gaps - left)
-
-    def delay_at(self, moment: float) -> float:
-        """The delay at a moment in seconds since the epoch."""
-        if not self.hourly:
-            return self.delay
-        now = (delay for window, delay in self.hourly if window.includes(moment))
-        return max((self.delay, *now))
-
-    @property
-    def longest_delay(self) -> float:
-        """The longest delay at any hour."""
-        return max((self.delay, *(delay for _, delay in self.hourly)))
 
     def opens_in(self, moment: float) -> float:
         """Seconds from *moment* until the visiting hours begin; 0 during them."""
         return self.visits.begins_in(moment) if self.visits else 0.0
-
-    def _unchanged_for(self, moment: float) -> float:
-        """Seconds until any hours begin or end."""
-        return min((second - moment) % _DAY or _DAY for second in self._changes())
-
-    def _changes(self) -> Iterator[float]:
-        """The seconds of the day at which hours begin or end."""
-        windows = [window for window, _ in self.hourly]
-        for window in (*windows, *filter(None, [self.visits])):
-            yield second_of(window.start)
-            yield second_of(window.end) + _MINUTE  # the last minute is included

@@ -119,7 +119,7 @@ class Site(NamedTuple):
     @property
     def delay(self) -> float | None:
         """The longest delay that was kept because of it, in seconds."""
-        return None if self.policy is None else self.policy.longest_delay
+        return None if self.policy is None else self.policy.delay
 
 
 def sites_of(tally: Tally) -> list[Site]:

@@ -129,10 +129,6 @@ def test_a_delay_that_is_too_long(tmp_path: Path, settings: dict[str, Any], allo
         Bodies(tmp_path).put(digest, body)
         decided = replayed(Bodies(tmp_path), logged(sha256=digest), **settings)
         assert decided == Decided(allowed, "no_rule" if allowed else "crawl_delay")
-    hourly = b"User-agent: *\nRequest-rate: 1/100 0600-0700\n"
-    digest = sha256(hourly).hexdigest()
-    Bodies(tmp_path).put(digest, hourly)
-    assert replayed(Bodies(tmp_path), logged(sha256=digest), **settings).allowed
 
 
 def test_what_is_not_obeyed_is_allowed(bodies: Bodies) -> None:

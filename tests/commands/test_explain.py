@@ -89,12 +89,6 @@ def test_no_file_allows_everything(sites: Sites, alone: Robots) -> None:
     assert done.status == 0
 
 
-def test_a_rate_for_some_hours_is_told_with_them(alone: Robots) -> None:
-    (alone.folder / "r.txt").write_text("User-agent: *\nRequest-rate: 1/100 0600-0845\n")
-    done = alone("explain", "--file", "r.txt", "http://site.invalid/")
-    assert "delay       60 s during 06:00-08:45 UTC" in done.lines
-
-
 def test_an_agent_without_a_token_is_told_so(alone: Robots) -> None:
     (alone.folder / "r.txt").write_text("User-agent: foobot\nDisallow: /\n")
     done = alone(

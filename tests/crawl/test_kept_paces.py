@@ -63,8 +63,9 @@ class Kept:
     def table(self) -> Timetable:
         return self.policy.paces.table
 
-    def delay_at(self, moment: float) -> float | None:
-        return self.table.delay_at(moment) or None
+    @property
+    def delay(self) -> float | None:
+        return self.table.delay or None
 
     def counted(self, key: str) -> int:
         value: int = self.stats.get_value(key, 0)
@@ -85,10 +86,6 @@ class TestWhatIsAsked:
     def test_the_longer_of_crawl_delay_and_request_rate(self, lines: str, asked: float) -> None:
         file = read(f"User-agent: *\n{lines}\nDisallow:\n".encode())
         assert pace_of(file, "Foobot", settings_of()) == Pace(Delay(asked, asked))
-
-    def test_a_rate_for_some_hours_does_not_hold_all_day(self) -> None:
-        window = VisitTime(time(6), time(8, 45))
-        assert pace_of(read(FILE), "morning", settings_of()) == Pace(None, (window, Delay(20, 20)))
 
     def test_hours_for_visits_where_they_are_to_be_obeyed(self) -> None:
         pace = pace_of(read(FILE), "morning", settings_of(ROBOTS_VISIT_TIME="obey"))
@@ -121,7 +118,7 @@ class TestKeeping:
     def test_to_ask_is_not_to_keep(self) -> None:
         kept = Kept()
         assert kept.policy.pace_of("slow").delay == Delay(8, 8)
-        assert kept.delay_at(0) is None
+        assert kept.delay is None
         assert not kept.policy.is_paced
         assert kept.counted(keys.DELAYS_KEPT) == 0
         assert kept.policy.asked_delay == Delay(8, 8)
@@ -130,7 +127,7 @@ class TestKeeping:
         kept = Kept()
         for agent, delay in (("free", None), ("other", 2), ("slow", 8), ("other", 8)):
             kept.policy.enforce(agent)
-            assert kept.delay_at(0) == delay
+            assert kept.delay == delay
         assert kept.policy.is_paced
 
     def test_each_pace_is_counted_once_however_many_go_by_it(self) -> None:
@@ -143,40 +140,21 @@ class TestKeeping:
     def test_one_for_which_the_host_is_skipped_is_not_kept(self) -> None:
         kept = Kept(ROBOTS_CRAWL_DELAY_TOO_LONG="skip")
         kept.policy.enforce("endless")
-        assert kept.delay_at(0) is None
+        assert kept.delay is None
         assert kept.counted(keys.DELAYS_KEPT) == 0
         assert kept.policy.asked_delay == Delay(500, 60, skip=True)
 
-    @pytest.mark.parametrize(
-        ("clock", "delay"), [(5.9, 2), (6, 20), (8.75, 20), (8.77, 2), (23, 2)]
-    )
-    def test_one_for_some_hours_holds_in_them(self, clock: float, delay: float) -> None:
+    def test_a_rate_for_some_hours_holds_at_any(self) -> None:
         kept = Kept()
         kept.policy.enforce("morning")
-        kept.policy.enforce("other")
-        assert kept.delay_at(24 * HOUR * 1_000 + clock * HOUR) == delay
+        assert (kept.delay, kept.policy.asked_delay) == (20, Delay(20, 20))
 
-    def test_out_of_its_hours_there_is_none(self) -> None:
+    def test_what_was_asked_and_kept_is_known(self) -> None:
         kept = Kept()
-        kept.policy.enforce("morning")
-        assert kept.policy.is_paced
-        assert kept.delay_at(12 * HOUR) is None
-
-    def test_what_was_asked_and_kept_is_known_at_any_hour(self) -> None:
-        kept = Kept()
-        kept.policy.pace_of("morning")
-        assert [kept.policy.longest_delay] == [None]
-        kept.policy.enforce("morning")
-        assert (kept.policy.asked_delay, kept.policy.longest_delay) == (Delay(20, 20), 20)
-        kept.policy.enforce("endless")
-        assert (kept.policy.asked_delay, kept.policy.longest_delay) == (Delay(500, 60), 60)
-
-    def test_no_host_is_skipped_because_of_some_hours(self) -> None:
-        kept = Kept(ROBOTS_CRAWL_DELAY_MAX=10, ROBOTS_CRAWL_DELAY_TOO_LONG="skip")
-        kept.policy.enforce("morning")
-        assert (kept.policy.asked_delay, kept.policy.longest_delay) == (Delay(20, 10), 10)
         kept.policy.pace_of("endless")
-        assert kept.policy.asked_delay == Delay(500, 10, skip=True)
+        assert (kept.policy.asked_delay, kept.policy.delay) == (Delay(500, 60), None)
+        kept.policy.enforce("endless")
+        assert kept.policy.delay == 60
 
     @pytest.mark.parametrize(("clock", "opens_in"), [(1, HOUR), (2, 0), (10, 0), (11, 15 * HOUR)])
     def test_visiting_hours(self, clock: float, opens_in: float) -> None:
@@ -194,12 +172,12 @@ class TestKeeping:
         kept = Kept(**changed)
         kept.policy.enforce("slow")
         assert kept.policy.pace_of("slow") is ANY_PACE
-        assert kept.delay_at(0) is None
+        assert kept.delay is None
 
     def test_nothing_where_there_is_no_file(self) -> None:
         kept = Kept(None)
         kept.policy.enforce("slow")
-        assert (kept.delay_at(0), kept.table.opens_in(0)) == (None, 0)
+        assert (kept.delay, kept.table.opens_in(0)) == (None, 0)
         assert kept.policy.asked_delay is None
 
 
@@ -226,16 +204,7 @@ class TestHostsThatNameNoDelay:
         file = f"User-agent: *\n{lines}\nDisallow:\n".encode()
         there = Kept(file, ROBOTS_DEFAULT_DELAY=3, ROBOTS_CRAWL_DELAY_MAX=maximum)
         there.policy.enforce("Foobot")
-        assert there.delay_at(0) == kept
-
-    @pytest.mark.parametrize("clock", [0, 7])
-    @pytest.mark.parametrize(("default", "delays"), [(3, {0: 3, 7: 20}), (30, {0: 30, 7: 30})])
-    def test_it_holds_outside_of_the_hours_of_a_rate(
-        self, clock: float, default: float, delays: dict[float, float]
-    ) -> None:
-        kept = Kept(ROBOTS_DEFAULT_DELAY=default)
-        kept.policy.enforce("morning")
-        assert kept.delay_at(clock * HOUR) == delays[clock]
+        assert there.delay == kept
 
     @pytest.mark.parametrize(
         "changed",
@@ -245,7 +214,7 @@ class TestHostsThatNameNoDelay:
     def test_it_holds_where_no_file_is_asked(self, changed: dict[str, Any]) -> None:
         kept = Kept(None if not changed else FILE, ROBOTS_DEFAULT_DELAY=3, **changed)
         kept.policy.enforce("slow")
-        assert kept.delay_at(0) == 3
+        assert kept.delay == 3
         assert settings_of(ROBOTS_DEFAULT_DELAY=3, **changed).is_on
 
     def test_it_is_ours_so_nothing_limits_it_and_no_file_has_asked_for_it(self) -> None:
@@ -253,7 +222,7 @@ class TestHostsThatNameNoDelay:
         kept = Kept(ROBOTS_DEFAULT_DELAY=100, **changed)
         kept.policy.enforce("free")
         assert kept.policy.pace_of("free") == Pace(Delay(100, 100, own=True))
-        assert (kept.policy.asked_delay, kept.policy.longest_delay) == (None, 100)
+        assert (kept.policy.asked_delay, kept.policy.delay) == (None, 100)
         assert kept.counted(keys.DELAYS_KEPT) == kept.counted(keys.DELAYS_CLAMPED) == 0
 
     @pytest.mark.parametrize(
@@ -267,7 +236,7 @@ class TestHostsThatNameNoDelay:
         of_origin, stats = settings.for_origin(ORIGIN), get_crawler().stats
         policy = Policy(RECORD, read(FILE), of_origin, DEFAULT_CLOCK, stats)
         policy.enforce("free")
-        assert (policy.paces.table.delay_at(0) or None) == kept
+        assert (policy.paces.table.delay or None) == kept
 
 
 class CountingParser(PlainParser):
@@ -289,7 +258,7 @@ def test_what_was_asked_is_remembered_for_the_last_agents() -> None:
     assert CountingParser.asked == AGENTS_REMEMBERED + 1
     kept.policy.pace_of("1")  # which was forgotten
     assert CountingParser.asked == AGENTS_REMEMBERED + 2
-    assert kept.delay_at(0) == AGENTS_REMEMBERED + 1
+    assert kept.delay == AGENTS_REMEMBERED + 1
 
 
 class BrokenParser(PlainParser):
@@ -300,7 +269,7 @@ class BrokenParser(PlainParser):
 def test_a_parser_that_fails_asks_for_nothing(caplog: pytest.LogCaptureFixture) -> None:
     kept = Kept(read(b"", BrokenParser))
     kept.policy.enforce("Foobot")
-    assert kept.delay_at(0) is None
+    assert kept.delay is None
     assert kept.counted(keys.PARSER_ERRORS) == 1
     assert f"failed on the pace of {ORIGIN}" in caplog.text
 
@@ -308,4 +277,4 @@ def test_a_parser_that_fails_asks_for_nothing(caplog: pytest.LogCaptureFixture) 
 def test_other_parsers_are_kept_to_as_well() -> None:
     kept = Kept(read(FILE, PROTEGO))
     kept.policy.enforce("slow")
-    assert kept.delay_at(0) == 8
+    assert kept.delay == 8

@@ -29,50 +29,21 @@ def test_n_requests_take_n_minus_1_delays(requests: int, seconds: float) -> None
 
 
 def test_without_a_delay_they_take_no_time() -> None:
-    assert Timetable().delay_at(at(0)) == 0
     assert Timetable().seconds_for(1_000_000, at(0)) == 0
 
 
-def test_a_delay_of_some_hours_holds_in_these_hours() -> None:
-    table = Timetable(60, ((MORNING, 3_600),))
-    assert table.delay_at(at(5.99)) == table.delay_at(at(8)) == 60
-    assert table.delay_at(at(6)) == table.delay_at(at(7.999)) == 3_600
-    assert table.seconds_for(3, at(4)) == 120
-    # 60 until 6, then at 7 and 8, then again each minute.
-    assert table.seconds_for(60 + 1 + 2 + 5, at(5)) == 3_600 + 7_200 + 300
-
-
-def test_the_longest_of_several_delays_holds() -> None:
-    table = Timetable(100, ((MORNING, 50), (VisitTime(time(7), time(9, 59)), 200)))
-    assert [table.delay_at(at(hour)) for hour in (6.5, 7.5, 9.5, 10)] == [100, 200, 200, 100]
-
-
 @pytest.mark.parametrize(
-    ("table", "longest"),
-    [
-        (Timetable(), None),
-        (Timetable(60), 60),
-        (Timetable(60, ((MORNING, 50), (NIGHT, 20))), 60),
-        (Timetable(60, ((MORNING, 70), (NIGHT, 80))), 80),
-        (Timetable(0, ((MORNING, 70),)), 70),
-        (Timetable(visits=MORNING), 0),
-    ],
+    ("table", "waits"),
+    [(Timetable(), False), (Timetable(60), True), (Timetable(visits=MORNING), True)],
 )
-def test_it_is_true_if_a_request_may_have_to_wait(table: Timetable, longest: float | None) -> None:
-    assert bool(table) is (longest is not None)
-    assert table.longest_delay == (longest or 0)
+def test_it_is_true_if_a_request_may_have_to_wait(table: Timetable, waits: bool) -> None:
+    assert bool(table) is waits
 
 
 def test_hours_open_once_a_day() -> None:
     table = Timetable(visits=MORNING)
     assert [table.opens_in(at(hour)) for hour in (4, 6, 7.9, 8)] == [7_200, 0, 0, 22 * 3_600]
     assert Timetable(60).opens_in(at(4)) == 0
-
-
-def test_without_a_delay_after_its_hours_the_rest_goes_at_once() -> None:
-    table = Timetable(0, ((MORNING, 600),))
-    assert table.seconds_for(1_000, at(7)) == 3_600
-    assert table.seconds_for(1_000, at(9)) == 0
 
 
 def test_visiting_hours_are_waited_for() -> None:
@@ -105,22 +76,20 @@ HOURS = st.builds(VisitTime, MINUTES, MINUTES)
 @given(
     st.integers(0, 60),
     st.integers(0, 5_000),
-    st.lists(st.tuples(HOURS, st.integers(1, 5_000)), max_size=2),
     st.none() | HOURS,
     st.integers(0, DAY - 1),
 )
 def test_it_is_what_sending_one_after_the_other_takes(
     requests: int,
     delay: int,
-    hourly: list[tuple[VisitTime, int]],
     visits: VisitTime | None,
     second: int,
 ) -> None:
-    table = Timetable(delay, tuple(hourly), visits)
+    table = Timetable(delay, visits)
     start = now = float(MIDNIGHT + second)
     for number in range(requests):
         if number:
-            now += table.delay_at(now)
+            now += delay
         if visits is not None:
             now += visits.begins_in(now)
     assert table.seconds_for(requests, start) == now - start

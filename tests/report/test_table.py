@@ -49,7 +49,7 @@ def policy(
     access: Access = Access.RULES,
     failure: Failure | None = None,
 ) -> Policy:
-    values = {"in_words": in_words, "longest_delay": delay, "asked_delay": asked, "access": access}
+    values = {"in_words": in_words, "delay": delay, "asked_delay": asked, "access": access}
     record = SimpleNamespace(failure=failure)
     return cast("Policy", SimpleNamespace(**values, record=record))
 
