@@ -12,14 +12,12 @@ from spidermon import MonitorSuite, monitors
 from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
 from spidermon.exceptions import NotConfigured
 
-from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.report.table import sites_of
 
 __all__ = [
-    "RobotsChangedMonitor",
     "RobotsDeniedMonitor",
     "RobotsMonitorSuite",
     "RobotsUnreadableMonitor",
@@ -90,26 +88,6 @@ class RobotsUnreadableMonitor(_RobotsMonitor):
         self.check(name, "10%", unreadable, len(sites), message)
 
 
-@monitors.name("Suspicious changes of robots.txt")
-class RobotsChangedMonitor(_RobotsMonitor):
-    """Fails if too many robots.txt files changed in a way that looks like a mistake of the site,
-    as the stat ``robotstxt/changed/suspicious`` counts them.
-
-    ``SPIDERMON_ROBOTS_MAX_SUSPICIOUS_CHANGES``: how many, or what share of all changes. Default:
-    ``0``.
-    """
-
-    @monitors.name("Should not be too many")
-    def test_changed(self) -> None:
-        suspicious = self.stats.get(keys.CHANGED_SUSPICIOUSLY, 0)
-        changed = self.stats.get(keys.CHANGED, 0)
-        message = (
-            f"{suspicious:,} of {changed:,} changes of robots.txt files look like a mistake: "
-            "the log warns of each"
-        )
-        self.check("SPIDERMON_ROBOTS_MAX_SUSPICIOUS_CHANGES", "0", suspicious, changed, message)
-
-
 class RobotsMonitorSuite(MonitorSuite):
     """All monitors of this module, for Spidermon's settings ``SPIDERMON_SPIDER_CLOSE_MONITORS`` or,
     during the crawl, ``SPIDERMON_PERIODIC_MONITORS``.
@@ -118,7 +96,6 @@ class RobotsMonitorSuite(MonitorSuite):
     monitors: ClassVar[list[type]] = [
         RobotsDeniedMonitor,
         RobotsUnreadableMonitor,
-        RobotsChangedMonitor,
     ]
 
 

@@ -187,8 +187,6 @@ class FileEntry(Entry):
     """Whether its rules differ from those that the crawl had before."""
     previous: Text | None = None
     """The `sha256` that the crawl had before, if it had one."""
-    suspicion: Text | None = None
-    """Why the change looks like a mistake of the site."""
     delay_asked: Seconds | None = None
     """The Crawl-delay that it asks of the crawl's agent."""
 

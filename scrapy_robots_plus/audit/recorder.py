@@ -15,7 +15,6 @@ from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY, TAP_META_KEY, valid_origin_of
 from scrapy_robots_plus.origins.agents import Agents
-from scrapy_robots_plus.origins.changes import suspicion
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
@@ -149,7 +148,6 @@ class Recorder:
             detail=policy.detail or None,
             changed=changed,
             previous=(before.record.sha256 or None) if before else None,
-            suspicion=suspicion(before, policy, record) if before and changed else None,
             delay_asked=None if delay is None else delay.asked,
             **_about(policy),
         )

@@ -213,8 +213,8 @@ class Summary:
         key = (crawl, origin, status, entry.access, failure, entry.delay_asked)
         self._count("files", key, entry.time)
         if entry.changed:
-            told = (entry.previous or "", entry.sha256 or "", entry.suspicion or "")
-            self._count("changed", (entry.time, origin, *told), entry.time)
+            became = (entry.previous or "", entry.sha256 or "")
+            self._count("changed", (entry.time, origin, *became), entry.time)
 
     def _add_begin(self, entry: CrawlEntry) -> None:
         if entry.crawl in self._logs_all:

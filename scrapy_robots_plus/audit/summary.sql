@@ -11,7 +11,7 @@ CREATE TABLE others (crawl, origin, standing, count, first, last, example);
 CREATE TABLE begins (crawl, spider, version, mode, settings, logs_all,
   count, first, last, example);
 CREATE TABLE ends (crawl, ended, allowed, lost, count, first, last, example);
-CREATE TABLE changed (time, origin, before, after, suspicion, count, first, last, example);
+CREATE TABLE changed (time, origin, before, after, count, first, last, example);
 CREATE TABLE preferring (preference, responses, count, first, last, example);
 CREATE TABLE gaps (origin, delay, is_short, count, first, last, example);
 

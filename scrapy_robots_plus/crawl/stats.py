@@ -52,9 +52,6 @@ SHARED = "robotstxt/shared_count"
 one](freshness.md#one-fetch-for-several-crawls) was fetching them at that moment"""
 CHANGED = "robotstxt/changed"
 """robots.txt files that changed"""
-CHANGED_SUSPICIOUSLY = "robotstxt/changed/suspicious"
-"""those of them that look like a mistake of the site: the rules became an HTML page, a 401 or 403,
-or shrank to a tenth of their size"""
 PARSER_ERRORS = "robotstxt/parser_errors"
 """times `ROBOTSTXT_PARSER` failed, on a file, a URL or a delay"""
 

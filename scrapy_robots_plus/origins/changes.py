@@ -10,7 +10,6 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import robots_changed
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol.access import Access
-from scrapy_robots_plus.protocol.printable import printable
 
 from .parsers import guarded
 
@@ -18,14 +17,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.storage.record import RobotsRecord
 
     from .policy import Policy
 
 logger = crawl_log(__name__)
-
-_MUCH_SMALLER = 10
-"""A file that shrinks by this factor is suspicious."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,47 +54,17 @@ def change_between(before: Policy, after: Policy, agent: AgentNames) -> RobotsCh
     )
 
 
-def suspicion(before: Policy, after: Policy, record: RobotsRecord) -> str | None:
-    """Why the change to *record* looks like a mistake of the site; None if it does not."""
-    if before.access is not Access.RULES:
-        return None
-    if record.outcome in (401, 403):
-        return f"its rules became a {record.outcome}"
-    if record.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
-        return "its rules became an HTML page"
-    old, new = before.parsed, after.parsed
-    if old is not None and new is not None and new.size * _MUCH_SMALLER <= old.size:
-        return f"it shrank from {old.size:,} to {new.size:,} bytes"
-    return None
-
-
-def report_change(
-    crawler: Crawler, agent: AgentNames, before: Policy, after: Policy, record: RobotsRecord
-) -> None:
-    """Counts a change for *agent*, warns if it is suspicious, and sends the signal
-    ``robots_changed``. *record* is what *after* was made of, with its text.
-    """
-    collector = compat.stats_of(crawler)
-    change, why = guarded(
-        lambda: (change_between(before, after, agent), suspicion(before, after, record)),
-        (None, None),
-        record.url,
-        collector,
-    )
+def report_change(crawler: Crawler, agent: AgentNames, before: Policy, after: Policy) -> None:
+    """Counts a change for *agent*, and sends the signal ``robots_changed``."""
+    collector, origin = compat.stats_of(crawler), after.origin
+    change = guarded(lambda: change_between(before, after, agent), None, origin, collector)
     if change is None:
         return
     collector.inc_value(stats.CHANGED)
-    if why is not None:
-        collector.inc_value(stats.CHANGED_SUSPICIOUSLY)
-        logger(crawler).warning(
-            "The robots.txt of %s changed in a way that looks like a mistake: %s",
-            printable(record.origin),
-            why,
-        )
     try:
         crawler.signals.send_catch_log(
             robots_changed,
-            origin=record.origin,
+            origin=origin,
             before=before,
             after=after,
             change=change,

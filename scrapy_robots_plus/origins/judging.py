@@ -61,11 +61,8 @@ def longer_delay(one: Delay | None, other: Delay | None) -> Delay | None:
 class Rules(Protocol):
     """A parsed file, whichever parser has read it."""
 
-    def allowed(self, url: str, agent: AgentNames, /) -> bool:
-        """Whether *agent* may fetch *url*."""
-
-    def verdict(self, url: str, agent: AgentNames, /) -> Verdict | None:
-        """The same with rule and line; None if the parser does not name them."""
+    def verdict(self, url: str, agent: AgentNames, /) -> Verdict:
+        """Whether *agent* may fetch *url*, with rule and line if the parser names them."""
 
 
 class Known(Protocol):
@@ -112,11 +109,11 @@ def _by_rules(known: Known, url: str, agent: AgentNames) -> Verdict:
     rules = known.file
     if rules is None or access is Access.UNREACHABLE:
         return unreachable(url)
-    decided = _decided(rules, url, agent)
+    decided = rules.verdict(url, agent)
     if not decided.allowed:
         return decided
     for form in sent_forms(url):
-        of_form = _decided(rules, form, agent)
+        of_form = rules.verdict(form, agent)
         if not of_form.allowed:
             return replace(of_form, form=target_of(form))
     delay = known.delay_for(agent)
@@ -155,9 +152,3 @@ def unreachable(url: str) -> Verdict:
     2.2.2: "The /robots.txt URI is implicitly allowed." Parsers apply that to rules.
     """
     return Verdict(asks_for_robots_txt(url), Reason.UNREACHABLE)
-
-
-def _decided(rules: Rules, url: str, agent: AgentNames) -> Verdict:
-    """The parser's decision, with rule and line if the parser names them."""
-    named = rules.verdict(url, agent)
-    return Verdict(rules.allowed(url, agent), Reason.RULE) if named is None else named

@@ -15,6 +15,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.octets import to_utf8
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.scrapys_own import class_in
 
 from .our_parser import RobotsParser
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol import Dialect, RequestRate, VisitTime
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.protocol.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -114,13 +114,13 @@ class ParsedFile:
         # Several names are passed only to a parser that takes them: see takes_several_names().
         return self.parser.allowed(url, cast("str", agent))
 
-    def verdict(self, url: str, agent: AgentNames) -> Verdict | None:
-        """The same with rule and line; None if the parser does not name them."""
+    def verdict(self, url: str, agent: AgentNames) -> Verdict:
+        """Whether *agent* may fetch *url*, with rule and line if the parser is ours."""
         ours = self.parser
         # What decides is allowed(), which a subclass may change.
         if isinstance(ours, RobotsParser) and type(ours).allowed is RobotsParser.allowed:
             return ours.verdict(url, agent)
-        return None
+        return Verdict(self.allowed(url, agent), Reason.RULE)
 
     def crawl_delay(self, agent: AgentNames) -> object:
         """The Crawl-delay for *agent* as the parser returns it, unchecked."""

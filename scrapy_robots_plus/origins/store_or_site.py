@@ -242,10 +242,10 @@ class Retrieval:
         return self._compared(retrieved)
 
     def _compared(self, retrieved: Retrieved) -> Policy:
-        previous, policy, record = retrieved
+        previous, policy, _ = retrieved
         if previous is not None:
             agent = self._agents.default_under(policy.settings)
-            report_change(self._crawler, agent, previous, policy, record)
+            report_change(self._crawler, agent, previous, policy)
         return self.tell(retrieved)
 
     def tell(self, retrieved: Retrieved) -> Policy:

@@ -124,7 +124,7 @@ def _entries() -> Iterator[Entry]:
         unread = {"reason": "unreachable", "rule": None, "line": None, "access": "unreachable"}
         yield denied(BROKEN, f"/{number}", 101 + 200 * number, status="503", **unread)
     yield allowed(GONE, "/", 700, reason="unavailable", status="404", access="unavailable")
-    yield read(NEWS, 900, changed=True, previous="cd" * 32, suspicion="its rules became HTML")
+    yield read(NEWS, 900, changed=True, previous="cd" * 32)
     override = {"obey": False, "reason": CONTRACT}
     for number in range(7):
         yield allowed(PARTNER, f"/private/{number}", 1_000 + number, override=override)

@@ -42,7 +42,7 @@ def entries() -> Iterator[Entry]:
             access = {"access": "unreachable", "sha256": None, "detail": "d" * 200}
             yield read(origin, number, status=failure, failure=failure, **access)
         elif number % 51 == 0:
-            yield read(origin, number, changed=True, previous=f"{number:064x}", suspicion="s" * 99)
+            yield read(origin, number, changed=True, previous=f"{number:064x}")
         elif number % 3 == 0:
             override = {"obey": True, "reason": f"reason {number % 5_000}"} if number % 2 else None
             rule = f"Disallow: /{'<&>' * 50}{number}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.origins.changes import RobotsChange, change_between, suspicion
+from scrapy_robots_plus.origins.changes import RobotsChange, change_between
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol.access import Access, access_of
 from scrapy_robots_plus.protocol.origin import Origin
@@ -95,36 +94,6 @@ def test_of_another_parser_no_rules_are_told_but_the_change_is() -> None:
 
 MANY = b"User-agent: *\n" + b"Disallow: /a\n" * 100
 FEW = b"User-agent: *\nDisallow: /a\n"
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "why"),
-    [
-        (FEW, 401, "its rules became a 401"),
-        (FEW, 403, "its rules became a 403"),
-        (FEW, 404, None),
-        (FEW, b"<html>Disallow: /a</html>", "its rules became an HTML page"),
-        (FEW, b"\xef\xbb\xbf \r\n<!DOCTYPE html>", "its rules became an HTML page"),
-        (MANY, FEW, "it shrank from 1,213 to 25 bytes"),
-        (FEW, MANY, None),
-        (MANY, MANY[:200], None),
-        (404, b"<html>", None),
-        (503, 403, None),
-    ],
-)
-def test_what_looks_like_a_mistake(
-    before: bytes | int, after: bytes | int, why: str | None
-) -> None:
-    old, new = (
-        without_file(each) if isinstance(each, int) else policy_of(each) for each in (before, after)
-    )
-    record = replace(new.record, body=b"" if isinstance(after, int) else after)
-    assert suspicion(old, new, record) == why
-
-
-def test_of_another_parser_no_size_is_known() -> None:
-    old, new = policy_of(MANY, PlainParser), policy_of(FEW, PlainParser)
-    assert suspicion(old, new, new.record) is None
 
 
 def largest(line: str, mark: str) -> bytes:

@@ -211,32 +211,6 @@ async def test_a_failure_that_opens_a_site_is_asked_about_again_in_its_own_time(
     assert list(crawler.spider.failures) == [host.url("/closed")]
 
 
-@names_rules
-@pytest.mark.parametrize(
-    ("then", "words"),
-    [
-        (answer("<!DOCTYPE html><p>Maintenance", content_type="text/html"), "HTML"),
-        (answer("", 403), "403"),
-        (answer("User-agent: *\n"), "shrank"),
-    ],
-    ids=["HTML", "403", "shrunk"],
-)
-@pytest_twisted.ensureDeferred
-async def test_a_suspicious_change_is_told_once(
-    sites: Sites, caplog: pytest.LogCaptureFixture, then: Any, words: str
-) -> None:
-    large = RULES + "# rules and reasons\n" * 50
-    host = sites.host(in_turn(answer(large, **EACH_SECOND), then))
-    urls = [host.url(f"/before/{number}") for number in range(MANY)]
-    noticed = {**counted("changed/suspicious", 1), "last": tuple(steadily(host, 3))}
-    crawler = await crawl(*urls, spider=SteadySpider, spider_attributes=noticed, **AT_ONCE)
-    told = [message for message in caplog.messages if "looks like a mistake" in message]
-    assert len(told) == 1
-    assert host.origin in told[0]
-    assert words in told[0]
-    assert stat(crawler, "robotstxt/changed/suspicious") == 1
-
-
 class ForgetfulParser(RobotsParser):
     """Fails on a question that no request depends on."""
 

@@ -22,6 +22,7 @@ from scrapy_robots_plus.protocol import (
     CleanParam,
     Reason,
     RequestRate,
+    Verdict,
     VisitTime,
 )
 from tests.crawl.parsers_in_use import OURS, PROTEGO, PYTHON, RERP, PlainParser, read
@@ -77,7 +78,7 @@ def test_only_ours_knows_rates_and_hours(parser: str) -> None:
 @pytest.mark.parametrize("parser", [PROTEGO, PYTHON, RERP, PlainParser])
 def test_only_ours_names_rules(parser: Any) -> None:
     file = read(FILE, parser)
-    assert file.verdict("https://x.example/closed", "Foobot") is None
+    assert file.verdict("https://x.example/closed", "Foobot").rule is None
     assert file.ours is None
 
 
@@ -85,7 +86,6 @@ def test_only_ours_names_rules(parser: Any) -> None:
 def test_ours_and_its_subclasses_do(parser: Any) -> None:
     file = read(FILE, parser)
     verdict = file.verdict("https://x.example/closed", "Foobot")
-    assert verdict is not None
     assert (verdict.allowed, verdict.reason, verdict.line) == (False, Reason.RULE, 2)
     assert file.ours is not None
     assert [rule.pattern for rule in file.ours.file.rules("Foobot")] == ["/closed"]
@@ -107,7 +107,7 @@ def test_a_subclass_that_decides_otherwise_names_no_rules() -> None:
     file = read(FILE, Stricter)
     assert not file.allowed("https://x.example/secret", "Foobot")
     for path in ("secret", "open", "closed"):
-        assert file.verdict(f"https://x.example/{path}", "Foobot") is None
+        assert file.verdict(f"https://x.example/{path}", "Foobot").rule is None
 
 
 def test_scrapys_interface_is_enough() -> None:
@@ -266,9 +266,9 @@ def test_clean_params(parser: str) -> None:
 
 
 @pytest.mark.parametrize("told", [True, "allowed", ("rule", 3)])
-def test_what_another_parser_calls_a_verdict_is_none(told: Any) -> None:
+def test_what_another_parser_calls_a_verdict_is_not_asked(told: Any) -> None:
     parser: Any = SimpleNamespace(allowed=lambda *_: True, verdict=lambda *_: told)
-    assert ParsedFile(parser).verdict("http://x.example/", "bot") is None
+    assert ParsedFile(parser).verdict("http://x.example/", "bot") == Verdict(True, Reason.RULE)
 
 
 def test_only_ours_knows_of_uses() -> None:

@@ -12,7 +12,7 @@ import pytest_twisted
 
 from tests.crawling import StepSpider, crawl
 from tests.samples import block_with, blocks, settings_of
-from tests.sites import Sites, answer, in_turn
+from tests.sites import Sites, answer
 
 if TYPE_CHECKING:
     from tests.sites import Host
@@ -30,7 +30,6 @@ SPIDERMON: dict[str, Any] = {
 }
 DENIED = "Requests denied by robots.txt/Should not be too many"
 UNREADABLE = "Hosts whose robots.txt cannot be read/Should not be too many"
-CHANGED = "Suspicious changes of robots.txt/Should not be too many"
 
 
 class Said:
@@ -70,7 +69,7 @@ def half_closed(sites: Sites) -> tuple[Host, list[str]]:
 async def test_all_is_well_as_long_as_no_limit_is_exceeded(sites: Sites, said: Said) -> None:
     _, urls = half_closed(sites)
     await crawl(*urls, **SPIDERMON)
-    assert said.results == {DENIED: "OK", UNREADABLE: "OK", CHANGED: "OK"}
+    assert said.results == {DENIED: "OK", UNREADABLE: "OK"}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ async def test_all_is_well_as_long_as_no_limit_is_exceeded(sites: Sites, said: S
 async def test_too_many_denials(sites: Sites, said: Said, limit: object, result: str) -> None:
     host, urls = half_closed(sites)
     await crawl(*urls, **SPIDERMON, SPIDERMON_ROBOTS_MAX_DENIED=limit)
-    assert said.results == {DENIED: result, UNREADABLE: "OK", CHANGED: "OK"}
+    assert said.results == {DENIED: result, UNREADABLE: "OK"}
     if result == "FAIL":
         assert f"2 of 4 requests are denied: 2 x {host.origin}; " in said.failures
     if result == "ERROR":
@@ -102,7 +101,7 @@ async def test_too_many_denials(sites: Sites, said: Said, limit: object, result:
 async def test_too_many_unreadable_files(sites: Sites, said: Said) -> None:
     hosts = [sites.host(CLOSED), *(sites.host(answer("", 503)) for _ in range(7))]
     await crawl(*(host.url() for host in hosts), **SPIDERMON, ROBOTS_FETCH_RETRIES=0)
-    assert said.results == {DENIED: "FAIL", UNREADABLE: "FAIL", CHANGED: "OK"}
+    assert said.results == {DENIED: "FAIL", UNREADABLE: "FAIL"}
     assert "The robots.txt of 7 of 8 hosts cannot be read: 7 x 503, all denied; " in said.failures
     assert "SPIDERMON_ROBOTS_MAX_UNREADABLE is 10%" in said.failures
 
@@ -114,19 +113,8 @@ async def test_an_unreadable_file_is_one_even_if_everything_is_allowed(
     host = sites.host(answer("", 503))
     settings = {"ROBOTS_STATUS_POLICY": "fail-open", "ROBOTS_FETCH_RETRIES": 0}
     await crawl(host.url(), **{**SPIDERMON, **settings})
-    assert said.results == {DENIED: "OK", UNREADABLE: "FAIL", CHANGED: "OK"}
+    assert said.results == {DENIED: "OK", UNREADABLE: "FAIL"}
     assert "1 of 1 hosts cannot be read: 1 x 503, all allowed" in said.failures
-
-
-@pytest_twisted.ensureDeferred
-async def test_a_file_that_changed_suspiciously(sites: Sites, said: Said) -> None:
-    before = answer(CLOSED, cache_control="max-age=1")
-    host = sites.host(in_turn(before, answer("<html>")))
-    urls = [host.url(f"/{number}") for number in range(5)]
-    step: dict[str, Any] = {"spider": StepSpider, "spider_attributes": {"pause": 1.1}}
-    await crawl(*urls, **step, **SPIDERMON, ROBOTS_TTL=(1, 86_400))
-    assert said.results == {DENIED: "OK", UNREADABLE: "OK", CHANGED: "FAIL"}
-    assert "1 of 1 changes of robots.txt files look like a mistake" in said.failures
 
 
 @pytest.mark.parametrize(
@@ -144,7 +132,7 @@ async def test_where_nothing_is_checked_there_is_nothing_to_judge(
 ) -> None:
     _, urls = half_closed(sites)
     await crawl(*urls, **SPIDERMON, **settings)
-    assert len(said.results) == 3
+    assert len(said.results) == 2
     for result in said.results.values():
         assert result.startswith("SKIPPED") or "robots.txt is not checked" in result
 
@@ -152,7 +140,7 @@ async def test_where_nothing_is_checked_there_is_nothing_to_judge(
 @pytest_twisted.ensureDeferred
 async def test_a_crawl_of_nothing_exceeds_nothing(said: Said) -> None:
     await crawl(**SPIDERMON, SPIDERMON_ROBOTS_MAX_DENIED="0%", SPIDERMON_ROBOTS_MAX_UNREADABLE=0)
-    assert said.results == {DENIED: "OK", UNREADABLE: "OK", CHANGED: "OK"}
+    assert said.results == {DENIED: "OK", UNREADABLE: "OK"}
 
 
 @pytest.mark.parametrize(
@@ -164,14 +152,14 @@ async def test_they_run_at_any_time(sites: Sites, said: Said, when: str) -> None
     own: dict[str, Any] = {**SPIDERMON, "SPIDERMON_SPIDER_CLOSE_MONITORS": [], when: [SUITE]}
     await crawl(*urls, **own, SPIDERMON_ROBOTS_MAX_DENIED=0)
     denied = "FAIL" if "STOP" in when else "OK"
-    assert said.results == {DENIED: denied, UNREADABLE: "OK", CHANGED: "OK"}
+    assert said.results == {DENIED: denied, UNREADABLE: "OK"}
 
 
 @pytest_twisted.ensureDeferred
 async def test_the_settings_of_the_docs_are_enough(sites: Sites, said: Said) -> None:
     host, urls = half_closed(sites)
     await crawl(*urls, **settings_of(block_with("RobotsMonitorSuite", "docs/monitoring.md")))
-    assert said.results == {DENIED: "FAIL", UNREADABLE: "OK", CHANGED: "OK"}
+    assert said.results == {DENIED: "FAIL", UNREADABLE: "OK"}
     (shown,) = (text for text in blocks("text", "docs/monitoring.md") if "are denied" in text)
     assert shown.strip() in said.failures.replace(host.origin, "http://site.example")
 

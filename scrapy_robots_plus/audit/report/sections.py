@@ -167,8 +167,7 @@ def _change(change: Any) -> list[object]:
     before, after = (
         code(each[:_HASH]) if each else Html("no rules") for each in (change.before, change.after)
     )
-    said = small("Looks like a mistake: ", change.suspicion) if change.suspicion else ""
-    what = [code(change.origin), small("SHA-256 ", before, " became ", after), said]
+    what = [code(change.origin), small("SHA-256 ", before, " became ", after)]
     return [join(what), html.moment(change.time)]
 
 
