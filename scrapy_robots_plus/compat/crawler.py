@@ -336,19 +336,3 @@ def best_priority(queue: pqueues.ScrapyPriorityQueue) -> int:
     if queue.curprio is not None and (queue.curprio in queue.queues or queue.curprio in starts):
         return queue.curprio
     return min((*queue.queues, *starts), default=0)
-
-
-def next_request(queue: pqueues.ScrapyPriorityQueue) -> Request | None:
-    """The request that *queue* would pop, left in the queue; None if it cannot tell.
-
-    ``ScrapyPriorityQueue.peek()`` only looks at ``curprio``, and at start requests first
-    (https://github.com/scrapy/scrapy/pull/7267).
-    """
-    priority = best_priority(queue)
-    parts = (each.get(priority) for each in (queue.queues, queue._start_queues))  # noqa: SLF001
-    part: Any = next(filter(None, parts), None)
-    try:
-        found: Request | None = part.peek() if part is not None else None
-    except Exception:  # noqa: BLE001 - optional in Scrapy's protocol; or it cannot be read from disk
-        return None
-    return found

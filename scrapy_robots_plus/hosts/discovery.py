@@ -126,7 +126,7 @@ class Discovery:
                 return started
             lane.ticket = next(self._tickets)
             if not self._known.is_fetching(lane.address.origin):
-                self._known.fetch(lane.address.origin, lane)
+                self._known.fetch(lane.address.origin)
                 started += 1
         if not ready and self._lanes and budget.free:
             self._known.wake()

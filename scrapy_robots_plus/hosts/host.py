@@ -164,10 +164,6 @@ class Lane(ABC):
     def pop(self) -> Request | None:
         """The next request that can be read; None if none is left, or none may go now."""
 
-    @abstractmethod
-    def peek(self) -> Request | None:
-        """The next request, left in the queue; None if the queue cannot tell."""
-
     def priorities(self) -> list[int]:
         """Those that have requests, if these are in files, which are opened by them."""
         return []

@@ -165,11 +165,9 @@ class Known:
         """Whether the policy of *origin* is on its way."""
         return self._policies.is_fetching(origin)
 
-    def fetch(self, origin: Origin, lane: Lane) -> None:
-        """Starts to fetch a policy for the lane. At the end comes :meth:`.Hosts.fetch_ended`."""
-        # For Scrapy's robots_parsed; a queue class of the project may be unable to show one.
-        request = lane.peek() or Request(origin.robots_url)
-        self._policies.prefetch(origin, request)
+    def fetch(self, origin: Origin) -> None:
+        """Starts to fetch a policy. At the end comes :meth:`.Hosts.fetch_ended`."""
+        self._policies.prefetch(origin, Request(origin.robots_url))  # for Scrapy's robots_parsed
 
     # The downloader
 

@@ -110,11 +110,6 @@ class LaneInMemory(Lane):
             self._begin(rank, self._others.pop(rank))
         return request
 
-    def peek(self) -> Request | None:
-        if not self.count:
-            return None
-        return self._next[-1 if self._order[self._rank & 1] else 0]
-
     def _begin(self, rank: int, held: list[Request] | deque[Request]) -> None:
         self._rank, self.priority, self._next = rank, rank >> 1, held
 
@@ -292,9 +287,6 @@ class _LaneInFiles(Lane):
             self._lanes.lost(self.address, held, failure)
         self._count_files()
         return request
-
-    def peek(self) -> Request | None:
-        return compat.next_request(self._requests)
 
     def priorities(self) -> list[int]:
         return compat.priorities_of(self._requests)

@@ -208,19 +208,14 @@ class HostLine:
         *latest* ends in *error*, here and in the slot of the host.
         """
         now, slots = self._doorway.clock.monotonic(), self._doorway.slots
-        queued = slots.queued(self.host)
-        if not (self._waiting or queued):
-            return
+        waiting = [each.request for each in self._waiting] + slots.queued(self.host)
+        in_time, delay = len(waiting), self.pace.robots_delay
         if self.pace.is_held(now) or self._waits_for_others:
-            late = {*self._requests(), *queued}
-        elif self.pace.robots_delay:
-            delay = self.pace.robots_delay
+            in_time = 0
+        elif delay:
             next_at = max(now, self.pace.departures.handed_over_at + delay)
             in_time = int((latest - next_at) / delay) + 1 if next_at <= latest else 0
-            late = {*[*self._requests(), *queued][in_time:]}
-        else:
-            return
-        if late:
+        if late := set(waiting[in_time:]):
             self.fail(error, late.__contains__)
             slots.fail_queued(error, late.__contains__, self.host)
 
@@ -268,9 +263,6 @@ class HostLine:
     def _take_place(self, waiter: _Waiter) -> None:
         waiter.is_aside = False
         self._doorway.slots.take_place(waiter.slot, waiter.request)
-
-    def _requests(self) -> list[Request]:
-        return [each.request for each in self._waiting]
 
     def _ring(self) -> None:
         self.look()

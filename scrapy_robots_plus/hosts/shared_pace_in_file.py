@@ -152,13 +152,8 @@ def _opened(path: Path, now: float) -> sqlite3.Connection:
     if path.exists() and path.stat().st_size:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
             header = pragma(reader, "application_id"), pragma(reader, "user_version")
-        if header[0] != APPLICATION_ID:
-            raise sqlite3.DatabaseError("the file is not a shared pace of scrapy-robots-plus")
-        if header[1] != LAYOUT:
-            age = "an older" if header[1] < LAYOUT else "a newer"
-            raise sqlite3.DatabaseError(
-                f"it is of {age} scrapy-robots-plus: end the crawls of that version, then delete it"
-            )
+        if header != (APPLICATION_ID, LAYOUT):
+            raise sqlite3.DatabaseError("it is no shared pace of this version")
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )

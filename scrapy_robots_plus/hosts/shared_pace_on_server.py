@@ -6,6 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.storage.redis_server import Server
 
 from .shared_pace import BookError, Entry
@@ -21,8 +22,8 @@ longer needed."""
 EXPECTED_FOR = 54.0
 """Seconds after a request for which the server has an entry, unless it lost it; it keeps it a
 little longer."""
-LEAST = 1_000
-"""Of up to this many hosts is remembered that the server has an entry, without checking."""
+MOST = 10_000
+"""Of so many hosts, the last ones, is remembered that the server has an entry."""
 LONGEST = 5.0
 """Seconds for which an entry is written again and again, if others change it meanwhile: what the
 crawl asks of other hosts waits behind it."""
@@ -42,7 +43,7 @@ class BookOnServer:
         self._server = Server(url)
         self._group = group
         self._monotonic = monotonic
-        self._known: dict[str, float] = {}
+        self._known: Recent[str, float] = Recent(MOST)
         """Until when the server surely has the entry of a host, unless it lost it."""
 
     def change(self, host: str, event: str, *arguments: Any) -> Any:
@@ -104,6 +105,4 @@ class BookOnServer:
         return entry
 
     def _note(self, host: str, left_at: float) -> None:
-        if len(self._known) >= LEAST:
-            self._known = {each: until for each, until in self._known.items() if left_at < until}
-        self._known[host] = left_at + EXPECTED_FOR
+        self._known.put(host, left_at + EXPECTED_FOR)

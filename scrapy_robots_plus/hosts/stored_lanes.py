@@ -60,9 +60,6 @@ class StoredLane(Lane):
             self._took(rank, self._counts[rank])  # the others could not be read
         return None
 
-    def peek(self) -> Request | None:
-        return None  # it is in the file
-
     def _took(self, rank: int, number: int) -> None:
         self.count -= number
         self._counts[rank] -= number

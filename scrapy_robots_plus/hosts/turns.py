@@ -46,8 +46,6 @@ from .host import Host, Lane, LaneQueue, State, TicketHeap
 from .known import Known
 
 if TYPE_CHECKING:
-    from collections.abc import KeysView
-
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.origins.policy import Policy
@@ -118,11 +116,6 @@ class Hosts:
     def __contains__(self, request: object) -> bool:
         """Whether *request* was handed out and has not come back."""
         return request in self._out
-
-    @property
-    def out(self) -> KeysView[Request]:
-        """Requests that were handed out and have not come back."""
-        return self._out.keys()
 
     def number(self) -> int:
         """The next ticket, or the last place in the order."""
@@ -460,7 +453,7 @@ class Hosts:
 
     def _process_due(self) -> None:
         last, self._last = self._last, None
-        for request in self.known.ended(self._out.keys(), last):
+        for request in self.known.ended(self._out, last):
             self.came_back(request)
         if not self._later:
             return

@@ -243,7 +243,7 @@ async def test_robots_parsed_is_still_sent_with_a_request_of_the_host(sites: Sit
     crawler = make_crawler()
     crawler.signals.connect(parsed, signals.robots_parsed)
     await run(crawler, urls=[host.url("/a")])
-    assert seen == [host.url("/a")]
+    assert seen == [host.url("/robots.txt")]
 
 
 @parts_of_seconds

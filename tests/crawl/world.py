@@ -237,7 +237,7 @@ class World(HandClock):
     def is_fetching(self, asked: Origin) -> bool:
         return self.host_at(asked).fetching
 
-    def fetch(self, asked: Origin, lane: Lane) -> None:
+    def fetch(self, asked: Origin) -> None:
         host = self.host_at(asked)
         assert not host.fetching
         host.fetching = True

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_robots_plus.hosts.discovery import Discovery
-from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from tests.crawl.hand_clock import HandClock
 from tests.crawl.lanes import Lanes
@@ -104,8 +103,7 @@ class Silent(HandClock):
     def is_fetching(self, origin: Origin) -> bool:
         return origin in self.fetching
 
-    def fetch(self, origin: Origin, lane: Lane) -> None:
-        assert lane.state is State.POLICY
+    def fetch(self, origin: Origin) -> None:
         self.budget.take(origin)
         self.fetched.append(origin)
 

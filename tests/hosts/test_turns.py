@@ -82,8 +82,7 @@ class Around(HandClock):
     def is_fetching(self, origin: Origin) -> bool:
         return origin.host in self.under_way
 
-    def fetch(self, origin: Origin, lane: Lane) -> None:
-        assert lane.address.origin == origin
+    def fetch(self, origin: Origin) -> None:
         self.fetched.append(origin.host)
 
     def host_of(self, lane: Lane) -> str:
@@ -376,16 +375,16 @@ def test_what_is_out(around: Around) -> None:
     around.slots["a"] = FREE
     around.entered("a", requests=2)
     request, other = around.one(), around.one()
-    assert set(around.hosts.out) == {request, other}
+    assert set(around.hosts._out) == {request, other}
     assert request in around.hosts
     around.hosts.came_back(request)
     assert request not in around.hosts
     around.hosts.came_back(request)  # it is told twice, or of one that was never handed out
     around.hosts.came_back(Request("http://x/"))
-    assert set(around.hosts.out) == {other}
+    assert set(around.hosts._out) == {other}
     assert around.hosts._hosts
     around.hosts.came_back(other)
-    assert not around.hosts.out
+    assert not around.hosts._out
     assert not around.hosts._hosts
 
 
@@ -673,7 +672,7 @@ def test_each_queue_hands_out_its_own_requests_those_in_memory_first(around: Aro
     assert pop(memory) is not None
     assert pop(memory) is not None
     assert pop(memory) is pop(around.queue) is None
-    for request in list(around.hosts.out):
+    for request in list(around.hosts._out):
         around.hosts.came_back(request)
     assert pop(memory) is None
     assert pop(around.queue) is not None
