@@ -185,9 +185,7 @@ class JobRequests:
     @guarded
     def retry(self, ids: Collection[int] | None = None) -> list[StoredRequest]:
         """Those that are set aside, all or these, wait again at their old places; returns them."""
-        rows = [
-            row for row in self.requests(ASIDE) if row.is_whole and (ids is None or row.id in ids)
-        ]
+        rows = [row for row in self.requests(ASIDE) if ids is None or row.id in ids]
         for row in rows:
             self._move(row._replace(hard_ends=0), WAITING)
         return rows
