@@ -319,7 +319,7 @@ class Job:
 
     def _schedule(self, request: Request, taken: StoredRequest) -> None:
         if PUT_BACK_META_KEY not in request.meta:  # the duplicate filter has seen it
-            request.meta[PUT_BACK_META_KEY] = (request.dont_filter, "")
+            request.meta[PUT_BACK_META_KEY] = request.dont_filter
             request.dont_filter = True
         self._suspect = (request, taken)
         try:

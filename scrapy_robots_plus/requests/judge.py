@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
-from uuid import uuid4
 from weakref import WeakSet
 
 from scrapy import Request
@@ -66,13 +65,6 @@ def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> R
     return Refused(verdict, policy)
 
 
-def _url_to_judge(request: Request, origin: Origin, policy: Policy) -> str:
-    """2.2.2 allows a robots.txt itself; but for what is in it, it must have been read."""
-    if asks_for_sitemaps(request) and policy.denies_as_unreachable:
-        return f"{origin}/"
-    return request.url
-
-
 Decision = Passes | Refused | Request | None
 """A request goes back to the scheduler, because its robots.txt cannot be read yet.
 
@@ -94,8 +86,9 @@ class Judge:
         self._policies = crawl.get(Policies)
         self._given_up = crawl.get(GivenUp)
         self._stats = crawl.stats
-        self._closing = uuid4().hex
-        self._not_the_schedulers: WeakSet[Request] = WeakSet()
+        self._kept: WeakSet[Request] = WeakSet()
+        """Copies that were returned for the scheduler when the spider had closed. One that comes
+        again did not go there: ``engine.download_async()`` sends whatever it gets."""
 
     def is_exempt(self, request: Request, origin: Origin) -> bool:
         """Whether *request* may be for the robots.txt that is being fetched.
@@ -111,7 +104,8 @@ class Judge:
     async def judge(self, asked: Asked) -> Decision:
         """The decision about a request."""
         request, origin, agent, settings, _, _ = asked
-        self._welcome(request)
+        if PUT_BACK_META_KEY in request.meta:
+            request.dont_filter = request.meta.pop(PUT_BACK_META_KEY)
         policy = self._policies.usable_or_refresh(origin, request, settings)
         if policy is None:
             if self.is_exempt(request, origin):
@@ -123,7 +117,10 @@ class Judge:
                 self._policies.waiting -= 1
         if policy is None:
             return self._closed_first(request, origin, settings)
-        verdict = policy.judged(_url_to_judge(request, origin, policy), agent)
+        url = request.url
+        if policy.denies_as_unreachable and asks_for_sitemaps(request):
+            url = f"{origin}/"  # 2.2.2 allows a robots.txt; but what is in it must have been read
+        verdict = policy.judged(url, agent)
         if verdict.allowed:
             if origin in self._given_up:
                 return given_up_refusal(origin, policy, self._given_up.reason(origin))
@@ -160,17 +157,6 @@ class Judge:
     # A request that a middleware returns goes to the scheduler. The duplicate filter has seen it,
     # so it gets ``dont_filter``; its original value is restored when the request comes again.
 
-    def _welcome(self, request: Request) -> None:
-        """Undoes what was done to a request that was requeued."""
-        mark = request.meta.pop(PUT_BACK_META_KEY, None)
-        if mark is None:
-            return
-        request.dont_filter, closing = mark
-        if closing == self._closing:
-            # It comes although the spider is closing: not from the scheduler, but from
-            # engine.download_async(), which sends whatever it gets.
-            self._not_the_schedulers.add(request)
-
     def _copy_for_scheduler(self, request: Request, origin: Origin) -> Request | None:
         """The request to return, to keep one in the queue while its robots.txt cannot be read.
 
@@ -191,15 +177,17 @@ class Judge:
         written to disk.
         """
         crawler = self._crawler
-        if request in self._not_the_schedulers:
+        if request in self._kept:
             return None
         if not (compat.scheduler_persists(crawler) and compat.fits_on_disk(request, crawler)):
             return None
-        return self._copy(request, self._closing)
+        copy = self._copy(request)
+        self._kept.add(copy)
+        return copy
 
-    def _copy(self, request: Request, closing: str = "") -> Request:
+    def _copy(self, request: Request) -> Request:
         self._stats.inc_value(keys.REQUEUED)
-        meta = {**request.meta, PUT_BACK_META_KEY: (request.dont_filter, closing)}
+        meta = {**request.meta, PUT_BACK_META_KEY: request.dont_filter}
         return request.replace(dont_filter=True, meta=meta)
 
 
