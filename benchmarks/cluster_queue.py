@@ -148,7 +148,7 @@ def show(queue: Ours | Plain, hosts: int, server: RedisServer, client: Any) -> N
     if isinstance(queue, Ours):
         before = memory(client)
         new = timed(server, operations, lambda: drain(queue.take_new, BATCH, operations))
-        while queue.take_new(HostQueue.MOST):
+        while queue.take_new(500):
             pass
         host += (memory(client) - before) / hosts + request  # now that each has a pace
         time.sleep(DELAY)

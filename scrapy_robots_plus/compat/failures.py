@@ -136,8 +136,11 @@ def most_queue_files() -> int:
 def most_files() -> int:
     """How many files this process may have open, and its reactor can watch."""
     # select() takes no more than 1,024 files, whatever the limit.
-    if is_reactor_installed() and "SelectReactor" in type(_reactor()).__name__:
-        return min(_limit(), 1024)
+    if is_reactor_installed():
+        from twisted.internet import reactor  # importing it installs one
+
+        if "SelectReactor" in type(reactor).__name__:
+            return min(_limit(), 1024)
     return _limit()
 
 
@@ -163,9 +166,3 @@ def _limit() -> int:
         return 512
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 1_000_000 if soft == resource.RLIM_INFINITY else soft
-
-
-def _reactor() -> object:
-    from twisted.internet import reactor  # importing it installs one
-
-    return reactor

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
@@ -193,19 +192,13 @@ def _caller_in_loop() -> Callable[..., None]:
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
-        return _caller_in_reactor()
+        from twisted.internet import reactor  # the one that runs this
+
+        from_thread: Callable[..., None] = reactor.callFromThread
+        return from_thread
 
     def call(function: Callable[..., object], *arguments: Any) -> None:
         with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
             loop.call_soon_threadsafe(function, *arguments)
 
     return call
-
-
-def _caller_in_reactor() -> Callable[..., None]:
-    if not is_reactor_installed():
-        raise RuntimeError("there is no loop in which the answer could be given")
-    from twisted.internet import reactor  # importing it installs one
-
-    from_thread: Callable[..., None] = reactor.callFromThread
-    return from_thread

@@ -106,10 +106,8 @@ class HostQueue:
     raised as ``redis.exceptions.RedisError`` or OSError.
     """
 
-    MOST = 500
-    """Requests of one exchange: what a script may return has a limit."""
-    AT_ONCE = 1000
-    """Requests of one push."""
+    MOVED_AT_ONCE = 500
+    """Requests that are taken over in one step."""
 
     def __init__(self, client: Any, key: str, worker: str, lifetime: float) -> None:
         """*key*: that of scrapy-redis's queue. *worker*: a name that no other has.
@@ -137,18 +135,14 @@ class HostQueue:
         Or takes them out of *moved_from*, a queue of scrapy-redis, the next to go first. Returns
         for each whether it may be due at once; None if it was seen, or taken by another worker.
         """
-        answers: list[bool | None] = []
         if not any(each.fingerprint for each in requests):
             seen = ""
         keys = [seen or moved_from] if seen or moved_from else []
-        for start in range(0, len(requests), self.AT_ONCE):
-            arguments: list[Any] = ["move" if moved_from else ""]
-            for each in requests[start : start + self.AT_ONCE]:
-                score = -max(-_MOST_URGENT, min(each.priority, _MOST_URGENT))  # lowest comes first
-                arguments += (encoded(each.host), score, each.data)
-                arguments.append(each.fingerprint)
-            answers += [_ANSWERS[each] for each in self._run("push", arguments, *keys)]
-        return answers
+        arguments: list[Any] = ["move" if moved_from else ""]
+        for each in requests:
+            score = -max(-_MOST_URGENT, min(each.priority, _MOST_URGENT))  # lowest comes first
+            arguments += (encoded(each.host), score, each.data, each.fingerprint)
+        return [_ANSWERS[each] for each in self._run("push", arguments, *keys)]
 
     def exchange(
         self,
@@ -168,7 +162,7 @@ class HostQueue:
         """
         era = (self._era or "none") if known else ""
         arguments: list[Any] = [self.worker, era, self._lifetime, int(renew), int(renew and reap)]
-        arguments += [min(most, self.MOST), min(unknown, self.MOST)]
+        arguments += [most, unknown]
         for report in reports:
             arguments += report.arguments
         told = self._run("exchange", arguments)
@@ -230,7 +224,7 @@ class HostQueue:
         were moved; several workers may do so at once.
         """
         moved = 0
-        while found := self._unmoved(self.AT_ONCE // 2):
+        while found := self._unmoved(self.MOVED_AT_ONCE):
             answers = self.push([stored(*each) for each in found], moved_from=self._moved_key)
             moved += sum(each is not None for each in answers)
         return moved

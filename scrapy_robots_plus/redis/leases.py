@@ -111,11 +111,11 @@ class Leases:
     def room_for_new_hosts(self, most: int) -> int:
         """How many requests may come to hosts whose robots.txt has to be fetched first.
 
-        *most*: the answer if this crawl waits for no robots.txt.
+        At most *most*, also if this crawl waits for no robots.txt.
         """
         if not self._crawl.holds_requests:
             return most
-        return max(0, self._crawl.settings.fetch_concurrency - len(self._parked))
+        return max(0, min(most, self._crawl.settings.fetch_concurrency - len(self._parked)))
 
     def void(self, ids: set[bytes] | None = None) -> None:
         """The server no longer counts those with one of *ids*, or all, as this worker's. It is

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from redis.exceptions import RedisError
 
-from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored, in_its_slot
+from scrapy_robots_plus.redis.host_queue import Report, Stored, in_its_slot
 
 from .workers import HOUR, MARK, Crew, give_back_of_the_dead, make_known, names, stored, take, tell
 
@@ -180,7 +180,7 @@ def test_a_dead_worker_with_much_gives_it_back_in_pieces(crew: Crew) -> None:
     make_known(one, A)
     one.push(stored(A, *map(str, range(2500))))
     for _ in range(5):
-        assert len(take(one, most=2500)) == HostQueue.MOST
+        assert len(take(one, most=500)) == 500
     crew.declare_dead(one)
     give_back_of_the_dead(two)
     assert two.state()[:3] == (2500, 0, 0)
@@ -239,13 +239,6 @@ def test_a_request_that_was_seen_is_dropped(crew: Crew) -> None:
     assert worker.push(requests, seen) == [True, False, None]
     assert worker.push([Stored(B, 0, b"d", "y"), Stored(B, 0, b"e")], seen) == [None, True]
     assert worker.state().waiting == 3
-
-
-def test_long_pushes_are_cut_in_pieces(crew: Crew) -> None:
-    worker = crew.worker("1")
-    count = HostQueue.AT_ONCE * 2 + 1
-    assert len(worker.push(stored(A, *map(str, range(count))))) == count
-    assert worker.state().waiting == count
 
 
 def test_a_request_from_elsewhere_asks_for_its_turn(crew: Crew) -> None:

@@ -28,7 +28,7 @@ def test_they_are_moved_in_order(crew: Crew, kind: str) -> None:
     worker = crew.worker("1")
     make_known(worker, A)
     fill(crew, kind)
-    worker.AT_ONCE = 4  # of which half are read at once
+    worker.MOVED_AT_ONCE = 2
     assert worker.move_all(as_stored) == 3
     assert names(take(worker)) == ["a", "b", "c"]
     assert worker.move_all(as_stored) == 0
