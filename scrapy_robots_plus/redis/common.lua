@@ -178,11 +178,10 @@ end
 
 -- Puts a host where it belongs. Who holds it may be gone, with its key. If only that it is alive was
 -- forgotten, it has time to say so: it may be found here before it is among the keys.
--- Before the first release, a holder had no name.
 local function look_at(host)
   local pace = pace_of(host)
   local id, worker = string.match(pace.holder, '^(.*)@(.*)$')
-  if pace.holder ~= '' and not (id and call('HEXISTS', out_of(worker), id) == 1) then
+  if id and call('HEXISTS', out_of(worker), id) == 0 then
     return release(host, pace.holder, now() + lifetime)
   end
   if id then call('ZADD', WORKERS, 'NX', now() + lifetime, worker) end

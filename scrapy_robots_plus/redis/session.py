@@ -294,9 +294,8 @@ def terms(crawler: Crawler, crawl: Crawl) -> dict[str, str]:
         "the version of scrapy-robots-plus": __version__,
         "whether robots.txt is obeyed": crawl.holds_requests,
         "DOWNLOAD_DELAY": crawler.settings.getfloat("DOWNLOAD_DELAY"),
+        **{f"ROBOTS_{name.upper()}": getattr(crawl.settings, name) for name in TERMS},
     }
-    for name in TERMS:
-        found[f"ROBOTS_{name.upper()}"] = getattr(crawl.settings, name)
     if crawl.holds_requests:
         found["the product token"] = next(iter(product_tokens(crawl.get(Agents).default)), "*")
     return {name: str(value) for name, value in found.items()}
