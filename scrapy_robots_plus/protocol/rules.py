@@ -212,8 +212,7 @@ class Rules:
 
     def compile(self) -> Matcher:
         """Compiles the rules, which otherwise the first question does."""
-        if self._matcher is None:
-            self._matcher = compile_rules(self.chosen, self._lines, self._dialect)
+        self._matcher = compile_rules(self.chosen, self._lines, self._dialect)
         return self._matcher
 
     def allowed(self, url: str | bytes) -> bool:

@@ -154,26 +154,6 @@ priority")."""
 
 
 @dataclass(frozen=True, slots=True)
-class Contradiction:
-    """One use that is both allowed and disallowed; it counts as disallowed (Internet-Draft
-    draft-ietf-aipref-vocab, "Combining Preferences")."""
-
-    allowed: Statement
-    """The first that allows it."""
-    disallowed: Statement
-    """The first that disallows it."""
-
-    @property
-    def category(self) -> str:
-        """The use."""
-        return self.allowed.category
-
-    def describe(self) -> str:
-        """In words, safe to print: what contradicts what."""
-        return f"{self.disallowed.describe()}, but {self.allowed.describe()}"
-
-
-@dataclass(frozen=True, slots=True)
 class Preferences:
     """What is preferred for one page, and who says so. Made by :func:`combine`.
 
@@ -219,13 +199,11 @@ class Preferences:
         return next((each.policy for each in reversed(known) if each.policy), None)
 
     @property
-    def contradictions(self) -> tuple[Contradiction, ...]:
-        """Uses that one statement allows and another disallows, each once."""
-        found = (
-            (self._first(use, Preference.ALLOW), self._first(use, Preference.DISALLOW))
-            for use in LABELS
-        )
-        return tuple(Contradiction(yes, no) for yes, no in found if yes and no)
+    def contradictions(self) -> tuple[str, ...]:
+        """Uses that one statement allows and another disallows; they count as disallowed."""
+        said = {(each.category, each.preference) for each in self.statements}
+        both = (Preference.ALLOW, Preference.DISALLOW)
+        return tuple(use for use in LABELS if said.issuperset((use, each) for each in both))
 
     def as_dict(self) -> dict[str, object]:
         """What JSON can hold: the version of the vocabulary, the preferences, the statements."""

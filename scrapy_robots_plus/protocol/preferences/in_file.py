@@ -135,16 +135,6 @@ class FilePreferences:
                 )
 
 
-def statements_in(file: RobotsTxt) -> tuple[Statement, ...]:
-    """All that the Content-Usage and Content-Signal lines of a file say, for any path and any
-    crawler, in a group or not, in file order (Internet-Draft draft-ietf-aipref-attach).
-
-    This is what a site says somewhere. What it says to a crawler about a URL is
-    :meth:`FilePreferences.statements`.
-    """
-    return tuple(_said(file.lines))
-
-
 def _objections(statements: Iterable[Statement]) -> Iterator[Statement]:
     return (each for each in statements if each.preference is Preference.DISALLOW)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, RobotsTxt
 from scrapy_robots_plus.protocol.preferences import Preference, Source, Statement, combine
-from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences, statements_in
+from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.printable import printable
 from tests.protocol.worst_cases import seconds
 
@@ -309,28 +309,6 @@ def test_some_files_say_the_same_of_every_url(lines: str, everywhere: list[str] 
         assert said.statements("/b") == found
 
 
-def test_all_that_a_file_says_somewhere() -> None:
-    body = (
-        "Content-Signal: search=no\nUser-agent: foobot\nDisallow: /\n"
-        "Content-Usage: /a train-ai=n, ai-use=y\nUser-agent: *\nContent-Signals: ai-train=no\n"
-        "CONTENT-USAGE : x=1\n"
-    )
-    assert statements_in(RobotsTxt.parse(body)) == (
-        Statement("search", DISALLOW, Source.CONTENT_SIGNAL, "Content-Signal: search=no", 1),
-        *(
-            Statement(
-                category,
-                preference,
-                Source.CONTENT_USAGE,
-                "Content-Usage: /a train-ai=n, ai-use=y",
-                4,
-            )
-            for category, preference in (("train-ai", DISALLOW), ("ai-use", ALLOW))
-        ),
-        Statement("train-ai", DISALLOW, Source.CONTENT_SIGNAL, "Content-Signals: ai-train=no", 6),
-    )
-
-
 PATHS = st.text("ab/*$", max_size=5).map("/".__add__)
 VALUES = st.sampled_from(["train-ai=y", "train-ai=n", "ai-use=n", "search=y", "!", ""])
 
@@ -398,5 +376,4 @@ def test_a_line_at_random_never_raises() -> None:
         file = RobotsTxt.parse(b"User-agent: *\n" + b"\n".join(lines))
         for statement in FilePreferences(file, "foobot", ["x"]).statements("/"):
             assert printable(statement.describe()) == statement.describe()
-        assert len(statements_in(file)) >= 0
         assert len(file.licenses) <= 8
