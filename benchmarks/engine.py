@@ -113,7 +113,7 @@ def scrapys() -> list[Peer]:
     from scrapy.robotstxt import ProtegoRobotParser
     from scrapy.utils.test import get_crawler
 
-    from scrapy_robots_plus.origins.our_parser import RobotsParser
+    from scrapy_robots_plus.origins.parsers import RobotsParser
 
     crawler = get_crawler()
 
@@ -183,7 +183,7 @@ def measure_memory(sites: list[Site]) -> None:
     from scrapy.robotstxt import ProtegoRobotParser, PythonRobotParser, RerpRobotParser
     from scrapy.utils.test import get_crawler
 
-    from scrapy_robots_plus.origins.our_parser import RobotsParser
+    from scrapy_robots_plus.origins.parsers import RobotsParser
 
     logging.disable()  # the standard library's parser tells of each file that is no UTF-8
     crawler = get_crawler()

@@ -12,8 +12,7 @@ from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.our_parser import RobotsParser
-from scrapy_robots_plus.origins.parsers import ParsedFile
+from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings

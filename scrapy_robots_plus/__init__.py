@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .hosts.downloader import RobotsDownloader as RobotsDownloader
     from .hosts.queue import RobotsPriorityQueue as RobotsPriorityQueue
     from .origins.changes import RobotsChange as RobotsChange
-    from .origins.our_parser import RobotsParser as RobotsParser
+    from .origins.parsers import RobotsParser as RobotsParser
     from .origins.policy import Policy as Policy
     from .pages.items import RobotsItemMiddleware as RobotsItemMiddleware
     from .pages.middleware import RobotsPagesMiddleware as RobotsPagesMiddleware
@@ -66,7 +66,7 @@ _HOMES = {
     "RobotsNoindex": "crawl.events",
     "RobotsOverrideError": "crawl.events",
     "RobotsPagesMiddleware": "pages.middleware",
-    "RobotsParser": "origins.our_parser",
+    "RobotsParser": "origins.parsers",
     "RobotsPriorityQueue": "hosts.queue",
     "RobotsSettingsError": "settings.robots_settings",
     "RobotsSitemapSpider": "pages.spiders",

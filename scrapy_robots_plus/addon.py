@@ -12,7 +12,7 @@ from scrapy.utils.python import global_object_name
 from .extension import RobotsExtension
 from .hosts.downloader import RobotsDownloader
 from .hosts.queue import RobotsPriorityQueue
-from .origins.our_parser import RobotsParser
+from .origins.parsers import RobotsParser
 from .pages.items import RobotsItemMiddleware
 from .pages.middleware import RobotsPagesMiddleware
 from .requests.middleware import RobotsMiddleware

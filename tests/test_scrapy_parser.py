@@ -11,8 +11,8 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
-from scrapy_robots_plus.origins import our_parser as module
-from scrapy_robots_plus.origins.our_parser import LEAST_HOT, HotFiles, RobotsParser
+from scrapy_robots_plus.origins import parsers as module
+from scrapy_robots_plus.origins.parsers import LEAST_HOT, HotFiles, RobotsParser
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309, Dialect, Reason
 
 BODY = b"""\
@@ -35,7 +35,7 @@ def parser(settings: dict[str, object] | None = None, body: bytes = BODY) -> Rob
 
 
 def test_it_is_found_by_its_path() -> None:
-    assert load_object("scrapy_robots_plus.origins.our_parser.RobotsParser") is RobotsParser
+    assert load_object("scrapy_robots_plus.origins.parsers.RobotsParser") is RobotsParser
     assert issubclass(RobotsParser, RobotParser)
 
 

@@ -71,7 +71,7 @@ class ParsedFiles:
         return file
 
 
-OUR_PARSER = "scrapy_robots_plus.origins.our_parser.RobotsParser"
+OUR_PARSER = "scrapy_robots_plus.origins.parsers.RobotsParser"
 """``ROBOTSTXT_PARSER`` where rules have names."""
 
 

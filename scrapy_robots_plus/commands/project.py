@@ -21,8 +21,7 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.extension import RobotsExtension
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.crawl_store import FILE_IN_JOBDIR, uri_in_job
-from scrapy_robots_plus.origins.our_parser import RobotsParser
-from scrapy_robots_plus.origins.parsers import ParsedFile, charset_of
+from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser, charset_of
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved

@@ -1,4 +1,7 @@
-"""One interface to a robots.txt, whichever parser (``ROBOTSTXT_PARSER``) reads it."""
+"""The parser of this package, and one way to ask whichever ``ROBOTSTXT_PARSER`` reads a file.
+
+Files in use are kept parsed, within a bound on memory.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,286 @@ import inspect
 import logging
 import re
 import traceback
+import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from weakref import WeakSet, ref
 
+from scrapy.robotstxt import RobotParser
 from w3lib.encoding import http_content_type_encoding
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.protocol import RFC9309, RobotsTxt, has_product_token
+from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.octets import to_utf8
+from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.product_token import as_names
+from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
+from scrapy_robots_plus.protocol.rules import Rules, allowed_by_compact_rules, deciding_line
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.scrapys_own import class_in
 
-from .our_parser import RobotsParser
-
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from scrapy.robotstxt import RobotParser
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
+    from typing_extensions import Self
 
-    from scrapy_robots_plus.protocol import Dialect, RequestRate, VisitTime
+    from scrapy_robots_plus.protocol import Agent, Dialect, Explanation, RequestRate, VisitTime
+    from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
+
+HOT_OCTETS = 256 * 1024
+"""Octets of robots.txt files, over all hosts, that are kept parsed: some 200 usual files. This
+limits memory only: for other files, compact rules are kept and the rest is parsed again."""
+
+LEAST_HOT = 4
+"""Files that are kept parsed whatever their length: otherwise two files of 500 KiB used in turn
+would cost half a second of parsing per request. One takes up to some 18 MB."""
+
+
+class HotFiles:
+    """The parsers whose files are kept parsed: the most recently used.
+
+    One that nobody else holds any more goes, with its file.
+    """
+
+    def __init__(self, octets: int = HOT_OCTETS, least: int = LEAST_HOT) -> None:
+        self.room = octets
+        self._least = least
+        self._octets: OrderedDict[ref[RobotsParser], int] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._octets)
+
+    def add(self, parser: RobotsParser, octets: int) -> None:
+        """Adds a parser, or uses it, and drops the least recently used ones."""
+        key = ref(parser, self._forget)
+        self.room += self._octets.pop(key, 0) - octets
+        self._octets[key] = octets
+        while self.room < 0 and len(self._octets) > self._least:
+            oldest, octets = self._octets.popitem(last=False)
+            self.room += octets
+            cooled = oldest()
+            if cooled is not None:
+                cooled.cool()
+
+    def touch(self, parser: RobotsParser) -> None:
+        """A parser was used."""
+        self._octets.move_to_end(ref(parser))
+
+    def _forget(self, key: ref[RobotsParser]) -> None:
+        self.room += self._octets.pop(key, 0)
+
+
+MOST_LICENSES = 10
+"""License lines that count."""
+
+
+class Uses(NamedTuple):
+    """What one file says to one agent."""
+
+    asked: tuple[Agent, tuple[str, ...]]
+    """The agent, and the names of groups that are about training."""
+    everywhere: tuple[Statement, ...]
+    """What it says about each URL that may be fetched."""
+    by_url: FilePreferences | None
+    """What it says about each URL, if that depends on the URL. It holds the file."""
+    licenses: tuple[str, ...]
+    """License URLs as served, the first of them."""
+
+
+_MOST_VERDICTS = 16
+"""How many verdicts a parser keeps whose file is not kept parsed."""
+
+_QUICKLY = 1
+"""The level of compression: half the time of the usual one, for a tenth more octets."""
+
+_SMALL = 256
+"""Octets up to which a file is not compressed: that would save next to nothing."""
+
+_hot = HotFiles()
+
+
+_warned: WeakSet[Crawler] = WeakSet()
+"""Those that were told that no site can address them."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class RobotsParser(RobotParser):
+    """``ROBOTSTXT_PARSER``: a host's robots.txt, read as ``ROBOTS_DIALECT`` says.
+
+    A user agent may be a product token, a whole User-Agent header, or a list of names in order of
+    preference. What a host keeps is its file, compressed, and compact rules for the agent that
+    asked first; files in use are also kept parsed.
+    """
+
+    _body: bytes
+    """As served; compressed from the first time on that the file is not kept parsed."""
+    dialect: Dialect = RFC9309
+    """How the file is read."""
+    _charset: str | None = None
+    _crawler: ref[Crawler] | None = None
+    _is_packed: bool = field(default=False, init=False)
+    _file: RobotsTxt | None = field(default=None, init=False)
+    _rules: Rules | None = field(default=None, init=False)
+    """What it says to the agent that asked first."""
+    _agent: Agent | None = field(default=None, init=False)
+    _compact: bytes | None = field(default=None, init=False)
+    _verdicts: dict[bytes | None, Verdict] | None = field(default=None, init=False)
+    """By the compact rule that decides; None before it is needed."""
+    _uses: Uses | None = field(default=None, init=False)
+    """What it says about uses to the agent that asked last."""
+
+    def __post_init__(self) -> None:
+        _hot.add(self, len(self._body) + OVERHEAD)
+
+    @classmethod
+    def from_crawler(
+        cls, crawler: Crawler | None, robotstxt_body: bytes, charset: str | None = None
+    ) -> Self:
+        """As Scrapy calls its parsers.
+
+        ``charset`` is that of the Content-Type header, if the caller knows it.
+        """
+        if crawler is None:
+            return cls(robotstxt_body, _charset=charset)
+        dialect = dialect_named(crawler.settings.get("ROBOTS_DIALECT") or RFC9309)
+        return cls(robotstxt_body, dialect, charset, ref(crawler))
+
+    @property
+    def file(self) -> RobotsTxt:
+        """The whole file, parsed."""
+        file = self._file
+        if file is not None:
+            _hot.touch(self)
+            return file
+        body = self._whole()
+        # The fetcher has already applied the size limit.
+        file = self._file = RobotsTxt.parse(body, self.dialect, self._charset, None)
+        _hot.add(self, len(body) + OVERHEAD)
+        return file
+
+    def _whole(self) -> bytes:
+        return zlib.decompress(self._body) if self._is_packed else self._body
+
+    def read_as(self, dialect: Dialect | str) -> Self:
+        """The same file, read in another dialect, which may be given by its name."""
+        return type(self)(self._whole(), dialect_named(dialect), self._charset, self._crawler)
+
+    def cool(self) -> None:
+        """Keeps only the compressed file and the compact rules, until the next question."""
+        if not self._is_packed and len(self._body) > _SMALL:
+            self._body = zlib.compress(self._body, _QUICKLY)
+            self._is_packed = True
+        if self._file is not None and self._agent is not None and self._compact is None:
+            self._compact = self._file.rules_for(self._agent).compact()
+        self._file = self._rules = None
+        if self._uses is not None and self._uses.by_url is not None:
+            self._uses = None  # it holds the file
+
+    def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
+        """Whether the user agent may fetch the URL."""
+        # A crawl may ask this of each URL: whose rules are known is not checked again.
+        if user_agent != self._agent:
+            self._meet(user_agent)
+        elif self._rules is not None:
+            _hot.touch(self)
+            return self._rules.allowed(url)
+        elif self._file is None and self._compact is not None:
+            return allowed_by_compact_rules(self._compact, url, self.dialect)
+        is_allowed = self.file.allowed(url, user_agent)
+        if self._file is not None and user_agent == self._agent:
+            self._rules = self._file.rules_for(user_agent)
+        return is_allowed
+
+    def _meet(self, user_agent: Agent) -> None:
+        """An agent asks that has not asked first, or is the first. Warns, once per crawl, about one
+        that no site can address."""
+        if self._agent is None:
+            self._agent = user_agent
+        names, crawler = as_names(user_agent), self._crawler() if self._crawler else None
+        if names == "*" or has_product_token(names) or crawler is None or crawler in _warned:
+            return
+        _warned.add(crawler)
+        logger(crawler).warning(
+            "The user agent %r holds no product token of its own, so sites can only address it by "
+            "the robots.txt rules for all crawlers (*). Name your crawler in USER_AGENT or "
+            "ROBOTSTXT_USER_AGENT.",
+            user_agent,
+        )
+
+    def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
+        """Whether the user agent may fetch the URL, and which rule on which line says so."""
+        if user_agent != self._agent:
+            self._meet(user_agent)
+        elif self._file is None and self._compact is not None:
+            return self._verdict_by_compact_rules(self._compact, url, user_agent)
+        return self.file.verdict(url, user_agent)
+
+    def _verdict_by_compact_rules(self, compact: bytes, url: str | bytes, agent: Agent) -> Verdict:
+        """Reads the file again only for a rule that has not decided yet."""
+        line = deciding_line(compact, url, self.dialect)
+        known = self._verdicts
+        if known is None or len(known) >= _MOST_VERDICTS:
+            known = self._verdicts = {}
+        if line not in known:
+            known[line] = self.file.verdict(url, agent)
+        return known[line]
+
+    def statements(
+        self, url: str | bytes, user_agent: Agent, use_tokens: tuple[str, ...] = ()
+    ) -> tuple[Statement, ...]:
+        """What the file says about the use of the URL, if the user agent may fetch it.
+
+        *use_tokens*: names of groups that are about training.
+        """
+        uses = self.uses(user_agent, use_tokens)
+        if uses.by_url is not None:
+            return uses.by_url.statements(url)
+        return uses.everywhere if uses.everywhere and self.allowed(url, user_agent) else ()
+
+    def licenses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """License URLs as served, each once, the first ten. They are for all user agents; which
+        one asks only matters for what is kept."""
+        return self.uses(user_agent, use_tokens).licenses
+
+    def uses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> Uses:
+        """What the file says about uses to the user agent."""
+        asked, uses = (user_agent, use_tokens), self._uses
+        if uses is None or uses.asked != asked:
+            said, licenses = FilePreferences(self.file, *asked), self.file.licenses
+            by_url = said if said.everywhere is None else None
+            uses = Uses(asked, said.everywhere or (), by_url, licenses[:MOST_LICENSES])
+            self._uses = uses
+        return uses
+
+    def explain(self, url: str | bytes, user_agent: Agent) -> Explanation:
+        """The verdict, and every matching rule that it beat."""
+        return self.file.explain(url, user_agent)
+
+    def crawl_delay(self, user_agent: Agent) -> float | None:
+        """The Crawl-delay in seconds; None if the site asks for none."""
+        return self.file.crawl_delay(user_agent)
+
+    def request_rate(self, user_agent: Agent) -> RequestRate | None:
+        """The Request-rate; None if the site asks for none."""
+        return self.file.request_rate(user_agent)
+
+    def visit_time(self, user_agent: Agent) -> VisitTime | None:
+        """The Visit-time; None if the site asks for none."""
+        return self.file.visit_time(user_agent)
+
+    def sitemaps(self) -> tuple[str, ...]:
+        """Sitemap URLs as served, each once."""
+        return self.file.sitemaps
 
 
 class Parsers:
@@ -173,7 +432,7 @@ def parser_failed(error: Exception, subject: object, collector: StatsCollector) 
     collector.inc_value(stats.PARSER_ERRORS)
     is_first = collector.get_value(stats.PARSER_ERRORS, 1) == 1
     lines = "".join(traceback.format_exception(error)).split("\n")
-    logger.log(
+    logging.getLogger(__name__).log(
         logging.ERROR if is_first else logging.DEBUG,
         "ROBOTSTXT_PARSER failed on %s.%s\n%s",
         printable(subject),

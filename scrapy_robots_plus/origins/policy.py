@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.record import RobotsRecord
 
-    from .our_parser import RobotsParser
+    from .parsers import RobotsParser
 
 
 class Pace(NamedTuple):

@@ -13,7 +13,7 @@ from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.judging import objection_of
-from scrapy_robots_plus.origins.our_parser import MOST_LICENSES
+from scrapy_robots_plus.origins.parsers import MOST_LICENSES
 from scrapy_robots_plus.origins.policies import NOT_READ, Policies
 from scrapy_robots_plus.origins.policy import Policy, Refused
 from scrapy_robots_plus.protocol.preferences import (

@@ -18,8 +18,8 @@ from scrapy_robots_plus.hosts import shared_pace as book
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.pace import Pace
 from scrapy_robots_plus.hosts.turns import Hosts
-from scrapy_robots_plus.origins import our_parser
-from scrapy_robots_plus.origins.our_parser import HotFiles
+from scrapy_robots_plus.origins import parsers
+from scrapy_robots_plus.origins.parsers import HotFiles
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawling import StepSpider, crawl, make_crawler, run, stat
 from tests.sites import answer, hang_up
@@ -141,7 +141,7 @@ async def test_of_twice_the_hosts_no_more_is_kept(
     sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: int
 ) -> None:
     monkeypatch.setattr(Hosts, "MOST_OUTAGES", KEPT)
-    monkeypatch.setattr(our_parser, "_hot", HotFiles(1, KEPT))
+    monkeypatch.setattr(parsers, "_hot", HotFiles(1, KEPT))
     monkeypatch.setattr(recorder, "BATCH", KEPT)
     monkeypatch.setattr(Door, "TRIM_SECONDS", 0.0)
     monkeypatch.setattr(book, "REMEMBERED", 0.0)

@@ -201,7 +201,6 @@ PARTS = (
     ),
     of_crawl(
         "parsers",
-        "origins/our_parser.py",
         "origins/parsers.py",
         tests=(
             "crawl/test_failing_parser.py",
