@@ -120,7 +120,7 @@ async def test_overrides_and_audit_mode_are_replayed(sites: Sites, tmp_path: Pat
         hosts[2].origin: {"robots_txt": own},
         hosts[3].origin: {"dialect": "GOOGLE", "crawl_delay": 0.01},
     }
-    paths = ("/closed", "/open", "/mine", "/robots.txt")
+    paths = ("/closed", "/open", "/mine", "/other")
     urls = [host.url(path) for host in hosts for path in paths]
     for mode in ("obey", "observe"):
         await crawl(
