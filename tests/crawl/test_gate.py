@@ -398,7 +398,7 @@ async def test_scrapys_signal_for_a_parsed_file_is_sent(sites: Sites) -> None:
 
     crawler.signals.connect(note, signals.robots_parsed)
     await run(crawler, urls=[host.url("/open"), host.url("/closed")])
-    assert told == [(False, host.url("/open"))]
+    assert told == [(False, host.url("/robots.txt"))]
 
 
 @parts_of_seconds
