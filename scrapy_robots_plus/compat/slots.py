@@ -163,11 +163,27 @@ def least_delay(delay: float, jitter: float) -> float:
 def slot_jitter(slot: Slot) -> float:
     """The largest part of the delay that is subtracted at random.
 
-    A number from 2.19, a half or nothing before. Can go with 2.18.
+    A number from 2.19, a half or nothing before. Can go with 2.18, as can :func:`set_slot_jitter`.
     """
     if hasattr(slot, "jitter"):  # from 2.19
         return float(slot.jitter)
     return 0.5 if slot.randomize_delay else 0.0  # up to 2.18
+
+
+def set_slot_jitter(slot: Slot, jitter: float) -> None:
+    if hasattr(slot, "jitter"):  # from 2.19
+        slot.jitter = jitter
+    else:  # up to 2.18
+        slot.randomize_delay = bool(jitter)
+
+
+def is_untouched(slot: Slot) -> bool:
+    """Whether *slot* has sent nothing yet.
+
+    It counts its delay from the beginning of its clock: from 2.16 that may be when the machine was
+    started, and a delay that is longer holds back even the first request.
+    """
+    return not slot.lastseen
 
 
 class Slots:
@@ -182,6 +198,12 @@ class Slots:
 
     def get(self, key: str) -> Slot | None:
         return slot_of(self._downloader, key)
+
+    def showing(self, key: str) -> Slot | None:
+        """The slot, if a delay may be shown in it. What a scope of a throttler delays waits before
+        the middlewares, and counts as concurrent: there, only the door keeps it.
+        """
+        return None if throttler_of(self._downloader) is not None else self.get(key)
 
     def least_delay(self, key: str) -> float:
         """The shortest delay in seconds that the slot can draw."""

@@ -46,7 +46,8 @@ class Door:
     requests.
     At most *most* hosts have one, unless more are needed: the least recently used go first.
 
-    A slot of Scrapy keeps its own delay, its jitter and AutoThrottle.
+    A slot of Scrapy keeps its own delay, its jitter and AutoThrottle. The one that is a host's own
+    shows the Crawl-delay, too.
     """
 
     DRAINS_SECONDS = 5.0
@@ -149,6 +150,11 @@ class Door:
             await compat.sleep(due - now)
         times.handed_over(key, now)
 
+    def _request_reached_downloader(self, request: Request) -> None:
+        line = self._line_of(request)
+        if line is not None:
+            line.show()
+
     def _headers_received(self, request: Request, **_: object) -> None:
         line = self._line_of(request)
         if line is not None and line.pace.answered(request, self._clock.monotonic()):
@@ -171,6 +177,7 @@ class Door:
             line.look()
             self._changed(host)
         line.pace.is_over(request)
+        line.show()  # again, after AutoThrottle
         self._trim(line, now)
 
     def drop(self, origin: Origin) -> None:
@@ -202,7 +209,9 @@ class Door:
     def _doorway(self) -> Doorway:
         """Made when a host has a pace, so that a crawl without delays pays nothing."""
         slots = compat.Slots(compat.engine_of(self._crawler).downloader)
-        self._crawler.signals.connect(self._headers_received, signals.headers_received)
+        connect = self._crawler.signals.connect
+        connect(self._request_reached_downloader, signals.request_reached_downloader)
+        connect(self._headers_received, signals.headers_received)
         compat.stand_before_handlers(self._crawler, self._download)
         self._closing_watch.start()
         return Doorway(
@@ -218,6 +227,7 @@ class Door:
     def _trim(self, line: HostLine, now: float) -> None:
         """Ends *line* if nothing delays its host any more."""
         if not line.pace.has_effect(now):
+            line.show()
             line.look()
             if line.is_empty:
                 self._end(line)
@@ -236,7 +246,7 @@ class Door:
                 self._end(line)
 
     def _end(self, line: HostLine) -> None:
-        line.give_back()
+        line.forget()
         self.lines.pop(line.host, None)
 
     # The end of waiting

@@ -15,13 +15,12 @@ from scrapy_robots_plus.crawl.clock import Alarm, Clock
 
 from .other_crawls import GO_SECONDS, Ask, SharedPace
 from .pace import Pace
+from .slots import ShownDelay, SlotTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
-
-    from .slots import SlotTimes
 
 
 @dataclass
@@ -87,6 +86,7 @@ class HostLine:
     """Its name, in lower case and without the port."""
     _doorway: Doorway
     pace: Pace = field(default_factory=Pace)
+    shown: ShownDelay = field(default_factory=ShownDelay)
     _waiting: deque[_Waiter] = field(default_factory=deque)
     _leaving: Request | None = None
     _alarm: Alarm = field(init=False)
@@ -142,8 +142,15 @@ class HostLine:
             self._asked = None
         else:
             self._tell_left()
+        self.show()
         self.look()
         self._doorway.on_handover(self.host, request)
+
+    def show(self) -> None:
+        """Shows the delay in the slot of the host, if there is one."""
+        slot = self._doorway.slots.showing(self.host)
+        if slot is not None:
+            self.shown.show(slot, self.pace.robots_delay)
 
     def changed(self) -> None:
         """It may be known better when the last request left."""
@@ -189,6 +196,13 @@ class HostLine:
         return not self._waiting and self._leaving is None
 
     # The end of waiting
+
+    def forget(self) -> None:
+        """Nothing waits, and nothing needs to: what it has done to its slot is undone."""
+        slot = self._doorway.slots.showing(self.host)
+        if slot is not None:
+            self.shown.show(slot, 0.0)
+        self.give_back()
 
     def fail(self, error: type[Exception], fails: Callable[[Request], bool]) -> None:
         """The requests that *fails* is true of end in an *error*."""

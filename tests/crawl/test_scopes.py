@@ -122,7 +122,8 @@ def test_what_waits_at_the_door_leaves_its_place(monkeypatch: pytest.MonkeyPatch
     assert [(request, [name for name, _ in scopes]) for request, scopes in taken] == [(PAGE, ["a"])]
 
 
-def test_nothing_waits_in_a_scope() -> None:
+def test_a_delay_is_not_shown_in_a_scope() -> None:
     slots = compat.Slots(downloader_with(Throttler(a=Scope())))
     assert "a" in slots
-    slots.fail_queued(ValueError, lambda _: True)
+    assert slots.showing("a") is None
+    slots.fail_queued(ValueError, lambda _: True)  # nothing waits in a scope

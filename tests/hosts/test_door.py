@@ -95,6 +95,29 @@ def test_a_host_without_a_delay_has_a_pace_while_it_is_left_alone() -> None:
     assert crawl.held([URL]) == []
 
 
+def test_the_slot_of_the_host_shows_its_delay_and_no_other() -> None:
+    crawl = Crawl()
+    for slot in ("a.example", "proxy"):
+        crawl.queue(slot)
+    for slot in ("a.example", "proxy"):
+        request = crawl.hold(2.0, download_slot=slot)
+        assert request.meta["download_slot"] == slot
+        crawl.tell(signals.request_reached_downloader, request=request)
+    assert {key: slot.delay for key, slot in crawl.slots.items()} == {"a.example": 2, "proxy": 0}
+    crawl.hold(None)
+    assert crawl.slots["a.example"].delay == 0
+
+
+def test_it_is_shown_again_after_auto_throttle() -> None:
+    crawl = Crawl()
+    crawl.queue("a.example")
+    crawl.hold(2.0)
+    crawl.send("a.example")
+    crawl.slots["a.example"].delay = 0.1
+    crawl.answer("a.example", status=200)
+    assert crawl.slots["a.example"].delay == 2.0
+
+
 def test_a_slot_that_a_redirect_took_along_is_not_kept() -> None:
     crawl = Crawl()
     meta: dict[str, Any] = {"download_slot": "b.example", "redirect_urls": ["http://b.example/"]}
@@ -139,6 +162,18 @@ def test_hosts_that_are_left_alone_stay_and_are_searched_for_once_a_second() -> 
     crawl.now += Door.TRIM_SECONDS / 2
     crawl.answer("elsewhere", status=200, url=URLS[2])
     assert crawl.held(URLS) == URLS[1:]
+
+
+def test_the_slot_of_a_host_that_is_forgotten_is_as_before() -> None:
+    crawl = Crawl(ROBOTS_CACHE_SIZE=1)
+    crawl.queue("a.example")
+    crawl.hold(2.0)
+    crawl.send("a.example")
+    assert crawl.slots["a.example"].delay == 2.0
+    crawl.now += 60
+    crawl.hold(2.0, URLS[1])
+    assert crawl.held(URLS) == [URLS[1]]
+    assert crawl.slots["a.example"].delay == 0.0
 
 
 def test_the_head_of_an_answer_says_that_its_request_has_left() -> None:

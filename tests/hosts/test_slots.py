@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.hosts.slots import SlotTimes
+from scrapy_robots_plus.hosts.slots import ShownDelay, SlotTimes
 from tests.crawling import new_slot
 
 if TYPE_CHECKING:
@@ -21,6 +21,70 @@ def used(delay: float = 0.0, jitter: float = 0.0) -> Slot:
     slot = new_slot(8, delay, jitter)
     slot.lastseen = 1.0
     return slot
+
+
+def shown(slot: Slot) -> tuple[float, float]:
+    return slot.delay, compat.slot_jitter(slot)
+
+
+@pytest.mark.parametrize(
+    ("own", "delay", "raised"),
+    [
+        ((0.0, 0.5), 0.0, (0.0, 0.5)),
+        ((4.0, 0.5), 2.0, (4.0, 0.5)),
+        ((4.0, 0.5), 2.1, (4.0, 0.0)),
+        ((1.0, 0.5), 2.0, (2.0, 0.0)),
+        ((1.0, 0.0), 1.0, (1.0, 0.0)),
+    ],
+)
+def test_a_delay_changes_only_where_it_would_go_below(
+    own: tuple[float, float], delay: float, raised: tuple[float, float]
+) -> None:
+    slot = used(*own)
+    ShownDelay().show(slot, delay)
+    assert shown(slot) == raised
+
+
+def test_its_own_delay_comes_back() -> None:
+    slot, show = used(0.1, 0.5), ShownDelay()
+    for delay, found in ((1.0, (1.0, 0.0)), (3.0, (3.0, 0.0)), (0.0, (0.1, 0.5))):
+        show.show(slot, delay)
+        assert shown(slot) == found
+
+
+def test_a_delay_that_auto_throttle_found_is_what_it_goes_back_to() -> None:
+    slot, show = used(0.1), ShownDelay()
+    show.show(slot, 1.0)
+    slot.delay = 5.0
+    show.show(slot, 1.0)
+    assert slot.delay == 5.0
+    slot.delay = 0.3
+    show.show(slot, 1.0)
+    assert slot.delay == 1.0
+    show.show(slot, 0.0)
+    assert slot.delay == 0.3
+
+
+def test_a_slot_that_is_made_anew_shows_it_too() -> None:
+    show, again = ShownDelay(), used(0.2)
+    show.show(used(0.1), 1.0)
+    show.show(again, 1.0)
+    assert again.delay == 1.0
+    show.show(again, 0.0)
+    assert again.delay == 0.2
+
+
+def test_a_slot_that_has_sent_nothing_shows_nothing() -> None:
+    """Scrapy would hold its first request back, as if one had been sent when the clock began."""
+    slot = new_slot()
+    ShownDelay().show(slot, 1_000_000_000.0)
+    assert slot.delay == 0.0
+
+
+def test_a_slot_that_showed_nothing_is_left_alone() -> None:
+    slot = used(0.7, 0.5)
+    ShownDelay().show(slot, 0.0)
+    assert shown(slot) == (0.7, 0.5)
 
 
 class Downloader:
