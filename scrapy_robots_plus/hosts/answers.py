@@ -121,7 +121,8 @@ class Answers:
         self._once_of_standing = Once()
         self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
-    def _response_downloaded(self, response: Response, request: Request) -> None:
+    def _response_downloaded(self, response: Response, request: Request, **_: object) -> None:
+        # Where a handler takes all arguments, pydispatch need not search for those that it takes.
         status = response.status
         is_good = status < 400 and _CHALLENGES.isdisjoint(response.headers)
         if is_good and not (self._door.lines or self._sites or self.throttles):
