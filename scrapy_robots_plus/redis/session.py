@@ -15,7 +15,6 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.product_token import product_tokens
-from scrapy_robots_plus.settings.scrapys_own import redis_url
 from scrapy_robots_plus.storage.redis_server import ServerError
 
 from .host_queue import Exchange, HostQueue, Link, Report, State
@@ -55,7 +54,7 @@ class Session:
         self._stats = compat.stats_of(crawler)
         self._told_away = self._told_back = False
         self._told_lost = 0
-        self._link = Link(redis_url(crawler.settings), client)
+        self._link = Link(client)
         self.client = self._link.client
         self.now = clock.monotonic
         self.queue = HostQueue(self.client, key, uuid4().hex, lifetime)

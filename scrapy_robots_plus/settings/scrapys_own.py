@@ -84,7 +84,7 @@ def redis_url(settings: BaseSettings) -> Any:
     package, kind = name.partition(".")[0], name.rpartition(".")[2]
     if package != "redis" or kind not in _CLIENTS or _BEYOND_A_URL & params.keys():
         return None
-    url = settings.get("REDIS_URL") or _server_in(settings, params)
+    url = settings.get("REDIS_URL") or params.get("url") or _server_in(settings, params)
     if not isinstance(url, str) or "://" not in url:
         return url
     user, password = (quote(str(params.get(name) or ""), "") for name in ("username", "password"))
@@ -124,8 +124,9 @@ def _completed(url: str, user: str, password: str, number: object, options: dict
     scheme, _, rest = url.partition("://")
     place, _, given = rest.partition("?")
     named = {each.partition("=")[0] for each in given.split("&")}
-    if password and "@" not in place and "password" not in named:
-        place = f"{user}:{password}@{place}"
+    who, _, where = place.rpartition("@")
+    if password and ":" not in who and "password" not in named:
+        place = f"{who or user}:{password}@{where}"
     if number and scheme == "unix":
         options = {"db": str(number), **options}
     elif number and "db" not in named and "/" not in place.removesuffix("/"):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import redis
 from scrapy.settings import BaseSettings
+from scrapy_redis.connection import from_settings
 
 from scrapy_robots_plus.redis.host_queue import Link, Stored
 from scrapy_robots_plus.settings.scrapys_own import redis_url
-from scrapy_robots_plus.storage.redis_server import ServerError
+from scrapy_robots_plus.storage.redis_server import Server, ServerError
 from tests.redis_server import RedisServer, wait_until
 
 from .workers import Crew, names, take
@@ -20,17 +22,62 @@ def options(link: Link) -> dict[str, Any]:
     return found
 
 
-def test_it_answers_with_bytes_and_does_not_wait_for_long(server: RedisServer) -> None:
-    link = Link(server.url, None)
-    link.client.set("a", "b")
-    assert link.run(lambda client: client.get("a")) == b"b"
-    assert (options(link)["socket_timeout"], options(link)["socket_connect_timeout"]) == (1.0, 1.0)
-    link.close()
+PASSWORD = "s3cret"
+WAYS: list[dict[str, Any]] = [
+    {"REDIS_URL": "redis://:s3cret@PLACE"},
+    {"REDIS_URL": "redis://:s3cret@PLACE", "REDIS_DECODE_RESPONSES": True},
+    {"REDIS_URL": "redis://:s3cret@PLACE/0?decode_responses=True&max_connections=10"},
+    {"REDIS_URL": "redis://default@PLACE", "REDIS_PARAMS": {"password": PASSWORD}},
+    {"REDIS_PARAMS": {"url": "redis://PLACE", "password": PASSWORD}},
+    {
+        "REDIS_URL": "redis://PLACE",
+        "REDIS_PARAMS": {
+            "credential_provider": redis.UsernamePasswordCredentialProvider("default", PASSWORD)
+        },
+    },
+]
+
+
+@pytest.fixture
+def locked(server: RedisServer) -> str:
+    """Where a server is that wants a password."""
+    with server.client() as client:
+        client.config_set("requirepass", PASSWORD)
+    return server.url_for(tcp=True).partition("://")[2]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_however_scrapy_redis_gets_there_it_answers_with_bytes_and_does_not_wait_for_long(
+    way: dict[str, Any], locked: str
+) -> None:
+    settings = BaseSettings(put_into(way, locked))
+    with from_settings(settings) as theirs:
+        link = Link(theirs)
+        link.run(lambda client: client.set("a", "b"))
+        assert link.run(lambda client: client.get("a")) == b"b"
+        waits = (options(link)["socket_timeout"], options(link)["socket_connect_timeout"])
+        assert waits == (1.0, 1.0)
+        link.close()
+    if "credential_provider" in way.get("REDIS_PARAMS", {}):
+        assert redis_url(settings) is None
+        return
+    store = Server(redis_url(settings))
+    assert store.run(lambda client: client.exists("a"))
+    store.close()
+
+
+def put_into(way: dict[str, Any], place: str) -> dict[str, Any]:
+    def put(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: put(each) for name, each in value.items()}
+        return value.replace("PLACE", place) if isinstance(value, str) else value
+
+    return {name: put(each) for name, each in way.items()}
 
 
 def test_closed_it_leaves_no_connection_though_somebody_has_its_client(server: RedisServer) -> None:
     with server.client() as client:
-        link = Link(server.url, None)
+        link = Link(redis.Redis.from_url(server.url))
         somebody = link.client
         assert link.run(lambda asked: asked.ping()) is True
         assert len(client.client_list()) == 2
@@ -40,25 +87,24 @@ def test_closed_it_leaves_no_connection_though_somebody_has_its_client(server: R
 
 
 def test_a_wait_that_was_chosen_is_kept() -> None:
-    settings = BaseSettings({"REDIS_PARAMS": {"socket_timeout": 5}})
-    assert options(Link(redis_url(settings), None))["socket_timeout"] == 5
+    assert options(Link(redis.Redis(socket_timeout=5)))["socket_timeout"] == 5
 
 
 def test_an_unusual_client_is_used_as_it_is() -> None:
     client = object()
-    assert Link(None, client).client is client
+    assert Link(client).client is client
 
 
 @pytest.mark.parametrize(
-    ("params", "name"),
+    ("where", "name"),
     [
-        ({"host": "127.0.0.1", "port": 1}, "redis://***@127.0.0.1:1"),
+        ({"host": "127.0.0.1", "port": 1}, "redis://***@127.0.0.1:1/0"),
+        ({"host": "::1", "port": 1}, "redis://***@[::1]:1/0"),
         ({"unix_socket_path": "/no"}, "unix://***@/no"),
     ],
 )
-def test_no_error_shows_the_password(params: dict[str, Any], name: str) -> None:
-    params |= {"username": "me", "password": "se/cret"}
-    link = Link(redis_url(BaseSettings({"REDIS_PARAMS": params})), None)
+def test_no_error_shows_the_password(where: dict[str, Any], name: str) -> None:
+    link = Link(redis.Redis(**where, username="me", password="se/cret"))
     assert link.name == name
     with pytest.raises(ServerError) as caught:
         link.run(lambda client: client.ping())
