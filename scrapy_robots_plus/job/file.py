@@ -118,9 +118,9 @@ class JobFile(JobRequests):
 
     def _open(self) -> None:
         """Opens the file, of which a new one is made if it is damaged."""
-        finish_replacing(self.path)
-        found = read_recent(self._recent.path)
         try:
+            finish_replacing(self.path)
+            found = read_recent(self._recent.path)
             try:
                 if found.damage:
                     raise sqlite3.DatabaseError(found.damage)
@@ -229,6 +229,8 @@ class JobFile(JobRequests):
         fault.__traceback__ = None  # its frames may hold a statement, which keeps the file locked
         with suppress(*FAULTS):
             if is_damage(fault):  # the next run looks for more
+                if self.done and self.done[-1][0] == Step.SEE:  # its request was not added
+                    self.done.pop()
                 self.done.append((Step.DAMAGE, str(fault)))
                 self._note_done()
             self.give_up()

@@ -88,11 +88,12 @@ _LARGEST = (
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
     """With what was done since the file was last written. Nothing is changed."""
-    found, journal = read_recent(recent_of(path)), journal_of(path)
+    journal = journal_of(path)
     had_journal, is_clean = journal.exists(), identity(journal, least_size=1) is None
-    # After a run that was closed the file is complete: SQLite need not lock it.
-    how = "mode=ro&immutable=1" if is_clean and found.generation is None else "mode=rw"
     try:
+        found = read_recent(recent_of(path))
+        # After a run that was closed the file is complete: SQLite need not lock it.
+        how = "mode=ro&immutable=1" if is_clean and found.generation is None else "mode=rw"
         with closing(
             sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, timeout=0, isolation_level=None)
         ) as connection:

@@ -112,6 +112,25 @@ def test_what_is_under_way_when_its_page_is_lost_is_counted(path: Path) -> None:
             assert f"{again.lost} are lost" in again.troubles[0]
 
 
+def test_a_fingerprint_whose_request_meets_damage_is_new_again(path: Path) -> None:
+    """Its page is linked again when the page that led to it is: nothing has told its loss."""
+    with JobFile(path) as file:
+        file.add("host", 0, bytes(50_000))
+    with JobFile(path) as file:
+        drain(file)
+    data = path.read_bytes()
+    free = 4_096 * (int.from_bytes(data[32:36], "big") - 1)  # the list of free pages
+    path.write_bytes(data[:free] + b"\xff" * 4_096 + data[free + 4_096 :])
+
+    file = JobFile(path)
+    assert file.see(b"fingerprint")
+    with pytest.raises(JobFileError, match="is damaged"):
+        file.add("host", 0, bytes(50_000))
+    with JobFile(path) as file:
+        assert file.troubles
+        assert file.see(b"fingerprint")
+
+
 def spoil_page_of(path: Path, content: bytes) -> None:
     """The page with *content* gets a type that there is not."""
     data = bytearray(path.read_bytes())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.job import JobFile, JobFileError
+from scrapy_robots_plus.job import JobFile, JobFileError, overview
 from scrapy_robots_plus.job.recent import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
@@ -102,7 +102,7 @@ def make_full(file: JobFile) -> None:
 
 WITHOUT_MEMORY = """
 import sys
-from scrapy_robots_plus.job import JobFile, JobFileError
+from scrapy_robots_plus.job import JobFile, JobFileError, overview
 
 file = JobFile(sys.argv[1])
 for number in range(50):
@@ -214,6 +214,14 @@ def test_a_folder_in_its_place_is_an_error(path: Path) -> None:
     path.mkdir()
     with pytest.raises(JobFileError, match=r"cannot be used \(unable to open database file\)"):
         JobFile(path)
+
+
+def test_so_is_one_in_the_place_of_what_was_done_since(path: Path) -> None:
+    filled(path).close()
+    recent_of(path).mkdir()
+    for use in (JobFile, lambda path: overview(path, 0)):
+        with pytest.raises(JobFileError, match=r"cannot be used \(.*Is a directory"):
+            use(path)
 
 
 def test_a_job_below_a_file_is_an_error(path: Path) -> None:
