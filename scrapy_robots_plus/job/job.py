@@ -204,6 +204,8 @@ class Job:
 
     def stays_in_memory(self, request: Request, error: Exception) -> None:
         """*request* could not be written: nor is its fingerprint, so that it can come again."""
+        if self.has_failed:  # what has led to it will happen again, in the next run
+            return
         self._reports.stays_in_memory(request, error)
         if self._last_seen is not None and request is self._last_seen[0]:
             fingerprint = self._last_seen[1]

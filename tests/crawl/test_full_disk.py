@@ -60,6 +60,7 @@ def test_with_room_again_the_job_goes_on(sites: Sites, disk: Disk, room: int) ->
     if full.stats:
         assert full.stats["finish_reason"] == "job_file_failed", full.log
         assert "no space is left. Make room and resume the job" in full.log
+        assert "lost when the crawl is stopped" not in full.log
     again = run_job(Links, urls, JOBDIR=str(job))  # still full
     assert "/scrapy_robots_plus/" not in again.log, "a traceback that is not Scrapy's own"
     disk.resize(50_000_000)
