@@ -181,7 +181,7 @@ end
 local function look_at(host)
   local pace = pace_of(host)
   local id, worker = string.match(pace.holder, '^(.*)@(.*)$')
-  if id and call('HEXISTS', out_of(worker), id) == 0 then
+  if pace.holder ~= '' and not (id and call('HEXISTS', out_of(worker), id) == 1) then
     return release(host, pace.holder, now() + lifetime)
   end
   if id then call('ZADD', WORKERS, 'NX', now() + lifetime, worker) end
