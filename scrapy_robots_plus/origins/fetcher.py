@@ -1,4 +1,5 @@
-"""Fetches a robots.txt through Scrapy's engine. Every failure becomes a value.
+"""Fetches a robots.txt through Scrapy's engine. Every failure becomes a value, but for mistakes of
+this package.
 
 Scrapy's HTTP cache (``HTTPCACHE_ENABLED``) answers in replays and outages alone.
 """
@@ -16,6 +17,7 @@ from w3lib.url import safe_url_string
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import is_of_this_package
 from scrapy_robots_plus.crawl.requests import (
     FETCH_SLOT_META_KEY,
     FIXED_FETCH_META,
@@ -198,7 +200,9 @@ class Fetcher:
             request = self._request(url, headers, tap)
             request.meta["dont_cache"] = not may_be_cached
             response = await compat.engine_of(self._crawler).download_async(request)
-        except Exception as exception:  # noqa: BLE001 - whatever is raised is a failure
+        except Exception as exception:
+            if is_of_this_package(exception):
+                raise  # it says nothing about the site
             return self._results.failed(url, exception, tap)
         finally:
             tap.call_off()  # it may still run if only we were cancelled

@@ -340,6 +340,11 @@ class Policies:
                 fetch.policy = fetch.policy or self._retrieval.failed(origin, previous)
                 self._recent.put(origin, fetch.policy)
             await self._announce(fetch.policy, previous, fetch.request)
+        except Exception as error:
+            if not is_of_this_package(error):
+                raise
+            # Before it is answered: the crawl closes, so what waited is not denied but stays.
+            self._errors.tell("the fetch of a robots.txt", error)
         finally:
             self._end_fetch(origin, fetch)
 

@@ -260,7 +260,9 @@ def ai_tokens(value: object) -> tuple[str, ...]:
 
 @check("a product token (`Foobot`), a User-Agent header, or a list of them in order of preference")
 def agent(value: object) -> str | tuple[str, ...]:
-    if isinstance(value, str) and value:
+    if isinstance(value, str) and value.strip():
+        if "," in value and not {"/", "("} & set(value):
+            raise UnexpectedError  # no header: only the first of these names would count
         return value
     names = tuple(value) if isinstance(value, (list, tuple)) else ()
     if not names or not all(isinstance(name, str) and name.strip() for name in names):

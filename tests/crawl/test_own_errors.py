@@ -7,6 +7,7 @@ import logging
 import sys
 import time
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +138,36 @@ async def test_the_crawl_ends_and_no_request_of_its_job_is_lost(
         assert again.stats.get_value("finish_reason") == "finished"
         wanted = {"/page", "/page/0", "/page/1", "/page/2"}
         assert [set(host.fetched) for host in hosts] == [wanted] * HOSTS
+
+
+@ensureDeferred
+@pytest.mark.parametrize(
+    "path",
+    [
+        "origins.fetcher:Fetcher._request",
+        "origins.fetch_results:Results._file_in",
+        "pages.stamp:PagePreferences.received",
+    ],
+)
+async def test_no_site_is_denied_for_a_mistake_in_the_fetch_of_its_file(
+    sites: Sites,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    path: str,
+) -> None:
+    hosts = [sites.host(RULES) for _ in range(HOSTS)]
+    urls = [host.url("/page") for host in hosts]
+    with monkeypatch.context() as patched:
+        owner, name = owner_of(path)
+        patched.setattr(owner, name, broken(getattr(owner, name), 1, inf))
+        crawler = await crawl(*urls, spider=TwoDeep, JOBDIR=str(tmp_path))
+    assert crawler.stats.get_value("finish_reason") == "robots_error"
+    assert len(own_errors(caplog)) == 1
+    assert crawler.stats.get_value("robotstxt/forbidden") is None
+    again = await crawl(*urls, spider=TwoDeep, JOBDIR=str(tmp_path))
+    assert again.stats.get_value("finish_reason") == "finished"
+    assert [len(set(host.fetched)) for host in hosts] == [4] * HOSTS
 
 
 @pytest.mark.parametrize("mode", sorted({*MODES} - {"asyncio"}))
