@@ -272,6 +272,17 @@ class Tap:
         lengths = (int(each) for each in numbers if each.isdigit() and len(each) < _LONGEST_NUMBER)
         return max(lengths, default=0)
 
+    def is_whole(self, response: Response) -> bool:
+        """Whether the file is all there, also when its codings are undone."""
+        if self.cannot_be_checked or self.missing(response):
+            return False
+        try:
+            if self.compressed and response.body:
+                self.inflated(response.body)
+        except BodyError:
+            return False
+        return True
+
     def inflated(self, raw: bytes) -> bytes:
         """The first octets of the body *raw*, a few more than ``limit`` at most, with its codings
         undone; gzip, if it has none.
@@ -317,6 +328,7 @@ class BodyTaps:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._signals = crawler.signals
+        self._is_cached = crawler.settings.getbool("HTTPCACHE_ENABLED")
         self._open = 0
         self._is_between = False
         self._handlers = (
@@ -375,8 +387,9 @@ class BodyTaps:
             # The handler had a limit of its own. This one is for HttpCompressionMiddleware, which
             # runs next and would inflate a bomb up to DOWNLOAD_MAXSIZE.
             request.meta[MAXSIZE_META_KEY] = tap.limit
-            # Scrapy's HTTP cache was not to answer. It may keep what the site has answered.
-            request.meta["dont_cache"] = bool(tap.missing(response))
+            # Scrapy's HTTP cache was not to answer. It may keep what the site has answered, but for
+            # a part of a file: where the cache answers, nobody would see that it is one.
+            request.meta["dont_cache"] = not (self._is_cached and tap.is_whole(response))
 
 
 def _tap_of(request: Request) -> Tap | None:

@@ -99,7 +99,7 @@ class Fetcher:
         requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``; if the process stood still
         meanwhile, they are made once more.
 
-        With ``HTTPCACHE_IGNORE_MISSING`` nothing is sent: the HTTP cache alone answers.
+        With ``HTTPCACHE_IGNORE_MISSING`` the HTTP cache answers, as it does for pages.
         """
         result = await self._fetched(origin, known, is_refresh=is_refresh)
         if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):

@@ -42,6 +42,9 @@ def keeps_pages(host: Host) -> Host:
 ROBOTS: dict[str, Callable[[Sites], Reply]] = {
     "rules": lambda _: answer(RULES),
     "rules, compressed": lambda _: answer(gzip.compress(RULES.encode()), content_encoding="gzip"),
+    "rules, compressed, cut off": lambda _: answer(
+        gzip.compress(RULES.encode())[:-12], content_encoding="gzip"
+    ),
     "moved": lambda sites: redirect(sites.host(RULES).url("/robots.txt")),
     "too long": lambda _: answer(RULES + "# filler\n" * 80_000),
     "404": lambda _: answer(TIGHTER, 404),
