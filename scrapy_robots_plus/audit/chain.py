@@ -146,4 +146,5 @@ def parse(raw: bytes) -> Line:
 
 def is_torn(raw: bytes) -> bool:
     """Whether *raw* is the beginning of a line, as a kill in the middle of a write leaves it."""
-    return raw.startswith(HEAD) and not _SEAL.search(raw)
+    begin = raw.removesuffix(b"\n")[: len(HEAD)]
+    return bool(begin) and HEAD.startswith(begin) and not _SEAL.search(raw)

@@ -180,6 +180,18 @@ def test_a_line_that_another_tore_while_this_crawl_runs_is_told(tmp_path: Path) 
     assert damage.startswith("line 2: has no end: its crawl was killed or is writing it")
 
 
+def test_a_log_cut_at_any_byte_is_unfinished(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    write(path, verdict())
+    whole = path.read_bytes()
+    ends = {0, len(whole) - 1}  # an empty file, and one without its last newline
+    for length in ends ^ set(range(len(whole))):
+        path.write_bytes(whole[:length])
+        assert state_of(path) is State.UNFINISHED, length
+        path.write_bytes(whole[:length] + b"\n" + whole)  # the next crawl begins a new line
+        assert not any("not a line" in damage for damage in damages_in(path)), length
+
+
 def test_an_empty_line_is_passed_over(tmp_path: Path) -> None:
     """One crawl has ended what another was just writing."""
     path = tmp_path / "audit.jsonl"
