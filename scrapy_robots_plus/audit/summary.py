@@ -106,6 +106,8 @@ _MOST_SENT = 20_000
 """Sites of crawls whose last request is remembered, to measure the gap to the next one."""
 _KEPT = 500
 """Characters that are kept of a text."""
+_OF_PAGE = {each.value for each in Source if each.is_of_page}
+"""Sources of what is known only with the response."""
 _MOST = 2**53
 """More than a log can have counted."""
 
@@ -124,7 +126,7 @@ class Summary:
         finalize(self, self._file.close)
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.executescript(f"BEGIN; {_TABLES_AND_VIEWS.read_text(encoding='ascii')}")
-        of_page = ((each.value, True) for each in Source if each.is_of_page)
+        of_page = ((source, True) for source in _OF_PAGE)
         self._file.executemany("INSERT INTO of_page VALUES (?, ?)", of_page)
         self._tables: defaultdict[str, dict[Any, list[Any]]] = defaultdict(dict)
         """Not written yet: count, first, last and example by what tells lines apart."""
@@ -195,7 +197,8 @@ class Summary:
         if not entry.allowed:
             why = (entry.rule, entry.line, entry.robots_url, entry.use, entry.source)
         self._count("verdicts", (*key, sets, *why), entry.time, entry.url)
-        if entry.sent is not None and self._logs_all.get(crawl):
+        is_skipped = not entry.allowed and entry.source in _OF_PAGE  # its request has a line, too
+        if entry.sent is not None and not is_skipped and self._logs_all.get(crawl):
             self._measure((_kept(crawl), _kept(origin)), entry.sent, entry.delay)
 
     def _measure(self, place: tuple[str, str], sent: float, delay: float | None) -> None:

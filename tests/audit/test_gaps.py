@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.audit.summary import Summary
 
-from .sample_log import SLOW, allowed, begin
+from .sample_log import SLOW, allowed, begin, denied
 
 
 def gaps_of(delay: float, moments: list[float]) -> Any:
@@ -46,3 +46,17 @@ def test_of_several_delays_the_one_that_was_kept_worst_is_shown() -> None:
     (site,) = summary.rows("sites")
     assert (site.delay_kept, site.smallest_gap) == (5.0, 1.0)
     assert (site.gaps, site.gaps_too_short) == (4, 1)
+
+
+def test_a_page_that_was_skipped_has_two_lines_and_was_one_request() -> None:
+    """Also if another request was sent before the page came."""
+    summary = Summary()
+    summary.add(begin())
+    skipped: dict[str, Any] = {"reason": "ai_preference", "source": "X-Robots-Tag", "delay": 2.0}
+    for moment in (0.0, 2.0):
+        summary.add(allowed(SLOW, "/", sent=moment, delay=2.0))
+    for moment in (0.0, 2.0):
+        summary.add(denied(SLOW, "/", **{**skipped, "sent": moment}))
+    summary.add(allowed(SLOW, "/", sent=4.0, delay=2.0))
+    (site,) = summary.rows("sites")
+    assert (site.gaps, site.smallest_gap, site.gaps_too_short) == (2, 2.0, 0)
