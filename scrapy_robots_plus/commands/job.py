@@ -230,8 +230,12 @@ class Convert(_OfJob):
         with self.opened(path) as file:
             for part in parts_in(folder):
                 for data in part.requests(lost):
-                    file.add(part.lane, part.rank, data)
-                    count("requests")
+                    try:
+                        file.add(part.lane, part.rank, data)
+                    except ValueError:  # noqa: PERF203 - a priority of more than 62 bits
+                        lost(1)
+                    else:
+                        count("requests")
             for fingerprint in fingerprints_in(folder):
                 file.see(fingerprint)
                 count("seen")

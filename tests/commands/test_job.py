@@ -293,6 +293,17 @@ def test_what_cannot_be_read_is_counted(tmp_path: Path, downstream: Any) -> None
     assert found + lost == 30
 
 
+def test_a_priority_that_the_file_cannot_hold_is_counted(tmp_path: Path) -> None:
+    queue = tmp_path / "job" / "requests.queue"
+    begun_with_files(tmp_path / "job", ScrapyPriorityQueue, PickleLifoDiskQueue)
+    (queue / "0").rename(queue / f"-{2**64}")
+    done = Robots(tmp_path)("job", "convert", "job")
+    assert done.status == 1
+    found, lost = int(done.output.split()[0]), int(done.errors.split()[0])
+    assert found + lost == 30
+    assert lost
+
+
 def test_fingerprints_of_older_versions_are_text(tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / "requests.seen").write_text("ab" * 20 + "\n" + "cd" * 20 + "\nab")
