@@ -202,7 +202,7 @@ class StoredLanes(Lanes):
         woken = self.job.wake(most)
         for name, contents in woken.items():
             address = Address.named(name)
-            if address not in self._lanes:  # unless the file was damaged, and mended
+            if address not in self._lanes:  # of a converted job, two names may say the same
                 self._hosts.woke(self._awake(address, name, contents))
         return len(woken)
 
