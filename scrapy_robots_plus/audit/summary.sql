@@ -34,6 +34,8 @@ CREATE VIEW totals AS SELECT *,
       coalesce(sum(allowed), 0) AS allowed, coalesce(sum(denied), 0) AS denied FROM lines),
     (SELECT coalesce(sum(count), 0) AS not_enforced FROM verdicts
       WHERE NOT is_allowed AND NOT is_enforced),
+    (SELECT coalesce(sum(count), 0) AS skipped FROM verdicts JOIN of_page USING (source)
+      WHERE NOT is_allowed),  -- for what their pages say: they were requested, and allowed
     (SELECT coalesce(sum(count), 0) AS denied_by_rule FROM ruled),
     (SELECT coalesce(sum(count), 0) AS crawls, coalesce(sum(count * logs_all), 0) AS full_crawls,
       coalesce(sum(count * (mode <> 'obey')), 0) AS observing_crawls FROM begins),

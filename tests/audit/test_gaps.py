@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_robots_plus.audit.report import sentence
 from scrapy_robots_plus.audit.summary import Summary
 
 from .sample_log import SLOW, allowed, begin, denied
@@ -60,3 +61,4 @@ def test_a_page_that_was_skipped_has_two_lines_and_was_one_request() -> None:
     summary.add(allowed(SLOW, "/", sent=4.0, delay=2.0))
     (site,) = summary.rows("sites")
     assert (site.gaps, site.smallest_gap, site.gaps_too_short) == (2, 2.0, 0)
+    assert sentence(summary.totals) == "2 of 3 requests denied, on 1 site; every delay was kept."

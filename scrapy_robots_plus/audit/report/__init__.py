@@ -84,7 +84,8 @@ def sentence(totals: Any) -> str:
     """The whole report in a sentence."""
     denied = counted(totals.denied, "request")
     if totals.counts_all:
-        denied = f"{totals.denied:,} of {counted(totals.denied + totals.all_allowed, 'request')}"
+        all_of_them = totals.denied - totals.skipped + totals.all_allowed
+        denied = f"{totals.denied:,} of {counted(all_of_them, 'request')}"
     on = f", on {counted(totals.denying, 'site')}" if totals.denied else ""
     parts = [f"{denied} denied{on}"]
     if totals.unread:
