@@ -71,7 +71,8 @@ class Idle:
             self._tell_after *= 2
             self._log.info(
                 "This worker has had nothing to do for %d s: the hosts of all requests that wait "
-                "(%d) are not due yet, or other workers have a request to them under way",
+                "(%d) are not due yet or wait for their robots.txt, or other workers have a "
+                "request to them under way",
                 now - self._since,
                 waiting,
             )

@@ -293,7 +293,8 @@ class Worker:
         under_way = leases.under_way.values()
         oldest = min((lease.since for lease in under_way), default=self._now())
         self.pushing.done_with_pages_until(oldest)
-        self._idle_time.tell(0 if under_way else self._waiting)
+        # That the server is away is told as such.
+        self._idle_time.tell(0 if under_way or self._session.is_unsure else self._waiting)
 
     def _idle(self) -> None:
         """The engine has nothing to do; other workers may have, and leave it some."""

@@ -22,7 +22,7 @@ from tests.sending import HICCUP
 from tests.waiting import close_when
 from tests.workers import SHARED, Crawled, Workers, robots, smallest
 
-from .crews import CrewSpider
+from .crews import CrewSpider, come
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -279,6 +279,28 @@ async def test_a_worker_that_has_nothing_to_do_says_so(
     close_when(lambda: "has had nothing to do" in caplog.text, crawler)
     await crawler.crawl(urls=[host.url("/1"), host.url("/2")])
     assert "the hosts of all requests that wait (" in caplog.text
+
+
+@pytest_twisted.ensureDeferred
+async def test_hosts_are_not_blamed_for_a_server_that_is_away(
+    sites: Sites,
+    shared: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(Idle, "TELLS_AFTER", 1.5)
+    caplog.set_level("INFO")
+    host = sites.host(robots(30))
+    with RedisServer() as own:
+        crawler = make_crawler(CrewSpider, **shared | {"REDIS_URL": own.url})
+        close_when(lambda: not own.running and time.monotonic() > killed_at + 4, crawler)
+        running = crawler.crawl(urls=[host.url("/1"), host.url("/2")])
+        await come(lambda: host.fetched)
+        killed_at = time.monotonic()
+        own.kill()
+        await running
+    assert "cannot be used" in caplog.text
+    assert "has had nothing to do" not in caplog.text
 
 
 @parts_of_seconds
