@@ -165,9 +165,18 @@ class RobotsMiddleware:
         policy.enforce(asked.agent)
         self._pacing.expect(asked.request, asked.origin, policy)
 
-    def process_response(self, request: Request, response: Response) -> Response:
-        """Hands *response* on, or raises RobotsUseDisallowed for what its headers say."""
-        objection = self._pages.received(request, response)
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        """Hands *response* on, or raises RobotsUseDisallowed for what its headers say.
+
+        After an error of this package, returns *request* for the next run.
+        """
+        try:
+            objection = self._pages.received(request, response)
+        except Exception as error:
+            kept = self.process_exception(request, error)
+            if kept is None:
+                raise
+            return kept
         if objection is not None:
             (policy, agent, _), refused = objection
             self._refuse(Asked(request, policy.origin, agent, policy.settings, True), refused)

@@ -142,25 +142,27 @@ async def test_the_crawl_ends_and_no_request_of_its_job_is_lost(
 
 @ensureDeferred
 @pytest.mark.parametrize(
-    "path",
+    ("path", "first"),
     [
-        "origins.fetcher:Fetcher._request",
-        "origins.fetch_results:Results._file_in",
-        "pages.stamp:PagePreferences.received",
+        ("origins.fetcher:Fetcher._request", 1),
+        ("origins.fetch_results:Results._file_in", 1),
+        ("pages.stamp:PagePreferences.received", 1),
+        ("pages.stamp:PagePreferences.received", HOSTS + 3),  # of a page
     ],
 )
-async def test_no_site_is_denied_for_a_mistake_in_the_fetch_of_its_file(
+async def test_no_site_is_denied_for_a_mistake_and_no_page_is_lost(
     sites: Sites,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     path: str,
+    first: int,
 ) -> None:
     hosts = [sites.host(RULES) for _ in range(HOSTS)]
     urls = [host.url("/page") for host in hosts]
     with monkeypatch.context() as patched:
         owner, name = owner_of(path)
-        patched.setattr(owner, name, broken(getattr(owner, name), 1, inf))
+        patched.setattr(owner, name, broken(getattr(owner, name), first, inf))
         crawler = await crawl(*urls, spider=TwoDeep, JOBDIR=str(tmp_path))
     assert crawler.stats.get_value("finish_reason") == "robots_error"
     assert len(own_errors(caplog)) == 1
