@@ -179,7 +179,7 @@ class Recorder:
             about = _about_decision(policy, verdict)
             self._store_own_text(policy)
         entry = self._verdict(request, origin, agent, verdict, about)
-        # In observe mode it may have been sent already, and somebody else may have answered it.
+        # A page that is skipped was sent. In observe mode somebody else may answer what is denied.
         entry.sent = self._sent.get(request)
         is_left = self._in_hand is not None and request not in self._in_hand
         is_never_sent = is_denied and (self._enforces or is_left)
