@@ -153,7 +153,9 @@ def _opened(path: Path, now: float) -> sqlite3.Connection:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
             header = pragma(reader, "application_id"), pragma(reader, "user_version")
         if header != (APPLICATION_ID, LAYOUT):
-            raise sqlite3.DatabaseError("no shared pace of this version: end other crawls, delete it")
+            raise sqlite3.DatabaseError(
+                "no shared pace of this version: end other crawls, delete it"
+            )
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
