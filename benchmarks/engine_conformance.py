@@ -26,3 +26,8 @@ def rfc9309(body: bytes, agent: str, url: str) -> bool:
 def google(body: bytes, agent: str, url: str) -> bool:
     """For truth "plain" and google's cases."""
     return _parse(body, "GOOGLE").allowed(url, agent)
+
+
+def gym2008(body: bytes, agent: str, url: str) -> bool:
+    """robotexclusionrulesparser's default syntax."""
+    return _parse(body, "GYM2008").allowed(url, agent)

@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.origins import parsers as module
 from scrapy_robots_plus.origins.parsers import LEAST_HOT, HotFiles, RobotsParser
-from scrapy_robots_plus.protocol import GOOGLE, RFC9309, Dialect, Reason
+from scrapy_robots_plus.protocol import FIRST_MATCH, GOOGLE, MK1996, RFC9309, Dialect, Reason
 
 BODY = b"""\
 User-agent: *
@@ -90,7 +90,8 @@ class TestDialect:
             (None, RFC9309),
             ("RFC9309", RFC9309),
             ("google", GOOGLE),
-            (GOOGLE, GOOGLE),
+            (MK1996, MK1996),
+            ("FIRST_MATCH", FIRST_MATCH),
         ],
     )
     def test_is_chosen_by_a_setting(self, value: Dialect | str | None, dialect: Dialect) -> None:
@@ -142,6 +143,12 @@ class TestWarning:
         self, agent: bytes | list[str] | str, caplog: pytest.LogCaptureFixture
     ) -> None:
         parser().allowed("/", agent)
+        assert not caplog.records
+
+    def test_none_where_the_dialect_compares_whole_headers(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        parser({"ROBOTS_DIALECT": "GYM2008"}).allowed("/", BROWSER)
         assert not caplog.records
 
 

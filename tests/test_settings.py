@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from docs.tables import docs_of
 from scrapy_robots_plus import RobotsSettingsError
 from scrapy_robots_plus.protocol import RFC9309
 from scrapy_robots_plus.protocol.access import PRESETS, Access
+from scrapy_robots_plus.protocol.http_caching import lifetime
 from scrapy_robots_plus.protocol.printable import cut
 from scrapy_robots_plus.settings.checks import number, whole_number
 from scrapy_robots_plus.settings.declared import DECLARED, Declared, names
@@ -293,6 +295,26 @@ def test_without_settings_all_are_at_their_defaults() -> None:
     assert settings.crawl_delay_obey is None
     assert settings.crawl_delay_max == 60
     assert settings.crawl_delay_too_long == "clamp"
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds"),
+    [
+        ({}, 86_400),
+        ({"ROBOTS_DIALECT": "GYM2008"}, 7 * 86_400),
+        ({"ROBOTS_DIALECT": "mk1996"}, 7 * 86_400),
+        ({"ROBOTS_DIALECT": replace(RFC9309, expiry=900)}, 900),
+    ],
+)
+def test_the_dialect_says_how_long_a_copy_is_good(values: dict[str, Any], seconds: float) -> None:
+    assert settings_with(**values).limits.expiry == seconds
+
+
+def test_a_dialect_does_not_stretch_the_day_of_rfc_9309() -> None:
+    limits = settings_with(ROBOTS_DIALECT="GYM2008").limits
+    assert lifetime({}, 0.0, limits) == 86_400
+    # What comes from a cache is a day old before it counts as such.
+    assert lifetime({"age": f"{6 * 86_400 + 3_600}"}, 0.0, limits) == 86_400 - 3_600
 
 
 def test_strings_are_read_as_they_come_from_the_command_line() -> None:

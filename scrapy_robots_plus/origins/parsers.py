@@ -215,7 +215,8 @@ class RobotsParser(RobotParser):
         if self._agent is None:
             self._agent = user_agent
         names, crawler = as_names(user_agent), self._crawler() if self._crawler else None
-        if names == "*" or has_product_token(names) or crawler is None or crawler in _warned:
+        is_addressed = self.dialect.names_are_parts or names == "*" or has_product_token(names)
+        if is_addressed or crawler is None or crawler in _warned:
             return
         _warned.add(crawler)
         logger(crawler).warning(

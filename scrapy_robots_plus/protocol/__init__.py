@@ -1,6 +1,6 @@
 """What a robots.txt says: pure functions of bytes, without Scrapy, Twisted or a clock."""
 
-from .dialect import DIALECTS, GOOGLE, RFC9309, Dialect, dialect_named
+from .dialect import DIALECTS, FIRST_MATCH, GOOGLE, GYM2008, MK1996, RFC9309, Dialect, dialect_named
 from .pace import RequestRate, VisitTime
 from .product_token import Agent, has_product_token, product_tokens
 from .robotstxt import CleanParam, Group, RobotsTxt, Rule
@@ -8,7 +8,10 @@ from .verdict import Explanation, Reason, Verdict
 
 __all__ = [
     "DIALECTS",
+    "FIRST_MATCH",
     "GOOGLE",
+    "GYM2008",
+    "MK1996",
     "RFC9309",
     "Agent",
     "CleanParam",

@@ -1,12 +1,14 @@
 """Dialects: the ways of reading a robots.txt, as options of one engine.
 
-RFC 9309 settles most questions that its predecessors left open. Where it is silent, all dialects
-read as google/robotstxt, the reference parser, does.
+RFC 9309 settles most questions that its predecessors left open. To agree with an older system, pick
+its dialect; to make another one, use :func:`dataclasses.replace`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from .rfc9309 import EXPIRY
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +20,48 @@ class Dialect:
 
     name: str
     """What messages call it."""
+    forgiving: bool = True
+    """Misspelt and longer keys, white space instead of a colon, and 16,663 octets of a line count,
+    like in the reference parser; otherwise all of a line does, and no other spelling than
+    ``useragent``."""
+    charset: str = "utf-8"
+    """The encoding of a file served without a charset."""
+    blank_line_ends_group: bool = False
+    """A blank line ends a group, and a Sitemap or Crawl-delay line a run of user-agent lines; a
+    group without rules is none. Otherwise these lines end nothing (2.1, 2.2.4)."""
+    orphans_for_all: bool = False
+    """Rules before any user-agent line are for ``*``; otherwise for nobody (2.2.2, SHOULD)."""
+    names_are_parts: bool = False
+    """A user-agent line is for all crawlers whose name or header it is a part of, and the first
+    group that names the crawler counts, else the first for ``*``, also if that has other names.
+    Otherwise lines hold product tokens, and all groups that name the crawler are merged (2.2.1)."""
+    first_group_decides: bool = False
+    """With ``names_are_parts``: the first group in the file counts that names the crawler or is for
+    ``*``. In its name ``*`` stands for any characters, and it may be longer than the crawler's."""
     tokens_only: bool = False
     """A crawler's name that is not a token (``008``, ``Foo Bar``) matches only ``*``; otherwise it
     matches lines that begin with the same word."""
+    first_rule_decides: bool = False
+    """Of the rules that match, the first in the file decides, and an empty rule matches every URL.
+    Otherwise the one with the most octets does, an empty rule means nothing (2.2.2), and ``Allow:
+    /dir/index.html`` also allows ``/dir/``."""
+    empty_allow_denies: bool = False
+    """With ``first_rule_decides``: an empty allow disallows everything."""
+    wildcards: bool = True
+    """``*`` and a final ``$`` are special (2.2.3); otherwise they are literal."""
+    dollar_before_query: bool = False
+    """With ``first_rule_decides``: a final ``$`` also matches before a ``?``."""
     normal_escapes: bool = True
     """Rules and URLs are compared with the escapes of unreserved characters undone, and with those
     of characters that no URI may contain, and of ``'``, made (2.2.2). Otherwise URLs stay as they
     are, and in rules hex digits become upper case and octets over 0x7F are escaped."""
+    kept_escapes: str = ""
+    """Without ``normal_escapes``: if there are any, all escapes are undone but those of these
+    characters, in rules and in URLs."""
     robots_txt_allowed: bool = True
     """``/robots.txt`` is allowed whatever the rules say (2.2.2)."""
+    expiry: int = EXPIRY
+    """How many seconds a copy may be used if its headers do not say."""
 
 
 RFC9309 = Dialect("RFC9309")
@@ -35,7 +70,40 @@ RFC9309 = Dialect("RFC9309")
 GOOGLE = Dialect("GOOGLE", tokens_only=True, normal_escapes=False, robots_txt_allowed=False)
 """google/robotstxt, verdict for verdict."""
 
-DIALECTS = {each.name: each for each in (RFC9309, GOOGLE)}
+GYM2008 = Dialect(
+    "GYM2008",
+    forgiving=False,
+    charset="iso-8859-1",
+    blank_line_ends_group=True,
+    names_are_parts=True,
+    first_rule_decides=True,
+    empty_allow_denies=True,
+    normal_escapes=False,
+    kept_escapes="/",
+    robots_txt_allowed=False,
+    expiry=7 * 86_400,
+)
+"""robotexclusionrulesparser's syntax of Google, Yahoo and Microsoft's agreement of 2008, which went
+before RFC 9309."""
+
+MK1996 = replace(GYM2008, name="MK1996", wildcards=False)
+"""robotexclusionrulesparser's syntax of Martijn Koster's Internet-Draft of 1996."""
+
+FIRST_MATCH = Dialect(
+    "FIRST_MATCH",
+    forgiving=False,
+    orphans_for_all=True,
+    names_are_parts=True,
+    first_group_decides=True,
+    first_rule_decides=True,
+    dollar_before_query=True,
+    normal_escapes=False,
+    kept_escapes="/?&=",
+    robots_txt_allowed=False,
+)
+"""The Ruby library robotstxt: the first section that applies, and its first rule that matches."""
+
+DIALECTS = {each.name: each for each in (RFC9309, GOOGLE, GYM2008, MK1996, FIRST_MATCH)}
 """Dialects by their names, which are those of ``ROBOTS_DIALECT``."""
 
 

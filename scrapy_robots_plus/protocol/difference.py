@@ -13,6 +13,7 @@ from itertools import chain, islice
 from string import ascii_letters
 from typing import TYPE_CHECKING
 
+from .escapes import canonical
 from .groups import STAR
 from .matcher import NO_RANK, Pattern, Rank, allows
 from .robotstxt import RobotsTxt
@@ -30,6 +31,7 @@ __all__ = ["Difference", "PathChange", "Terms", "difference"]
 _SITE = b"http://site.example"
 _VALID = re.compile(rb"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*")
 """A path and query with nothing to escape (RFC 3986 3.3, 3.4)."""
+_LONE_PERCENT = re.compile(rb"%(?![0-9A-F]{2})")
 
 _MOST_EXAMPLES = 3
 """For each pair of rules."""
@@ -137,7 +139,10 @@ def difference(before: RobotsTxt | Reason, after: RobotsTxt | Reason, agent: Age
     """
     old, new = _patterns(before, agent), _patterns(after, agent)
     every = {**old, **new}
-    changed = [each for each in every if old.get(each) is not new.get(each)]
+    files = [each for each in (before, after) if isinstance(each, RobotsTxt)]
+    # Where the first rule decides, all may have changed, and escapes in rules are undone.
+    by_order = any(each.dialect.first_rule_decides for each in files)
+    changed = [each for each in every if by_order or old.get(each) is not new.get(each)]
     starred = [each for each in every if _has_star(each)]
     # Two rules without wildcards meet nowhere but where the longer one is by itself.
     pairs = (
@@ -147,7 +152,8 @@ def difference(before: RobotsTxt | Reason, after: RobotsTxt | Reason, agent: Age
     )
     letter = _letter_beside(every)
     found = (_paths_of(*pair, letter) for pair in islice(pairs, _MOST_PAIRS))
-    valid = filter(_VALID.fullmatch, chain.from_iterable(found))
+    spelled = chain.from_iterable(found)
+    valid = filter(_VALID.fullmatch, map(_escaped, spelled) if by_order else spelled)
     most = _MOST_STEPS // (1_000 + sum(len(_spelled(each)) for each in starred))
     paths = sorted(dict.fromkeys(islice(valid, most)), key=len)
     return Difference(
@@ -214,6 +220,11 @@ def _paths_of(first: Pattern, second: Pattern, letter: bytes) -> Iterator[bytes]
     else:
         yield from _joined((prefix, *first[1], *second[1], tail), letter)
         yield from _joined((prefix, *second[1], *first[1], tail), letter)
+
+
+def _escaped(path: bytes) -> bytes:
+    """As it stands in a URL."""
+    return canonical(_LONE_PERCENT.sub(b"%25", path))
 
 
 def _joined(pieces: tuple[bytes, ...], letter: bytes) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from . import rfc9309
@@ -15,6 +16,7 @@ usual_url = re.compile(rb"https?://[^/?;#]+(/[^#]*)").match
 """Matches nearly every URL and captures path and query: :func:`path_of`, but faster."""
 
 _HEAD = re.compile(rb"(?://)?(?:[^/?;]*?://)?[^/?;]*")
+_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 _ESCAPE_OR_HIGH = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")
 
 _KEPT = rfc9309.UNRESERVED | rfc9309.RESERVED - rfc9309.SENT_ESCAPED
@@ -26,6 +28,7 @@ SIMPLE = bytes(_KEPT - frozenset(b"*$#"))
 """Octets that no dialect changes or treats as special."""
 
 _ALL = bytes(range(256))
+_BUT_PERCENT = _ALL.replace(b"%", b"")
 _ASCII_BUT_PERCENT = _ALL[:128].replace(b"%", b"")
 
 
@@ -72,15 +75,29 @@ def upper(value: bytes) -> bytes:
     return _ESCAPE_OR_HIGH.sub(_upper, value)
 
 
+def undone(kept: bytes, value: bytes) -> bytes:
+    """Decodes all escapes but those of *kept* octets, and puts these in upper case."""
+
+    def undo(match: re.Match[bytes]) -> bytes:
+        octet = bytes.fromhex(match.group()[1:].decode())
+        return match.group().upper() if octet in kept else octet
+
+    return _ESCAPE.sub(undo, value)
+
+
 Form = tuple[bytes, Callable[[bytes], bytes]]
 """The octets that stay unchanged, and the function for values that contain others."""
 
 
 def rule_form(dialect: Dialect) -> Form:
     """The form of a rule for comparison."""
-    return (_PLAIN, canonical) if dialect.normal_escapes else (_ASCII_BUT_PERCENT, upper)
+    form = url_form(dialect)
+    return (_ASCII_BUT_PERCENT, upper) if form[1] is bytes else form
 
 
 def url_form(dialect: Dialect) -> Form:
     """The form of a URL's path for comparison."""
-    return (_PLAIN, canonical) if dialect.normal_escapes else (_ALL, bytes)
+    if dialect.normal_escapes:
+        return _PLAIN, canonical
+    kept = dialect.kept_escapes.encode()
+    return (_BUT_PERCENT, partial(undone, kept)) if kept else (_ALL, bytes)

@@ -11,6 +11,8 @@ from .product_token import AgentNames, names_of, token_in, word_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .dialect import Dialect
+
 STAR = "*"
 """The name of all crawlers."""
 _STAR = (STAR,)
@@ -39,7 +41,7 @@ class Section:
         self.agents: list[bytes] = []
         """Values of the user-agent lines, as served."""
         self.names: list[tuple[str, ...]] = []
-        """The names that are read in each of them; ``*`` for all crawlers."""
+        """The names that the dialect reads in each of them; ``*`` for all crawlers."""
         self.rules: list[int] = []
         """Line numbers of the allow and disallow lines."""
         self.members: list[Members] = []
@@ -64,18 +66,18 @@ class Section:
         self.members[-1].lines.append(line)
 
 
-def names_in(value: bytes, tokens_only: bool) -> tuple[str, ...]:
+def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
     """The names in a user-agent value, in lower case: ``*``, or a token and, if it differs, the
-    whole word, unless there are *tokens_only*."""
+    whole word; the value as it is in dialects whose names are not tokens."""
     if value == b"*":
         return _STAR
     text = value.decode("utf-8", "replace")
-    if value.isalpha():  # as most tokens are
+    if value.isalpha() or dialect.names_are_parts:  # as most tokens are
         return (text.lower(),)
     if value[:1] == b"*" and value[1:2].isspace():
         return _STAR
     token, word = token_in(text), word_in(text)
-    return (token,) if token == word or tokens_only else (token, word)
+    return (token,) if token == word or dialect.tokens_only else (token, word)
 
 
 # The usual spelling of rules: recognized at once, without splitting the line.
@@ -89,13 +91,14 @@ _BEGINNINGS = frozenset(b"".join(INITIALS) + b" \t\v\f")
 
 _NOTHING, _USER_AGENT = Kind.NOTHING, Kind.USER_AGENT
 _ARE_RULES = frozenset({Kind.ALLOW, Kind.DISALLOW})
+_ENDS_AGENTS = frozenset({Kind.SITEMAP, Kind.CRAWL_DELAY})
 
 
 class Scanner:
     """Reads lines once, in order, and sorts them into groups."""
 
-    def __init__(self, tokens_only: bool) -> None:
-        self._tokens_only = tokens_only
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
         self.sections: list[Section] = []
         self.globals: list[Line] = []
         """Lines that belong to no group (2.2.4)."""
@@ -106,6 +109,7 @@ class Scanner:
 
     def scan(self, lines: list[bytes]) -> None:
         """Reads all lines of a file."""
+        blank_ends = self._dialect.blank_line_ends_group
         rules: list[int] | None = None
         for number, line in enumerate(lines, 1):
             if line.startswith(_RULES):
@@ -118,10 +122,16 @@ class Scanner:
                 rules = None
             elif line and line[0] in _BEGINNINGS:
                 rules = self._read(number, line)
+            elif blank_ends and not line:
+                rules = self._current = None
 
     def _read(self, number: int, text: bytes) -> list[int] | None:
         """Reads a line; returns the list that directly following rules go to, if known."""
-        line = read_line(number, text) if text.lstrip()[:1] in INITIALS else None
+        start, line = text.lstrip()[:1], None
+        if start in INITIALS:
+            line = read_line(number, text, self._dialect.forgiving)
+        elif self._dialect.blank_line_ends_group and not start:
+            self._current = None
         if line is None or line.kind is _NOTHING:
             # 2.2.4: other records MUST NOT interfere with the groups.
             return None
@@ -134,6 +144,8 @@ class Scanner:
         return None
 
     def _rule(self, number: int) -> list[int] | None:
+        if self._current is None and self._dialect.orphans_for_all:
+            self._agent(b"*")
         self._collecting = False
         section = self._current
         if section is None:
@@ -149,9 +161,11 @@ class Scanner:
             section = self._current = Section()
             self.sections.append(section)
             self._collecting = True
-        section.add_agent(value, names_in(value, self._tokens_only))
+        section.add_agent(value, names_in(value, self._dialect))
 
     def _other(self, line: Line) -> None:
+        if self._dialect.blank_line_ends_group and line.kind in _ENDS_AGENTS:
+            self._collecting = False
         self.is_about_uses = self.is_about_uses or line.kind in ABOUT_USES
         if line.kind in FILE_WIDE:
             self.globals.append(line)
@@ -166,23 +180,32 @@ Chosen = tuple[int, ...]
 class GroupChoice:
     """The groups of a file by the names in their user-agent lines."""
 
-    __slots__ = ("_tokens_only", "by_name")
+    __slots__ = ("_dialect", "by_name")
 
-    def __init__(self, sections: list[Section], tokens_only: bool) -> None:
-        self._tokens_only = tokens_only
+    def __init__(self, sections: list[Section], dialect: Dialect) -> None:
+        self._dialect = dialect
         self.by_name: dict[str, list[int]] = {}
         """For each name in the file, the groups that have it."""
         for position, section in enumerate(sections):
-            for name in set(chain.from_iterable(section.names)):
+            names = set(chain.from_iterable(section.names))
+            if dialect.blank_line_ends_group and not section.rules:
+                continue
+            if STAR in names and dialect.names_are_parts and not dialect.first_group_decides:
+                names = {STAR}
+            for name in names:
                 self.by_name.setdefault(name, []).append(position)
 
     def names_for(self, agent: AgentNames) -> tuple[str, ...]:
         """The names under which a crawler looks for its groups, in order of preference: those in
-        each header, the likeliest first."""
+        each header, the likeliest first, or the headers themselves."""
+        if self._dialect.names_are_parts:
+            headers = (agent,) if isinstance(agent, str) else agent
+            return tuple([header.strip().lower() for header in headers])
         # The reference parser compares whatever it is given, even an empty name.
-        if agent == "" and self._tokens_only:
+        strict = self._dialect.tokens_only
+        if agent == "" and strict:
             return ("",)
-        return tuple(dict.fromkeys(chain.from_iterable(names_of(agent, self._tokens_only))))
+        return tuple(dict.fromkeys(chain.from_iterable(names_of(agent, strict))))
 
     def groups_for(self, agent: AgentNames) -> Chosen:
         """The groups whose rules count for a crawler, in file order; empty if none applies.
@@ -190,11 +213,40 @@ class GroupChoice:
         2.2.1: all groups that name it, else all groups for ``*``, else none. Of several names, the
         first that any group has counts.
         """
+        if self._dialect.names_are_parts:
+            return self._first_for(self.names_for(agent))
         names = (name for name in self.names_for(agent) if name in self.by_name and name != STAR)
         return tuple(self.by_name.get(next(names, STAR), ()))
 
+    def _first_for(self, headers: tuple[str, ...]) -> Chosen:
+        """The first group for a crawler, in dialects whose names are parts of headers."""
+        if self._dialect.first_group_decides:
+            fitting = [
+                positions[0]
+                for name, positions in self.by_name.items()
+                if any(header in name or _holds(header, name.split(STAR)) for header in headers)
+            ]
+            return tuple(sorted(fitting)[:1])
+        names = [name for name in self.by_name if name and name != STAR]
+        for header in headers:
+            named = [self.by_name[name][0] for name in names if name in header]
+            if named:
+                return (min(named),)
+        return tuple(self.by_name.get(STAR, ())[:1])
 
-def lines_apart(lines: list[bytes]) -> Iterator[Line]:
+
+def _holds(header: str, parts: list[str]) -> bool:
+    """Whether a header contains the parts, one after the other."""
+    at = 0
+    for part in parts:
+        at = header.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
+
+def lines_apart(lines: list[bytes], forgiving: bool) -> Iterator[Line]:
     """The Content-Usage and Content-Signal lines above the first user-agent line, or behind a blank
     line that ends a group for whoever reads the file.
 
@@ -202,7 +254,7 @@ def lines_apart(lines: list[bytes]) -> Iterator[Line]:
     """
     apart, has_group, has_only_agents = True, False, False
     for number, text in enumerate(lines, 1):
-        line = read_line(number, text)
+        line = read_line(number, text, forgiving)
         if line is None or line.kind is Kind.NOTHING:
             # A blank line between user-agent lines and the rest of their group does not end it.
             apart = apart or not (text.strip() or has_only_agents)

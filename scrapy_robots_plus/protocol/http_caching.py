@@ -42,6 +42,8 @@ class Limits:
     stale_max: float
     error_ttl: float
     error_ttl_max: float
+    expiry: float = EXPIRY
+    """What counts for an answer that does not say how long it is fresh."""
 
     def lifetime(self, seconds: float) -> float:
         """*seconds* within the limits for a fresh answer."""
@@ -67,11 +69,11 @@ def in_grace(age: float, lifetime: float) -> bool:
 def lifetime(headers: Headers, now: float, limits: Limits) -> float:
     """Seconds from *now* (wall clock) for which a just received answer is fresh.
 
-    Cache-Control ``max-age``, else ``Expires``, else a day; minus the answer's age. Within
-    ``ROBOTS_TTL``.
+    Cache-Control ``max-age``, else ``Expires``, else what the dialect says; minus the answer's age.
+    Within ``ROBOTS_TTL``.
     """
     declared = _declared_lifetime(headers, now)
-    fresh_for = (EXPIRY if declared is None else declared) - age(headers, now)
+    fresh_for = (limits.expiry if declared is None else declared) - age(headers, now)
     return limits.lifetime(max(fresh_for, limits.ttl_min))
 
 

@@ -69,6 +69,9 @@ _KEYS: dict[bytes, Kind] = {
     **{kind.key.encode(): kind for kind in Kind if kind is not Kind.NOTHING},
     b"useragent": Kind.USER_AGENT,
     b"content-signals": Kind.CONTENT_SIGNAL,
+}
+_FORGIVEN = {
+    **_KEYS,
     b"crawl delay": Kind.CRAWL_DELAY,
     b"crawldelay": Kind.CRAWL_DELAY,
     b"request rate": Kind.REQUEST_RATE,
@@ -77,19 +80,19 @@ _KEYS: dict[bytes, Kind] = {
     b"visittime": Kind.VISIT_TIME,
     b"site map": Kind.SITEMAP,
 }
-"""Keys as they are, and as many write them."""
+"""Those, and keys as many write them."""
 
 INITIALS = frozenset(
-    case(key[:1]) for key in (*_KEYS, *_BEGINNINGS) for case in (bytes.lower, bytes.upper)
+    case(key[:1]) for key in (*_FORGIVEN, *_BEGINNINGS) for case in (bytes.lower, bytes.upper)
 )
 """The beginnings of all known keys."""
 
 
-def kind_of(key: bytes) -> Kind:
+def kind_of(key: bytes, forgiving: bool = True) -> Kind:
     """The kind of a key; ``Kind.NOTHING`` if it is unknown (2.2.4)."""
     key = key.lower()
-    kind = _KEYS.get(key)
-    if kind is None and key.startswith(_BEGINNINGS):
+    kind = (_FORGIVEN if forgiving else _KEYS).get(key)
+    if kind is None and forgiving and key.startswith(_BEGINNINGS):
         return next(kind for prefix, kind in _PREFIXES if key.startswith(prefix))
     return kind or Kind.NOTHING
 
@@ -112,18 +115,18 @@ _SITEMAP = Kind.SITEMAP
 _SCHEMES = frozenset({b"https", b" http"})
 
 
-def to_lines(octets: bytes) -> list[bytes]:
-    """The lines of a UTF-8 body, cut at NUL and at the limit."""
+def to_lines(octets: bytes, forgiving: bool = True) -> list[bytes]:
+    """The lines of a UTF-8 body, cut at NUL and, by a *forgiving* dialect, at the limit."""
     # bytes.splitlines() ends lines at CR, LF and CRLF; str.splitlines() would also at FF and more.
     lines = octets.splitlines()
-    if max(map(len, lines), default=0) > MAX_LINE:
+    if forgiving and max(map(len, lines), default=0) > MAX_LINE:
         lines = [line[:MAX_LINE] for line in lines]
     if b"\0" in octets:
         lines = [line.partition(b"\0")[0] for line in lines]
     return lines
 
 
-def split_line(line: bytes) -> tuple[bytes, bytes] | None:
+def split_line(line: bytes, forgiving: bool = True) -> tuple[bytes, bytes] | None:
     """Key and value of a line; None if it has none (a comment, prose)."""
     if b"#" in line:
         line = line.partition(b"#")[0]
@@ -131,6 +134,8 @@ def split_line(line: bytes) -> tuple[bytes, bytes] | None:
     if colon:
         key = key.strip()
         return (key, value.strip()) if key else None
+    if not forgiving:
+        return None
     # People forget the colon. Two words, separated by spaces or tabs, are a key and a value; more
     # words are prose.
     line = line.strip()
@@ -142,13 +147,13 @@ def split_line(line: bytes) -> tuple[bytes, bytes] | None:
     return (timed[1], timed[2]) if timed else None
 
 
-def read_line(number: int, line: bytes) -> Line | None:
+def read_line(number: int, line: bytes, forgiving: bool = True) -> Line | None:
     """A numbered line with its key and value; None if it has none."""
-    pair = split_line(line)
+    pair = split_line(line, forgiving)
     if pair is None:
         return None
     key, value = pair
-    kind = kind_of(key)
+    kind = kind_of(key, forgiving)
     if kind is _SITEMAP and key[-5:].lower() in _SCHEMES:
         # ``Sitemap https://...``: the first colon is the URL's.
         key, _, scheme = key.rpartition(b" ")

@@ -51,8 +51,10 @@ def matches(pattern: Pattern, path: bytes, places: Places | None = None) -> bool
     return tail is None or len(path) - len(tail) >= at
 
 
-def take_apart(pattern: bytes) -> Pattern:
-    """Splits a pattern into its parts."""
+def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
+    """Splits a pattern into its parts; without *wildcards*, ``*`` and ``$`` are literal."""
+    if not wildcards:
+        return pattern, (), None
     prefix, *parts = pattern.split(b"*")
     if not parts:
         return (prefix[:-1], (), b"") if prefix.endswith(b"$") else (prefix, (), None)
@@ -223,6 +225,7 @@ class Matcher:
         literal: dict[bytes, Rank],
         others: Iterable[tuple[bytes, Rank]],
         per_octet: int = 0,
+        wildcards: bool = True,
     ) -> None:
         """Path-patterns with their ranks. The first have no wildcards, and are added to.
 
@@ -233,7 +236,7 @@ class Matcher:
         self._literal = literal
         starred: list[Starred] = []
         for text, rank in others:
-            pattern = prefix, parts, tail = take_apart(text)
+            pattern = prefix, parts, tail = take_apart(text, wildcards)
             # ``/dir/*`` matches like ``/dir/``, but a longer rule does not beat it for its length.
             if parts or tail is not None or (per_octet and prefix != text):
                 needed = max((prefix, *parts, tail or b""), key=len)[:LONGEST]

@@ -108,9 +108,9 @@ class RobotsTxt:
     def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
         self.dialect = dialect
         self._lines = lines
-        self._scanner = Scanner(dialect.tokens_only)
+        self._scanner = Scanner(dialect)
         self._scanner.scan(lines)
-        self._choice = GroupChoice(self._scanner.sections, dialect.tokens_only)
+        self._choice = GroupChoice(self._scanner.sections, dialect)
         self._rules: dict[Agent, Rules] = {}
         """Those of the crawlers that have asked."""
         self._by_groups: dict[Chosen, Rules] = {}
@@ -133,10 +133,10 @@ class RobotsTxt:
         the default, reads all. A crawl applies its limit (2.5) when it fetches the file.
         """
         dialect = dialect_named(dialect)
-        octets, charset = as_octets(body, charset or "utf-8")
+        octets, charset = as_octets(body, charset or dialect.charset)
         if max_bytes is not None:
             octets = whole_lines(octets, max_bytes)
-        return cls(to_lines(to_utf8(octets, charset)), dialect)
+        return cls(to_lines(to_utf8(octets, charset), dialect.forgiving), dialect)
 
     def rules_for(self, agent: Agent) -> Rules:
         """The rules that apply to a crawler, put in order when it first asks, once for all crawlers
@@ -188,7 +188,7 @@ class RobotsTxt:
 
     def names_for(self, agent: Agent) -> tuple[str, ...]:
         """The names under which the crawler looks for its groups, in order of preference: its
-        product tokens (2.2.1) and other words of its headers."""
+        product tokens (2.2.1) and other words of its headers, or what the dialect compares."""
         return self._choice.names_for(as_names(agent))
 
     def crawl_delay(self, agent: Agent) -> float | None:
@@ -228,7 +228,7 @@ class RobotsTxt:
         order: above the first, or behind a blank line. Sites mean all crawlers by them."""
         if not self._scanner.is_about_uses:
             return ()
-        return tuple(lines_apart(self._lines))
+        return tuple(lines_apart(self._lines, self.dialect.forgiving))
 
     def is_named(self, agent: Agent) -> bool:
         """Whether a group names the crawler, so that those for ``*`` do not apply to it (2.2.1)."""
@@ -246,13 +246,22 @@ class RobotsTxt:
 
     def as_text(self) -> str:
         """The lines of groups, as they mean to be written: user-agent lines, rules, Crawl-delay and
-        the like, in file order. Parsed again, they mean the same."""
-        left_out = {Kind.NOTHING, *FILE_WIDE}
-        kept = (line for line in self.lines if line.kind not in left_out)
-        return "\n".join(f"{line.kind.key.capitalize()}: {text(line.value)}" for line in kept)
+        the like, in file order. Parsed again, they mean the same. Where they end something for the
+        dialect, blank lines and sitemaps are kept, too."""
+        ends = self.dialect.blank_line_ends_group
+        left_out = {Kind.NOTHING} if ends else {Kind.NOTHING, *FILE_WIDE}
+        written = {
+            line.number: f"{line.kind.key.capitalize()}: {text(line.value)}"
+            for line in self.lines
+            if line.kind not in left_out
+        }
+        if ends:
+            blank = (number for number, line in enumerate(self._lines, 1) if not line.strip())
+            written.update(dict.fromkeys(blank, ""))
+        return "\n".join(written[number] for number in sorted(written))
 
     def _group(self, section: Section) -> Group:
-        rules = read_rules(section.rules, self._lines)
+        rules = read_rules(section.rules, self._lines, self.dialect.forgiving)
         return Group(
             texts(section.agents),
             tuple(Rule(allow, text(value), number) for number, allow, value in rules),
@@ -262,7 +271,7 @@ class RobotsTxt:
     def lines(self) -> Iterator[Line]:
         """The lines that have a key and a value, in file order."""
         for number, line in enumerate(self._lines, 1):
-            read = read_line(number, line)
+            read = read_line(number, line, self.dialect.forgiving)
             if read is not None:
                 yield read
 

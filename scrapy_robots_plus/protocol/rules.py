@@ -42,13 +42,15 @@ _WEIGHT_OF_OCTET = 2
 _PER_OCTET = _WEIGHT_OF_OCTET * PER_WEIGHT
 
 
-def read_rules(numbers: Iterable[int], lines: list[bytes]) -> Iterator[tuple[int, bool, bytes]]:
+def read_rules(
+    numbers: Iterable[int], lines: list[bytes], forgiving: bool = True
+) -> Iterator[tuple[int, bool, bytes]]:
     """For each rule: its line number, whether it allows, and its path-pattern as served."""
     for number in numbers:
-        pair = split_line(lines[number - 1])
+        pair = split_line(lines[number - 1], forgiving)
         if pair is not None:  # always true: the scanner found a rule here
             key, value = pair
-            yield number, kind_of(key) is Kind.ALLOW, value
+            yield number, kind_of(key, forgiving) is Kind.ALLOW, value
 
 
 def ranked(
@@ -58,11 +60,20 @@ def ranked(
 
     2.2.2: the rule with the most octets decides; if an allow and a disallow have the same length,
     the allow does. Among equal rules, the first in the file is named. An empty pattern means
-    nothing.
+    nothing. In some dialects the first rule decides, and an empty one says the reverse.
     """
     safe, form = rule_form(dialect)
+    by_order = dialect.first_rule_decides
     for number, allow, value in rules:
         pattern = form(value) if value.translate(None, safe) else value
+        if by_order:
+            # ``Disallow:`` allows everything; ``Allow:`` does too, or disallows everything.
+            allow = allow if pattern else not (allow and dialect.empty_allow_denies)
+            rank = rank_of(-number, number, allow)
+            yield pattern, rank
+            if dialect.dollar_before_query and pattern.endswith(b"$"):
+                yield pattern[:-1] + b"?", rank
+            continue
         if pattern:
             yield pattern, _rank(pattern, number, allow)
         # With its index page, the directory is allowed: a rule with a length of its own (google).
@@ -80,10 +91,13 @@ def compile_rules(sections: Iterable[Section], lines: list[bytes], dialect: Dial
     """Compiles the rules of a crawler's groups."""
     literal: dict[bytes, Rank] = {}
     others: list[tuple[bytes, Rank]] = []
+    by_length = not dialect.first_rule_decides
     for section in sections:
-        numbers = _add_usual(section.rules, lines, literal, others)
-        others += ranked(read_rules(numbers, lines), dialect)
-    return Matcher(literal, others, _PER_OCTET)
+        numbers = section.rules
+        if by_length:
+            numbers = _add_usual(numbers, lines, literal, others)
+        others += ranked(read_rules(numbers, lines, dialect.forgiving), dialect)
+    return Matcher(literal, others, _PER_OCTET if by_length else 0, dialect.wildcards)
 
 
 def _add_usual(
@@ -204,11 +218,12 @@ class Rules:
 
     def _ranked(self) -> Iterator[tuple[bytes, Rank]]:
         numbers = chain.from_iterable(section.rules for section in self.chosen)
-        return ranked(read_rules(numbers, self._lines), self._dialect)
+        return ranked(read_rules(numbers, self._lines, self._dialect.forgiving), self._dialect)
 
     def patterns(self) -> Iterator[tuple[Pattern, Rank]]:
         """The patterns of the rules, each with its rank; one rule may have two."""
-        return ((take_apart(pattern), rank) for pattern, rank in self._ranked())
+        wildcards = self._dialect.wildcards
+        return ((take_apart(pattern, wildcards), rank) for pattern, rank in self._ranked())
 
     def compile(self) -> Matcher:
         """Compiles the rules, which otherwise the first question does."""
@@ -232,7 +247,7 @@ class Rules:
 
         One line per rule, the strongest first, so that the first match decides. Compiled rules are
         faster but take some twenty times the memory; without either, the whole file would be parsed
-        again. None if there are too many rules, or if they are too long.
+        again. None if there are too many rules, if they are too long, or if one has a line end.
         """
         if self.size > MOST_SCANNED:
             return None
@@ -242,8 +257,10 @@ class Rules:
         lines = []
         for pattern, rank in sorted(best.items(), key=itemgetter(1), reverse=True):
             word = _ALLOW if allows(rank) else _DISALLOW
-            if b"*" in pattern or pattern.endswith(b"$"):
+            if self._dialect.wildcards and (b"*" in pattern or pattern.endswith(b"$")):
                 word = _ALLOW_WILD if allows(rank) else _DISALLOW_WILD
+            if b"\n" in pattern:
+                return None
             lines.append(word + pattern)
         compact = b"\n".join(lines)
         return compact if len(compact) <= MOST_OCTETS else None

@@ -139,8 +139,8 @@ class Declared:
     dialect: Dialect = setting(
         checks.dialect, default="RFC9309", example="GOOGLE", overridable=True
     )
-    """How a file is read: `RFC9309`, `GOOGLE`, or a `scrapy_robots_plus.protocol.Dialect`. See
-    [dialects](dialects.md)."""
+    """How a file is read: `RFC9309`, `GOOGLE`, `GYM2008`, `MK1996`, `FIRST_MATCH`, or a
+    `scrapy_robots_plus.protocol.Dialect`. See [dialects](dialects.md)."""
 
     # Overrides
 
@@ -188,8 +188,8 @@ class Declared:
         checks.pair("seconds", 1, DAY), default=(300, DAY), example=(300, 3_600)
     )
     """How long a robots.txt is fresh: at least, and at most; RFC 9309 2.4 allows no more than a
-    day. Between these limits its HTTP headers decide; if they do not say, it is a day. See
-    [freshness](freshness.md)."""
+    day. Between these limits its HTTP headers decide, or if they do not say, the dialect (`expiry`
+    of a `Dialect`); with `RFC9309` it is a day. See [freshness](freshness.md)."""
     stale_max: float = setting(SECONDS, default=30 * 86_400, example=86_400)
     """How long the last good copy is obeyed while the robots.txt cannot be read. See
     [freshness](freshness.md)."""

@@ -248,7 +248,7 @@ class RobotsSettings(Declared):
     @cached_property
     def limits(self) -> Limits:
         """The bounds of all lifetimes."""
-        return Limits(*self.ttl, self.stale_max, *self.retry_interval)
+        return Limits(*self.ttl, self.stale_max, *self.retry_interval, self.dialect.expiry)
 
     @cached_property
     def rulebook(self) -> Rulebook:

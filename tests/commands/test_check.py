@@ -70,10 +70,10 @@ def test_a_file_is_judged_offline(alone: Robots) -> None:
 
 
 def test_the_dialect_decides(alone: Robots) -> None:
-    (alone.folder / "some.txt").write_text("User-agent: *\nDisallow: /%7Ea\n")
-    url = "http://site.invalid/~a"
+    (alone.folder / "some.txt").write_text("User-agent: *\nAllow: /\nDisallow: /a/long/path\n")
+    url = "http://site.invalid/a/long/path"
     assert alone("check", "--file", "some.txt", url).status == 1
-    assert alone("check", "--file", "some.txt", "--dialect", "GOOGLE", url).status == 0
+    assert alone("check", "--file", "some.txt", "--dialect", "FIRST_MATCH", url).status == 0
 
 
 def test_urls_from_a_file_or_standard_input(sites: Sites, alone: Robots) -> None:

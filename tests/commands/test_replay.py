@@ -148,6 +148,24 @@ async def test_what_another_parser_decided_is_undecided(sites: Sites, tmp_path: 
     ]
 
 
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_a_dialect_gets_the_charset_that_the_crawl_got(sites: Sites, tmp_path: Path) -> None:
+    body = "User-agent: *\nDisallow: /caf\u00e9\n".encode()
+    paths, robots = ("/caf%C3%A9", "/caf%E9", "/caf%C3%83%C2%A9"), Robots(tmp_path)
+    for charset, differing in (("", 2), ("; charset=iso-8859-1", 0)):
+        host = sites.host(answer(body, content_type=f"text/plain{charset}"))
+        logs = {name: tmp_path / f"{name}{differing}.jsonl" for name in ("RFC9309", "MK1996")}
+        for dialect, log in logs.items():
+            urls = [host.url(path) for path in paths]
+            await crawl(*urls, ROBOTS_AUDIT_LOG=log, ROBOTS_DIALECT=dialect, **ALL)
+        here, there = ({e.url: e.allowed for e in _verdicts(log)} for log in logs.values())
+        assert sum(here[url] is not there[url] for url in here) == differing
+        done = robots("replay", logs["RFC9309"], "--dialect", "MK1996", "--json")
+        summed = done.json[-1]
+        assert summed["now_denied"] + summed["now_allowed"] == differing
+
+
 def _verdicts(log: Path) -> list[VerdictEntry]:
     return [entry for entry in entries_in(log) if isinstance(entry, VerdictEntry)]
 

@@ -154,6 +154,8 @@ def test_a_dialect_reads_it_in_its_own_way(alone: Robots) -> None:
     google = alone("show", "r.txt", "--json", "--dialect", "google").json[0]
     assert [each["code"] for each in google["findings"]] == ["never-matches"]
     assert google["dialect"] == "GOOGLE"
+    older = alone("show", "r.txt", "--json", "--dialect", "MK1996").json[0]
+    assert (older["dialect"], older["findings"]) == ("RFC9309", [])
 
 
 def test_no_file_is_nothing_wrong(sites: Sites, alone: Robots) -> None:

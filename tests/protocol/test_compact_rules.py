@@ -6,6 +6,9 @@ import pytest
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import (
+    FIRST_MATCH,
+    GYM2008,
+    MK1996,
     RFC9309,
     Dialect,
     RobotsTxt,
@@ -77,6 +80,25 @@ def test_robots_txt_itself_stays_allowed() -> None:
     assert not allowed_by_compact_rules(compact, "https://x.example/", RFC9309)
 
 
+def test_a_star_is_an_octet_like_any_other_in_a_dialect_without_wildcards() -> None:
+    rules = RobotsTxt.parse("User-agent: *\nDisallow: /a*b", MK1996).rules_for("bot")
+    compact = rules.compact()
+    assert compact is not None
+    assert not allowed_by_compact_rules(compact, "/a*b", MK1996)
+    assert allowed_by_compact_rules(compact, "/axb", MK1996)
+
+
+@pytest.mark.parametrize("dialect", [GYM2008, FIRST_MATCH])
+@pytest.mark.parametrize("rule", ["Allow: /a%0Ab\nDisallow: /", "Disallow: /a%0Ad"])
+def test_a_line_end_in_a_rule_makes_no_other_rule(dialect: Dialect, rule: str) -> None:
+    """Some dialects undo its escape."""
+    rules = RobotsTxt.parse(f"User-agent: *\n{rule}", dialect).rules_for("bot")
+    compact = rules.compact()
+    for url in ("/", "/a", "/a/x", "/a%0Ab", "/a%0Ad", "/d"):
+        expected = rules.allowed(url)
+        assert compact is None or allowed_by_compact_rules(compact, url, dialect) is expected
+
+
 def test_a_rule_takes_its_octets_and_two() -> None:
     compact = compact_of("User-agent: *\nDisallow: /abc\nAllow: /ab*c\nAllow: /\nDisallow: /c$")
     assert len(compact) == len("/abc") + len("/ab*c") + len("/") + len("/c$") + 4 * 2 - 1
@@ -96,11 +118,14 @@ def test_so_many_octets_at_most(octets: int) -> None:
 @pytest.mark.parametrize("pattern", ["/a*b", "/a$", "/a*$", "*"])
 @pytest.mark.parametrize("path", ["/a*b", "/axb", "/a", "/a$", "/ab", "/a*$", "*"])
 @pytest.mark.parametrize("key", ["Allow", "Disallow"])
-def test_it_knows_wildcards_from_octets(pattern: str, path: str, key: str) -> None:
+@pytest.mark.parametrize("dialect", [RFC9309, GYM2008, MK1996])
+def test_it_knows_wildcards_from_octets(
+    pattern: str, path: str, key: str, dialect: Dialect
+) -> None:
     other = "Disallow" if key == "Allow" else "Allow"
     body = f"User-agent: bot\n{key}: {pattern}"
     for each in (body, f"{body}\n{other}: /"):
-        rules = RobotsTxt.parse(each).rules_for("bot")
+        rules = RobotsTxt.parse(each, dialect).rules_for("bot")
         compact = rules.compact()
         assert compact is not None
-        assert allowed_by_compact_rules(compact, path, RFC9309) is rules.allowed(path)
+        assert allowed_by_compact_rules(compact, path, dialect) is rules.allowed(path)

@@ -6,18 +6,56 @@ from dataclasses import FrozenInstanceError, asdict
 
 import pytest
 
-from scrapy_robots_plus.protocol import DIALECTS, GOOGLE, Dialect, RobotsTxt
+from scrapy_robots_plus.protocol import DIALECTS, FIRST_MATCH, GOOGLE, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import dialect_named
 
 DEFAULTS: dict[str, object] = {
+    "forgiving": True,
+    "charset": "utf-8",
+    "blank_line_ends_group": False,
+    "orphans_for_all": False,
+    "names_are_parts": False,
+    "first_group_decides": False,
     "tokens_only": False,
+    "first_rule_decides": False,
+    "empty_allow_denies": False,
+    "wildcards": True,
+    "dollar_before_query": False,
     "normal_escapes": True,
+    "kept_escapes": "",
     "robots_txt_allowed": True,
+    "expiry": 86_400,
+}
+
+OF_2008: dict[str, object] = {
+    "forgiving": False,
+    "charset": "iso-8859-1",
+    "blank_line_ends_group": True,
+    "names_are_parts": True,
+    "first_rule_decides": True,
+    "empty_allow_denies": True,
+    "normal_escapes": False,
+    "kept_escapes": "/",
+    "robots_txt_allowed": False,
+    "expiry": 604_800,
 }
 
 OTHERWISE: dict[str, dict[str, object]] = {
     "RFC9309": {},
     "GOOGLE": {"tokens_only": True, "normal_escapes": False, "robots_txt_allowed": False},
+    "GYM2008": OF_2008,
+    "MK1996": {**OF_2008, "wildcards": False},
+    "FIRST_MATCH": {
+        "forgiving": False,
+        "orphans_for_all": True,
+        "names_are_parts": True,
+        "first_group_decides": True,
+        "first_rule_decides": True,
+        "dollar_before_query": True,
+        "normal_escapes": False,
+        "kept_escapes": "/?&=",
+        "robots_txt_allowed": False,
+    },
 }
 
 
@@ -30,6 +68,15 @@ def test_each_dialect(name: str) -> None:
 def test_there_are_no_others() -> None:
     assert list(DIALECTS) == list(OTHERWISE), "add what is special about it to OTHERWISE above"
     assert asdict(Dialect("mine")) == {**DEFAULTS, "name": "mine"}
+
+
+def test_in_names_with_stars_the_parts_come_one_behind_the_other() -> None:
+    file = RobotsTxt.parse("User-agent: foo*bar\nDisallow: /", FIRST_MATCH)
+    assert not file.allowed("/", "fooxbar")
+    assert file.allowed("/", "barxfoo")
+    file = RobotsTxt.parse("User-agent: foo*bar*baz\nDisallow: /", FIRST_MATCH)
+    assert not file.allowed("/", "foo-bar-baz")
+    assert file.allowed("/", "foobaz--bar")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import RFC9309, Dialect, Reason, RobotsTxt
+from scrapy_robots_plus.protocol import (
+    FIRST_MATCH,
+    GYM2008,
+    MK1996,
+    RFC9309,
+    Dialect,
+    Reason,
+    RobotsTxt,
+)
 from scrapy_robots_plus.protocol.difference import PathChange, Terms, difference
 from tests.protocol.any_file import dialects
 from tests.protocol.hostile_files import hostile
@@ -308,3 +316,21 @@ def test_the_change_says_which_way_it_went() -> None:
     )
     assert PathChange(denied, allowed, ("/",)).allowed
     assert not PathChange(allowed, denied, ("/",)).allowed
+
+
+@pytest.mark.parametrize("dialect", [GYM2008, MK1996, FIRST_MATCH], ids=str)
+@pytest.mark.parametrize(
+    ("before", "after", "path"),
+    [
+        ("Disallow: /a\nAllow: /", "Allow: /\nDisallow: /a", "/a"),
+        ("Disallow: /\nAllow: /a%20b", "Disallow: /a%20c", "/a%20b"),
+        ("Allow: /a%25\nDisallow: /", "Disallow: /", "/a%25"),
+        ("Disallow:", "Disallow: /a", "/a"),
+    ],
+)
+def test_where_the_first_rule_decides(dialect: Dialect, before: str, after: str, path: str) -> None:
+    one, other = (RobotsTxt.parse(f"User-agent: *\n{rules}", dialect) for rules in (before, after))
+    found = difference(one, other, "bot")
+    changed = {each for change in found.paths for each in change.examples}
+    assert path in changed
+    assert found.complete

@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from scrapy_robots_plus.protocol import RobotsTxt
+from scrapy_robots_plus.protocol import GYM2008, RobotsTxt
 
 BODY = "User-agent: *\r\nDisallow: /é\r\n"
 BLOCKED = "/%C3%A9"
@@ -41,6 +41,14 @@ def test_octets_that_cannot_be_decoded_stay(charset: str) -> None:
     file = RobotsTxt.parse(b"User-agent: *\nDisallow: /\xe9", charset=charset)
     assert not file.allowed("/%E9x", "bot")
     assert file.allowed("/x", "bot")
+
+
+def test_without_charset_a_dialect_may_read_latin_1() -> None:
+    body = b"User-agent: *\nDisallow: /\xe9"
+    assert not RobotsTxt.parse(body, GYM2008).allowed("/%C3%A9", "bot")
+    assert not RobotsTxt.parse(b"User-agent: *\nDisallow: /\xc3\xa9", GYM2008, "utf-8").allowed(
+        "/é", "bot"
+    )
 
 
 @pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xef\xbb", b"\xef"])

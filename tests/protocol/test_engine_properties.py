@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import RFC9309, Dialect, RobotsTxt
+from scrapy_robots_plus.protocol import GYM2008, RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.escapes import canonical
 from tests.examples import tried
 from tests.protocol.any_file import (
@@ -60,9 +60,10 @@ def test_escaping_unreserved_characters_changes_nothing(
         f"%{ord(each):02x}" if each in "ab.~" and data.draw(st.booleans()) else each
         for each in path
     )
-    file = RobotsTxt.parse(file_of(rules_))
-    if path != "/robots.txt":
-        assert file.verdict(escaped, "bot") == file.verdict(path, "bot")
+    for dialect in (RFC9309, GYM2008):
+        file = RobotsTxt.parse(file_of(rules_), dialect)
+        if path != "/robots.txt":
+            assert file.verdict(escaped, "bot") == file.verdict(path, "bot")
 
 
 @tried(300, rules, rules, paths, st.booleans())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 from scrapy_robots_plus.protocol import (
+    FIRST_MATCH,
+    MK1996,
     Explanation,
     Reason,
     RobotsTxt,
@@ -60,6 +62,20 @@ def test_a_verdict_leaves_out_what_it_does_not_know() -> None:
     known = {field.name: getattr(verdict, field.name) for field in fields(verdict)}
     assert {name for name, value in known.items() if value is not None} == {"allowed", "reason"}
     assert Explanation(verdict).beaten == ()
+
+
+def test_robots_txt_itself_beats_a_rule_on_the_first_line() -> None:
+    file = RobotsTxt.parse("Disallow: /", replace(FIRST_MATCH, robots_txt_allowed=True))
+    told = file.explain("/robots.txt", "bot")
+    assert told.verdict == Verdict(True, Reason.ROBOTS_TXT)
+    assert [each.line for each in told.beaten] == [1]
+
+
+def test_only_rules_that_match_in_the_dialect_are_named() -> None:
+    file = RobotsTxt.parse("User-agent: *\nDisallow: /a*b\nDisallow: /", MK1996)
+    assert [each.line for each in file.explain("/a*b", "bot").beaten] == [3]
+    assert file.explain("/axb", "bot").verdict.line == 3
+    assert file.explain("/axb", "bot").beaten == ()
 
 
 def test_octets_that_are_no_utf8_are_shown() -> None:

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.protocol import (
+    FIRST_MATCH,
     GOOGLE,
+    GYM2008,
+    MK1996,
     RFC9309,
     Dialect,
     RobotsTxt,
@@ -122,7 +125,9 @@ def test_a_hostile_file_costs_no_more_than_a_long_one(name: str) -> None:
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("dialect", [RFC9309, GOOGLE], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "dialect", [RFC9309, GOOGLE, GYM2008, MK1996, FIRST_MATCH], ids=lambda each: each.name
+)
 @pytest.mark.parametrize("name", FILES)
 def test_nor_does_one_of_500_kib_in_any_dialect(name: str, dialect: Dialect) -> None:
     body, url = hostile(name), FILES[name][1]

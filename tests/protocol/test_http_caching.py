@@ -162,6 +162,11 @@ def test_the_default_is_not_longer_than_the_maximum() -> None:
     assert lifetime({}, NOW, limits) == 3_600
 
 
+def test_a_dialect_may_say_how_long_a_copy_is_good() -> None:
+    assert lifetime({}, NOW, replace(LIMITS, expiry=7_200)) == 7_200
+    assert lifetime({"cache-control": "max-age=900"}, NOW, replace(LIMITS, expiry=7_200)) == 900
+
+
 def test_an_answer_from_a_cache_is_not_used_for_longer_than_a_day_after_it_was_made() -> None:
     for age in (0, 1, 3_600, 80_000, DAY - LEAST):
         assert lifetime({"age": f"{age:.0f}"}, NOW, LIMITS) + age == DAY

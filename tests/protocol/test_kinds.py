@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from scrapy_robots_plus.protocol import RFC9309
 from scrapy_robots_plus.protocol.groups import Scanner
-from scrapy_robots_plus.protocol.lines import _KEYS, _PREFIXES, Kind, kind_of
+from scrapy_robots_plus.protocol.lines import _FORGIVEN, _PREFIXES, Kind, kind_of
 
 EXACT = {
     Kind.USER_AGENT: (b"user-agent", b"useragent"),
@@ -45,7 +46,7 @@ KEYS = sorted({key for table in (EXACT, PREFIXES, FORGIVEN) for key, _ in pairs(
 
 
 def test_each_kind_has_a_key_and_each_key_is_tested() -> None:
-    known = {*_KEYS, *(prefix for prefix, _ in _PREFIXES)}
+    known = {*_FORGIVEN, *(prefix for prefix, _ in _PREFIXES)}
     assert known == {*KEYS}, "add the keys to the tables above"
     assert {kind_of(key) for key in KEYS} == set(Kind) - {Kind.NOTHING}
 
@@ -54,11 +55,13 @@ def test_each_kind_has_a_key_and_each_key_is_tested() -> None:
 def test_a_key_is_known_in_any_case(key: bytes, kind: Kind) -> None:
     for written in (key, key.upper(), key.title()):
         assert kind_of(written) is kind
+        assert kind_of(written, False) is (kind if key in EXACT.get(kind, ()) else Kind.NOTHING)
 
 
 @pytest.mark.parametrize(("prefix", "kind"), pairs(PREFIXES))
 def test_and_what_follows_the_key(prefix: bytes, kind: Kind) -> None:
     assert kind_of(prefix + b"x") is kind
+    assert kind_of(prefix + b"x", False) is Kind.NOTHING
     assert kind_of(b"x" + prefix) is Kind.NOTHING
 
 
@@ -66,7 +69,7 @@ def test_and_what_follows_the_key(prefix: bytes, kind: Kind) -> None:
 def test_the_scanner_passes_no_key_over(key: bytes) -> None:
     """It leaves most lines of an HTML page at their first octet."""
     for written in (key, key.upper(), b"  " + key.title()):
-        scanner = Scanner(tokens_only=False)
+        scanner = Scanner(RFC9309)
         scanner.scan([b"User-agent: *", written + b": x"])
         (section,) = scanner.sections
         members = [line for each in section.members for line in each.lines]

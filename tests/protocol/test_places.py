@@ -157,3 +157,4 @@ def test_a_pattern_is_split_at_its_wildcards(
         tail if tail is None else tail.encode(),
     )
     assert take_apart(pattern.encode()) == expected
+    assert take_apart(pattern.encode(), wildcards=False) == (pattern.encode(), (), None)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import RobotsTxt
+from scrapy_robots_plus.protocol import GYM2008, Dialect, RobotsTxt
 from tests.examples import tried
+from tests.protocol.any_file import dialects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,6 +69,12 @@ lines = st.tuples(keys, st.one_of(agent_values, agent_values, path_values, pace_
 files = st.lists(lines.map("".join), max_size=16).map("\n".join)
 
 
+def test_blank_lines_and_sitemaps_are_written_where_they_end_something() -> None:
+    body = "User-agent: a\nSitemap: /s\nUser-agent: b\n\n# c\nDisallow: /\n"
+    written = "User-agent: a\nSitemap: /s\nUser-agent: b\n\nDisallow: /"
+    assert RobotsTxt.parse(body, GYM2008).as_text() == written
+
+
 def answers(file: RobotsTxt, urls: Iterable[str]) -> dict[str, object]:
     return {
         agent: (
@@ -80,8 +87,8 @@ def answers(file: RobotsTxt, urls: Iterable[str]) -> dict[str, object]:
     }
 
 
-@tried(600, files, st.lists(path_values, min_size=1, max_size=4))
-def test_it_gives_the_same_answers(body: str, paths: list[str]) -> None:
-    file = RobotsTxt.parse(body)
+@tried(600, files, dialects, st.lists(path_values, min_size=1, max_size=4))
+def test_it_gives_the_same_answers(body: str, dialect: Dialect, paths: list[str]) -> None:
+    file = RobotsTxt.parse(body, dialect)
     urls = ["/", "/a", *paths]
-    assert answers(RobotsTxt.parse(file.as_text()), urls) == answers(file, urls)
+    assert answers(RobotsTxt.parse(file.as_text(), dialect), urls) == answers(file, urls)

@@ -68,8 +68,10 @@ def lint(
 ) -> LintedFile:
     """Explains and checks a robots.txt. Never raises, whatever it contains.
 
-    ``dialect`` may be a name, as ``ROBOTS_DIALECT`` takes it. Raises ValueError, listing the names
-    there are, for any other; TypeError for a body of another type, such as a path.
+    ``dialect`` may be a name, as ``ROBOTS_DIALECT`` takes it. A file is read as RFC 9309 or GOOGLE
+    says; if the first rule decides in a dialect, or the first group, as RFC 9309 does. Raises
+    ValueError, listing the names there are, for any other; TypeError for a body of another type,
+    such as a path.
 
     ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
     that end within the first ``max_bytes`` octets are read (RFC 9309 2.5; by default 512,000).
@@ -78,7 +80,10 @@ def lint(
     line. A file that is made to take long is not searched for all rules that change nothing; it
     then has a finding ``not-checked``.
     """
-    reading, findings = Reading(body, dialect_named(dialect), charset, max_bytes), Findings()
+    dialect = dialect_named(dialect)
+    if not dialect.forgiving:
+        dialect = RFC9309
+    reading, findings = Reading(body, dialect, charset, max_bytes), Findings()
     for add_faults in _FAULTS:
         add_faults(reading, findings)
     return LintedFile(tuple(findings.in_order()), reading)

@@ -60,11 +60,11 @@ class Reading:
         read = (read_line(number, line) for number, line in enumerate(self.lines, 1) if line)
         self.records = {line.number: line for line in read if line}
         """The lines that have a key and a value."""
-        scanner = Scanner(dialect.tokens_only)
+        scanner = Scanner(dialect)
         scanner.scan(self.lines)
         self.sections = scanner.sections
         """The groups."""
-        self.choice = GroupChoice(scanner.sections, dialect.tokens_only)
+        self.choice = GroupChoice(scanner.sections, dialect)
         self.agents = dict(zip(self._numbers(Kind.USER_AGENT), self._named(), strict=True))
         """The user-agent lines."""
         self.groups = {number: position for number, (position, _, _) in self.agents.items()}

@@ -46,13 +46,13 @@ class UsageRules:
             stated = of_line(line, Source.CONTENT_USAGE, usage(value))
             said.setdefault(in_form(path, dialect), []).extend(stated)
         self._said = [first_of_each(each) for each in said.values()]
-        self._patterns = [take_apart(path) for path in said]
+        self._patterns = [take_apart(path, dialect.wildcards) for path in said]
         by_length: dict[int, list[int]] = {}
         for index, path in enumerate(said):
             by_length.setdefault(len(path), []).append(index)
         self._equals = [by_length[len(path)] for path in said]
         rules = [(path, rank_of(len(path), index, True)) for index, path in enumerate(said)]
-        self._best = Matcher({}, rules).best
+        self._best = Matcher({}, rules, wildcards=dialect.wildcards).best
 
     def statements(self, path: bytes) -> tuple[Statement, ...]:
         """What is said about a path, which is in the dialect's form."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import GOOGLE, RFC9309, Dialect, RobotsTxt
+from scrapy_robots_plus.protocol import DIALECTS, GOOGLE, RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.protocol.lint import Meaning, lint
 from tests.examples import tried
 
-from ..any_file import agents, bodies, charsets, dialects
+from ..any_file import agents, bodies, charsets
 
 RULES = {"allow", "disallow"}
 UNKNOWN = {"unknown", "text"}
+
+
+dialects = st.sampled_from([RFC9309, GOOGLE])
 
 
 @tried(400, bodies, dialects, charsets, agents)
@@ -141,6 +145,15 @@ def test_blank_lines_and_comments_mean_nothing() -> None:
 def test_a_line_without_a_key_has_nothing_else_either() -> None:
     found = meaning("# a")
     assert found == Meaning(2, "# a", "comment", None, (), "", "")
+
+
+def test_a_file_is_checked_as_rfc_9309_or_google_says() -> None:
+    text = "Disallow: /a\nUser-agent: *\n\nDisallow: /*b\nDisallow:"
+    assert lint(text, GOOGLE).dialect is GOOGLE
+    for dialect in DIALECTS.values():
+        if dialect is not GOOGLE:
+            assert lint(text, dialect).dialect is RFC9309
+            assert lint(text, dialect).findings == lint(text).findings
 
 
 def test_names_are_those_that_the_dialect_reads() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import DIALECTS, RobotsTxt
+from scrapy_robots_plus.protocol import DIALECTS, FIRST_MATCH, GYM2008, MK1996, RobotsTxt
 from scrapy_robots_plus.protocol.preferences import Preference, Source, Statement, combine
 from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.printable import printable
@@ -218,6 +218,12 @@ class TestPaths:
         assert said(body, "/a") == "3 train-ai unknown, 3 ai-use unknown, 3 search unknown"
         assert said(body.replace("train-ai:y", ""), "/a") == ""
 
+    def test_a_path_of_a_dialect_without_wildcards_is_literal(self) -> None:
+        body = "User-agent: *\nContent-Usage: /*x train-ai=n"
+        for dialect, found in ((MK1996, 0), (GYM2008, 1), (FIRST_MATCH, 1)):
+            file = RobotsTxt.parse(body + "\nDisallow: /none", dialect)
+            assert len(FilePreferences(file, "foobot").statements("/ax")) == found
+
 
 class TestRules:
     BODY = (
@@ -377,3 +383,9 @@ def test_a_line_at_random_never_raises() -> None:
         for statement in FilePreferences(file, "foobot", ["x"]).statements("/"):
             assert printable(statement.describe()) == statement.describe()
         assert len(file.licenses) <= 8
+
+
+def test_a_crawler_may_be_named_by_a_part_of_its_name() -> None:
+    file = RobotsTxt.parse("User-agent: foo\nDisallow: /a\n", GYM2008)
+    assert file.is_named("foobot")
+    assert not file.is_named("barbot")
