@@ -291,7 +291,11 @@ class Link(Server):
 
     def __init__(self, client: Any) -> None:
         """*client*: that of scrapy-redis, which alone knows all that ``REDIS_PARAMS`` may say."""
-        super().__init__(_url_of(client))
+        pool = getattr(client, "connection_pool", None)
+        options = getattr(pool, "connection_kwargs", {})
+        super().__init__(_url_of(options))
+        if not {"host", "path"} & options.keys():  # of a cluster, or found by Sentinel
+            self.name = "the server of REDIS_PARAMS"
         self._client = _impatient(client)
 
     @property
@@ -320,10 +324,8 @@ def _impatient(client: Any) -> Any:
     return redis.Redis.from_pool(own)  # which is closed with it
 
 
-def _url_of(client: Any) -> str:
-    """Where *client* connects to, to be named in messages; they show no password."""
-    pool = getattr(client, "connection_pool", None)
-    options = getattr(pool, "connection_kwargs", {})
+def _url_of(options: dict[str, Any]) -> str:
+    """Where a connection with *options* leads, to be named in messages; they show no password."""
     user, password = (quote(str(options.get(name) or ""), "") for name in ("username", "password"))
     who = f"{user}:{password}@" if password else ""
     if "path" in options:

@@ -93,6 +93,7 @@ def test_a_wait_that_was_chosen_is_kept() -> None:
 def test_an_unusual_client_is_used_as_it_is() -> None:
     client = object()
     assert Link(client).client is client
+    assert Link(client).name == "the server of REDIS_PARAMS"
 
 
 @pytest.mark.parametrize(
