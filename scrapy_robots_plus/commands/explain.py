@@ -88,7 +88,7 @@ def _file(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if state["failures"]:
         yield "freshness", f"{state['failures']:,} failed in a row, next attempt in {left}"
     else:
-        source = state["lifetime_from"] or "no header says: a day, within ROBOTS_TTL"
+        source = state["lifetime_from"] or "no header says, so by ROBOTS_DIALECT and ROBOTS_TTL"
         read = f"fetched or confirmed {duration(state['age'])} ago"
         yield "freshness", f"{read}, fresh for another {left} ({source})"
 
