@@ -143,12 +143,12 @@ def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
 
 PURE = (
     "audit.[!cr]*|audit.chain|audit.re[!c]*",
-    "hosts.shared_pace|hosts.departures|hosts.pace|hosts.refusals",
+    "hosts.book|hosts.departures|hosts.pace|hosts.throttle",
     "hosts.host|hosts.discovery",
     "job.file|job.fingerprints|job.mending|job.reading|job.recent|job.requests|job.schema",
     "origins.freshness|origins.judging",
     "protocol*",
-    "hosts.shared_pace*|hosts.departures",
+    "hosts.book*|hosts.departures",
     "redis.host_queue",
     "settings.declared|settings.host_patterns|settings.override",
     "storage*",
@@ -183,8 +183,8 @@ def test_a_crawl_has_its_time_from_one_clock() -> None:
     without = (
         "crawl.clock",
         "settings.robots_settings",
-        "hosts.shared_pace_on_server",
-        "hosts.shared_pace_in_file",
+        "hosts.book_on_server",
+        "hosts.book_in_file",
     )
     clocks = {f"{PACKAGE}.{each}" for each in without}
     modules = [

@@ -18,8 +18,8 @@ MOST_MODULES = 200
 UNUSED = (
     "audit",
     "commands",
-    "hosts.shared_pace_in_file",
-    "hosts.shared_pace_on_server",
+    "hosts.book_in_file",
+    "hosts.book_on_server",
     "job",
     "protocol.difference",
     "protocol.directives",
@@ -121,5 +121,5 @@ def test_what_settings_ask_for_is_imported(sites: Sites, tmp_path: Path) -> None
         ROBOTS_NOINDEX="obey",
     )
     rooms = ("job.file", "job.queues", "storage.sqlite_store", "audit", "audit.records")
-    for room in (*rooms, "hosts.shared_pace_in_file", "protocol.directives"):
+    for room in (*rooms, "hosts.book_in_file", "protocol.directives"):
         assert of(room, modules), room

@@ -9,7 +9,7 @@ from itertools import count
 from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.hosts.refusals import Refusal, Throttle
+from scrapy_robots_plus.hosts.throttle import Refusal, Throttle
 
 if TYPE_CHECKING:
     from .broken_sites import Site

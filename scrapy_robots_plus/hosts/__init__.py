@@ -7,9 +7,9 @@
 | when may the next request to a host leave? | ``pace.py``: ``Pace.due_at``, a pure state machine |
 | from which moment does a delay count? | ``departures.py`` |
 | what keeps it, for redirects, retries and other queues, too? | ``door.py``, ``line.py`` |
-| which of several crawls goes next? | ``shared_pace.py``; ``other_crawls.py`` asks it |
+| which of several crawls goes next? | ``book.py``; ``shared_pace.py`` asks it |
 | what do answers say of their host? | ``answers.py``: Retry-After, refusals, walls |
-| what if a host refuses requests? | ``refusals.py`` finds its pace |
+| what if a host refuses requests? | ``throttle.py`` finds its pace |
 | which hosts are not asked any more? | ``pace.py``: ``GivenUp`` |
 | when is a robots.txt fetched? | ``discovery.py`` |
 | what does the queue ask of the crawl, and tell it? | ``known.py`` |

@@ -36,7 +36,7 @@ from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
 from .door import Door
 from .pace import GivenUp
-from .refusals import Refusal, Throttle
+from .throttle import Refusal, Throttle
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -22,7 +22,7 @@ from scrapy_robots_plus.crawl.requests import (
 from scrapy_robots_plus.origins.agents import Agents
 
 from .line import Doorway, HostLine
-from .other_crawls import SharedPace, shared_pace
+from .shared_pace import SharedPace, shared_pace
 from .slots import SlotTimes
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from twisted.internet.defer import Deferred
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Alarm, Clock
 
-from .other_crawls import GO_SECONDS, Ask, SharedPace
 from .pace import Pace
+from .shared_pace import GO_SECONDS, Ask, SharedPace
 from .slots import ShownDelay, SlotTimes
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .refusals import Throttle
+    from .throttle import Throttle
 
 
 class Pace:

@@ -1,208 +1,220 @@
-"""Who leaves next of several crawls that ask one host: moments are booked.
-
-- ``ask``: may my request leave now? If not, when should I ask again, and with which moment?
-- ``left``: my last request left at least so many seconds ago;
-- ``unused``: I do not use the moment that I booked, or the answer that I may go;
-- ``leave_alone``: the host asks for no requests for a while.
-
-Each crawl books the moment one delay after the one booked before it. When its moment has come it
-asks again: only then is it known whether the last request of another crawl has surely left one
-delay before. If that one was late, all that is booked moves with it: moments are in a time that
-stands still meanwhile. So crawls go in the order of their moments. Who does not come in time loses
-its moment to the next one, and is the first as soon as it comes; who never comes costs the others
-one moment, or a few seconds if it was the first.
-
-A crawl that may go may still have to connect, and nobody knows when it has sent its request until
-the answer comes. Until then it counts as sent as late as its patience allows. A crawl knows its own
-requests best: they do not count against it.
-
-Times are seconds by one clock, that of whoever keeps the book; no clock of a crawl matters.
-"""
+"""What a crawl asks and tells the others that keep one pace with it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.protocol.product_token import product_tokens
+
+from .book import Book, BookInMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LEAST_WAIT = 0.001
-"""Seconds. A wait is never 0.0, which tells a request to go."""
-LATE = 2.0
-"""Seconds for which others wait for the first one, when it does not ask again in time."""
-REMEMBERED = 60.0
-"""Seconds that a request counts at least, for a crawl that keeps a longer delay."""
-LEAST_SILENCE = 1.0
-"""Seconds for which a host is left alone at least after the book was lost: somebody may have been
-allowed to send something just before."""
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from twisted.internet.defer import Deferred
+    from twisted.python.failure import Failure
+
+    from scrapy_robots_plus.origins.agents import Agents
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
-@dataclass(slots=True)
-class Entry:
-    """What the book says of one host."""
+logger = crawl_log(__name__)
 
-    last: str = ""
-    """Who went last; "" for nobody."""
-    next: float = 0.0
-    """The next moment to be booked."""
-    lag: float = 0.0
-    """How far the time of the moments is behind the clock."""
-    virtual: float = 0.0
-    """The latest moment at which somebody went."""
-    left_by: float = 0.0
-    """When the last one has left at the latest, by the clock."""
-    delay: float = 0.0
-    """The seconds that it keeps."""
-    first: float = inf
-    """The moment of the one that could go but for the last; infinity for none."""
-    first_at: float = 0.0
-    """When it was told to ask again, by the clock."""
-    paused: float = 0.0
-    """Until when nobody goes, by the clock."""
-    lost_at: float = -inf
-    """When the book was lost, by the clock."""
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """All there is to keep, in the order of the fields."""
-        return tuple(getattr(self, name) for name in self.__slots__)
-
-    def ask(
-        self, now: float, who: str, delay: float, patience: float, moment: float | None
-    ) -> tuple[float, float | None]:
-        """Seconds after which to ask again, and with which moment; (0.0, None) to go now.
-
-        *delay*: seconds that the crawl *who* keeps. *patience*: for how many seconds the others are
-        to assume that the request may not have left, if they hear nothing. *moment*: what it was
-        told before, None for a new request.
-        """
-        if moment is None or moment >= self.next:  # or booked before the book was lost
-            is_alone = self.next <= self.virtual + self.delay and self.first == inf
-            if (is_alone and self.last == who) or now - self.lag > self.next:
-                self.virtual += self.lag
-                self.lag, self.next = 0.0, now
-            moment = self.next
-            self.next += delay
-        free = self.paused = max(self.paused, self.lost_at + max(delay, LEAST_SILENCE))
-        if self.last not in ("", who):
-            free = max(free, self.left_by + max(delay, self.delay))
-        if now < (due := moment + self.lag):
-            return max(due - now, LEAST_WAIT), moment
-        if self.first < moment and now < self.first_at + LATE:
-            wait = min(max(self.first_at - now, 0.0) + delay, self.first_at + LATE - now)
-            return max(wait, LEAST_WAIT), moment
-        if now < free:
-            wait = free - now
-            if self.left_by > now:  # it may soon be known better
-                wait = min(wait, max(0.02, min(delay / 10, 0.5)))
-            wait = max(wait, LEAST_WAIT)
-            self.first, self.first_at = moment, now + wait
-            return wait, moment
-        if self.first <= moment:
-            self.first = inf
-        self.last, self.delay, self.left_by = who, delay, now + patience
-        self.virtual = max(self.virtual, moment)
-        self.lag = now - self.virtual
-        return 0.0, None
-
-    def left(self, now: float, who: str, ago: float, delay: float) -> None:
-        """The last request of *who* left no later than *ago* seconds ago.
-
-        If *ago* is below 0, it may not have left, but will have in that many seconds.
-        """
-        at = now - ago
-        if self.last != who:
-            if at <= self.left_by:
-                self.paused = max(self.paused, at + delay)
-                return
-            if self.last:  # this one took longer than its patience, or went unasked
-                self.paused = max(self.paused, self.left_by + max(delay, self.delay))
-            self.last, self.delay = who, delay
-            self.virtual = max(self.virtual, min(at, now) - self.lag)
-        elif at < self.virtual + self.lag - delay / 2:
-            return  # that was the one before
-        self.left_by = at
-
-    def unused(self, now: float, who: str, ago: float, delay: float, moment: float | None) -> None:
-        """*who* has no request for *moment*, or with None, did not go though it might have.
-
-        Its last request left no later than *ago* seconds ago, infinity if there was none.
-        """
-        if moment is None:
-            if self.last != who:
-                return
-            self.left_by = min(self.left_by, now - min(ago, self.delay))
-        if moment == self.first:
-            self.first = inf
-        if moment is not None and moment + delay == self.next:
-            self.next = moment
-        else:
-            self.lag -= delay  # whoever comes after it comes sooner
-
-    def leave_alone(self, now: float, seconds: float) -> None:
-        """Nobody goes for *seconds* from now."""
-        self.paused = max(self.paused, now + seconds)
-
-    def move(self, seconds: float) -> None:
-        """The clock was set: all of its times are *seconds* later than they seemed."""
-        for name in ("next", "virtual", "left_by", "first", "first_at", "paused", "lost_at"):
-            setattr(self, name, getattr(self, name) + seconds)
-
-    @property
-    def useful_until(self) -> float:
-        """When all of it can be forgotten."""
-        left = self.left_by + max(REMEMBERED, self.delay) if self.last else 0.0
-        return max(self.next + self.lag, self.paused, left, self.lost_at + REMEMBERED)
+GO_SECONDS = 2.0
+"""A request that may leave does so within this time of the question, or not at all."""
+FOREVER = 1e9
+"""Seconds: longer than any request is remembered."""
+ANY_AGENT = "*"
 
 
-class Book(Protocol):
-    """Keeps the entries of hosts for several crawls."""
+class Ask(NamedTuple):
+    """May a request leave now, as far as other crawls are concerned?
 
-    def change(self, host: str, event: str, *arguments: Any) -> Any:
-        """Calls the method *event* of the :class:`Entry` of *host*, after the time, with
-        *arguments*. Returns its answer. May wait, and may raise :exc:`BookError`.
-        """
-
-    def close(self) -> None:
-        """Never raises."""
-
-
-class BookError(Exception):
-    """The book cannot be read or written now. The message says why, without a password."""
-
-
-class BookInMemory:
-    """For the crawls of one process. Forgets hosts that nobody has asked lately: what is kept is
-    at most twice what is of use.
+    Its own crawl has no objection: the delay has passed since its last request to the host.
     """
 
-    LEAST = 1_000
-    """Up to this many hosts are kept without checking whether they are still of use."""
+    host: str
+    """In lower case, without the port. A crawl asks for one request of a host at a time."""
+    delay: float
+    """Seconds to keep between this request and those before and after it, of any crawl."""
+    patience: float
+    """For how many seconds the request may be under way to the host before it counts as sent."""
+    since: float
+    """Seconds since the last request of this crawl has left; infinity if there was none."""
+    request: Request
 
-    def __init__(self, now: Callable[[], float]) -> None:
-        """*now*: returns seconds."""
-        self._now = now
-        self._entries: dict[str, Entry] = {}
-        self._most = self.LEAST
+    def wait_alone(self, crawls: int) -> float:
+        """Seconds to wait if nobody can be asked: as if so many crawls took turns.
 
-    def __len__(self) -> int:
-        return len(self._entries)
+        While the last request may be under way, it is not known to be longer.
+        """
+        return max(0.0, self.delay * crawls - max(0.0, self.since))
 
-    def change(self, host: str, event: str, *arguments: Any) -> Any:
-        now = self._now()
-        entry = self._entries.get(host)
-        if entry is None:
-            if len(self._entries) >= self._most:
-                self._forget(now)
-            entry = self._entries[host] = Entry()
-        return getattr(entry, event)(now, *arguments)
 
-    def close(self) -> None:
-        pass
+class SharedPace(Protocol):
+    """Decides whose request to a host leaves next. Hosts without a delay are not asked about.
 
-    def _forget(self, now: float) -> None:
-        kept = {host: each for host, each in self._entries.items() if now < each.useful_until}
-        self._entries = kept
-        self._most = max(self.LEAST, 2 * len(kept))
+    None of its methods waits, and none raises an exception.
+    """
+
+    def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
+        """Calls *answer* once, now or later in this loop: with 0.0 if the request may leave at
+        once, otherwise with the seconds after which to ask again.
+
+        Who asks again keeps its place. A request that was allowed leaves at once, or
+        :meth:`unused` follows.
+        """
+
+    def left(self, host: str, ago: float, delay: float) -> None:
+        """The crawl's last request to *host* left no later than *ago* seconds ago: its answer has
+        come, or it failed, or it went without asking.
+
+        If *ago* is below 0, it may still be under way for so many seconds.
+        """
+
+    def unused(self, host: str, ago: float, delay: float) -> None:
+        """No request waits for what was asked last. *ago*: see :meth:`left`; infinity if the crawl
+        has sent nothing yet.
+        """
+
+    def leave_alone(self, host: str, seconds: float) -> None:
+        """The host has asked for no requests for so long."""
+
+    def close(self) -> Deferred[bool] | None:
+        """The crawl is over; nothing else is called after that. Its end waits for the Deferred."""
+
+
+class BookedPace:
+    """See :class:`SharedPace`. Crawls with the same book keep one pace."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._who = uuid4().hex
+        self._moments: dict[str, float | None] = {}
+        """What is booked, by host; None if a request may go."""
+
+    def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
+        answer(self._ask(asked.host, asked.delay, asked.patience))
+
+    def left(self, host: str, ago: float, delay: float) -> None:
+        self._send(partial(self._left, host, ago, delay))
+
+    def unused(self, host: str, ago: float, delay: float) -> None:
+        self._send(partial(self._unused, host, ago, delay))
+
+    def leave_alone(self, host: str, seconds: float) -> None:
+        self._send(partial(self._book.change, host, "leave_alone", seconds))
+
+    def close(self) -> Deferred[bool] | None:
+        """See :meth:`SharedPace.close`."""
+        self._book = BookInMemory(DEFAULT_CLOCK.monotonic)
+        return None
+
+    def _send(self, call: Callable[[], Any]) -> None:
+        call()
+
+    def _ask(self, host: str, delay: float, patience: float) -> float:
+        moment = self._moments.get(host)
+        wait: float
+        wait, moment = self._book.change(host, "ask", self._who, delay, patience, moment)
+        self._moments[host] = moment
+        return wait
+
+    def _left(self, host: str, ago: float, delay: float) -> None:
+        if self._moments.get(host, ago) is None:
+            del self._moments[host]
+        self._book.change(host, "left", self._who, ago, delay)
+
+    def _unused(self, host: str, ago: float, delay: float) -> None:
+        if host in self._moments:
+            moment = self._moments.pop(host)
+            ago = min(ago, FOREVER)
+            self._book.change(host, "unused", self._who, ago, delay, moment)
+
+
+class PaceBetweenProcesses(BookedPace):
+    """The same with a book that is kept elsewhere. It is asked in a thread, one call after another.
+
+    While it cannot be asked, each crawl keeps the delays on its own, as if *workers* crawls took
+    turns: so many times as long.
+    """
+
+    CLOSING_SECONDS = 2.0
+    """How long the end of a crawl waits until all is told."""
+
+    def __init__(self, crawler: Crawler, book: Book, workers: int) -> None:
+        super().__init__(book)
+        self._crawler = crawler
+        self._workers = workers
+        self._stats = compat.stats_of(crawler)
+        self._courier = compat.Courier("robots-pace")
+        self._once = Once()
+
+    def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
+        # It may leave some time after the book has allowed it.
+        patience = asked.patience + GO_SECONDS
+
+        def failed(failure: Failure) -> None:
+            self._failed(failure)
+            answer(asked.wait_alone(self._workers))
+
+        asking = self._courier.send(partial(self._ask, asked.host, asked.delay, patience))
+        asking.addCallbacks(answer, failed)
+
+    def close(self) -> Deferred[bool] | None:
+        """See :meth:`SharedPace.close`."""
+        self._send(self._book.close)
+        return self._courier.close(self.CLOSING_SECONDS)
+
+    def _send(self, call: Callable[[], Any]) -> None:
+        self._courier.send(call).addErrback(self._failed)
+
+    def _failed(self, failure: Failure) -> None:
+        self._stats.inc_value(stats.SHARED_PACE_ERRORS)
+        if self._once.is_first():
+            logger(self._crawler).warning(
+                "ROBOTS_SHARED_PACE: %s. Until it can be asked again, the crawl keeps delays on "
+                "its own, times ROBOTS_WORKERS, which is %d; further errors are counted as %s.",
+                failure.value,
+                self._workers,
+                stats.SHARED_PACE_ERRORS,
+            )
+
+
+_books: WeakValueDictionary[str, BookInMemory] = WeakValueDictionary()
+"""Of this process, by product token. Each lives as long as a crawl that uses it."""
+
+
+def shared_pace(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> SharedPace:
+    """The pace of a crawl, as ``ROBOTS_SHARED_PACE`` says: it is shared by those with the same
+    product token, by which sites know them.
+    """
+    value = settings.shared_pace
+    group = next(iter(product_tokens(agents.default)), ANY_AGENT)
+    book = BookInMemory(DEFAULT_CLOCK.monotonic)
+    if value == "off":
+        return BookedPace(book)
+    if value == "process":
+        return BookedPace(_books.setdefault(group, book))
+    return PaceBetweenProcesses(crawler, open_book(value, group), settings.workers)
+
+
+def open_book(value: str, group: str) -> Book:
+    """The book at a place that ``ROBOTS_SHARED_PACE`` names, of the crawls in *group*."""
+    if value.startswith("sqlite:"):
+        from .book_in_file import BookInFile
+
+        return BookInFile(Path(value.removeprefix("sqlite:")), group)
+    from .book_on_server import BookOnServer
+
+    return BookOnServer(value, group)

@@ -16,7 +16,7 @@ from twisted.internet.defer import gatherResults
 from scrapy_robots_plus import Reason, RobotsGivenUp, RobotsMiddleware
 from scrapy_robots_plus.hosts.answers import Answers
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.refusals import Throttle
+from scrapy_robots_plus.hosts.throttle import Throttle
 from tests.broken_sites import Dead, EveryNth, served
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat

@@ -14,7 +14,7 @@ import scrapy
 from scrapy_robots_plus.audit import recorder
 from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.hosts import shared_pace as book
+from scrapy_robots_plus.hosts import book as book
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.pace import Pace
 from scrapy_robots_plus.hosts.turns import Hosts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.hosts.other_crawls import GO_SECONDS
+from scrapy_robots_plus.hosts.shared_pace import GO_SECONDS
 from tests.crawl.redis_away import FAULTS
 from tests.crawl_process import MODES
 from tests.crawling import parts_of_seconds

@@ -15,7 +15,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.other_crawls import Ask
+from scrapy_robots_plus.hosts.shared_pace import Ask
 from tests.crawl.held_crawl import URL, Crawl
 from tests.crawl.held_crawl import crawls_end as crawls_end
 from tests.waiting import in_loop, until

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 
+from scrapy_robots_plus.hosts.book import Entry
 from scrapy_robots_plus.hosts.departures import Departures
-from scrapy_robots_plus.hosts.shared_pace import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

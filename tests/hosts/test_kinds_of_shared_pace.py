@@ -14,7 +14,9 @@ from scrapy.statscollectors import StatsCollector
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.hosts.other_crawls import (
+from scrapy_robots_plus.hosts.book import BookInMemory
+from scrapy_robots_plus.hosts.book_in_file import BookInFile
+from scrapy_robots_plus.hosts.shared_pace import (
     FOREVER,
     GO_SECONDS,
     Ask,
@@ -22,8 +24,6 @@ from scrapy_robots_plus.hosts.other_crawls import (
     PaceBetweenProcesses,
     shared_pace,
 )
-from scrapy_robots_plus.hosts.shared_pace import BookInMemory
-from scrapy_robots_plus.hosts.shared_pace_in_file import BookInFile
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from tests.waiting import in_loop, until
@@ -31,7 +31,7 @@ from tests.waiting import in_loop, until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.hosts.other_crawls import SharedPace
+    from scrapy_robots_plus.hosts.shared_pace import SharedPace
 
 HOST = "a.example"
 REQUEST = Request("http://a.example/")

@@ -15,7 +15,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.departures import Departures
 from scrapy_robots_plus.hosts.line import Doorway, HostLine
-from scrapy_robots_plus.hosts.other_crawls import GO_SECONDS
+from scrapy_robots_plus.hosts.shared_pace import GO_SECONDS
 from scrapy_robots_plus.hosts.slots import SlotTimes
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from scrapy.core.downloader import Slot
 
-    from scrapy_robots_plus.hosts.other_crawls import Ask
+    from scrapy_robots_plus.hosts.shared_pace import Ask
 
 HOST = "a.example"
 A = Origin("http", HOST, 80)

@@ -6,7 +6,7 @@ import pytest
 from scrapy import Request
 
 from scrapy_robots_plus.hosts.pace import Pace
-from scrapy_robots_plus.hosts.refusals import Throttle
+from scrapy_robots_plus.hosts.throttle import Throttle
 from scrapy_robots_plus.protocol.origin import Origin
 
 ORIGIN = Origin("http", "a.example", 80)

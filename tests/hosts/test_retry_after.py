@@ -7,7 +7,7 @@ from scrapy.http import Response
 
 from scrapy_robots_plus.hosts.answers import wait_in
 from scrapy_robots_plus.hosts.pace import Pace
-from scrapy_robots_plus.hosts.refusals import Throttle
+from scrapy_robots_plus.hosts.throttle import Throttle
 
 
 @pytest.mark.parametrize(

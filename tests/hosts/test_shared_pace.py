@@ -12,7 +12,7 @@ from twisted.internet.defer import DeferredList
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtClosing
-from scrapy_robots_plus.hosts.refusals import Throttle
+from scrapy_robots_plus.hosts.throttle import Throttle
 from tests.crawling import crawl, make_crawler, parts_of_seconds, stat
 from tests.sending import HICCUP, TimedSpider, gaps
 from tests.sites import answer

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.hosts.refusals import Refusal, Throttle
+from scrapy_robots_plus.hosts.throttle import Refusal, Throttle
 from tests.broken_sites import AtRandom, Dead, EveryNth, GrowingBan, Limited
 from tests.limiters import LIMITERS, Bucket, Interval, SlidingWindow, Window
 from tests.virtual_crawl import LONGEST_WAIT, virtual_crawl

@@ -7,7 +7,7 @@ from math import inf
 import pytest
 from scrapy import Request
 
-from scrapy_robots_plus.hosts.other_crawls import Ask
+from scrapy_robots_plus.hosts.shared_pace import Ask
 
 
 @pytest.mark.parametrize(

@@ -132,11 +132,11 @@ PARTS = (
         "redis",
         sources=(
             "redis/host_queue.py",
-            "hosts/shared_pace_on_server.py",
+            "hosts/book_on_server.py",
         ),
         # Without test_redis_server.py: it tests the server that the others use.
         tests=(
-            "hosts/test_shared_pace_books.py",
+            "hosts/test_kinds_of_book.py",
             "redis/test_*.py",
             "!redis/test_redis_server.py",
         ),
@@ -151,7 +151,7 @@ PARTS = (
     of_crawl(
         "pacing",
         "hosts/answers.py",
-        "hosts/refusals.py",
+        "hosts/throttle.py",
         tests=(
             "hosts/test_retry_after.py",
             "hosts/test_refusals.py",
@@ -166,10 +166,10 @@ PARTS = (
         "hosts/*.py",
         "!hosts/known.py",
         "!hosts/answers.py",
-        "!hosts/refusals.py",
+        "!hosts/throttle.py",
         "!hosts/downloader.py",
         "!hosts/own_shortage.py",
-        "!hosts/shared_pace_on_server.py",
+        "!hosts/book_on_server.py",
         tests=(
             "crawl/test_alarm.py",
             "hosts/test_*.py",

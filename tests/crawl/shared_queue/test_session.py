@@ -11,7 +11,7 @@ import pytest
 import scrapy
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.hosts.other_crawls import Ask
+from scrapy_robots_plus.hosts.shared_pace import Ask
 from scrapy_robots_plus.redis.host_queue import Report, Stored
 from scrapy_robots_plus.redis.host_states import HostStates
 from scrapy_robots_plus.redis.leases import Lease, Leases

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.storage.redis_server import Server
 
-from .shared_pace import BookError, Entry
+from .book import BookError, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

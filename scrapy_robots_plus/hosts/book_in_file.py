@@ -19,7 +19,7 @@ from scrapy_robots_plus.storage.sqlite_file import (
     transaction,
 )
 
-from .shared_pace import BookError, Entry
+from .book import BookError, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ from random import Random
 import pytest
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.hosts import shared_pace as book
-from scrapy_robots_plus.hosts.shared_pace import BookInMemory, Entry
+from scrapy_robots_plus.hosts import book as book
+from scrapy_robots_plus.hosts.book import BookInMemory, Entry
 from tests.examples import tried
 
 from .simulation import LET_GO, Worker, World

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.hosts import shared_pace_in_file as book_in_file
-from scrapy_robots_plus.hosts import shared_pace_on_server as book_on_server
-from scrapy_robots_plus.hosts.other_crawls import open_book
-from scrapy_robots_plus.hosts.shared_pace import Book, BookError, Entry
-from scrapy_robots_plus.hosts.shared_pace_on_server import BookOnServer
+from scrapy_robots_plus.hosts import book_in_file as book_in_file
+from scrapy_robots_plus.hosts import book_on_server as book_on_server
+from scrapy_robots_plus.hosts.book import Book, BookError, Entry
+from scrapy_robots_plus.hosts.book_on_server import BookOnServer
+from scrapy_robots_plus.hosts.shared_pace import open_book
 from scrapy_robots_plus.settings.checks import shared_pace
 from scrapy_robots_plus.storage.redis_server import ServerError
 from tests.hosts.simulation import Worker, World
