@@ -80,7 +80,7 @@ class OwnScheduler(Scheduler):
     kept: list[str] = []  # noqa: RUF012 - outlives the crawl, as a data base does
 
     def enqueue_request(self, request: Request) -> bool:
-        if request.meta.get("robots_put_back"):
+        if "robots_put_back" in request.meta:
             self.kept.append(request.url)
         return super().enqueue_request(request)
 

@@ -227,7 +227,6 @@ async def test_the_report_shows_it(sites: Sites, tmp_path: Path, robots: Robots)
     text = page.read_text()
     for words in (
         "What sites want done with their pages",
-        "</code>: pages whose site objects to that were skipped.",
         "Content-Usage header",
         "train-ai/disallow",
     ):

@@ -494,5 +494,5 @@ async def test_without_the_middleware_there_is_nothing_to_sum_up(
             DOWNLOADER_MIDDLEWARES={"scrapy_robots_plus.RobotsMiddleware": None},
         )
     assert crawler.get_downloader_middleware(RobotsMiddleware) is None
-    assert "so nothing obeys robots.txt" in caplog.text
+    assert "so this package checks no request" in caplog.text
     assert list(tmp_path.iterdir()) == []
