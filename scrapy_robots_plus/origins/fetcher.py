@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
 from scrapy import Request
+from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.http.request import NO_CALLBACK
 from w3lib.url import safe_url_string
 
@@ -32,7 +33,7 @@ from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 
 from .body_tap import BodyTaps, Tap, TimeAllowed
-from .fetch_results import Results
+from .fetch_results import CACHED, Results
 from .freshness import FetchResult, conditions
 
 if TYPE_CHECKING:
@@ -50,10 +51,6 @@ _TRANSIENT = frozenset({Failure.DNS, Failure.CONNECTION, Failure.CUT})
 _NO_ANSWER = _TRANSIENT | {Failure.TIMEOUT, Failure.ERROR}
 _MAYBE_OUR_FAULT = _TRANSIENT | {Failure.TIMEOUT}
 """What may come of a process that stands still: connections are lost, answers are not read."""
-
-
-_NO_TIME = 0.01
-"""Seconds: what the HTTP cache lacks is not asked for over the network."""
 
 
 class Exchange(NamedTuple):
@@ -111,14 +108,28 @@ class Fetcher:
         """The robots.txt of *origin* from the HTTP cache, with redirects followed; None if it is
         not there.
         """
-        if not self._has_http_cache:
+        cache = self._crawler.get_downloader_middleware(HttpCacheMiddleware)
+        if cache is None:
             return None
-        time = TimeAllowed(_NO_TIME, self._clock)
 
-        async def ask(url: str) -> FetchResult:
-            return await self._get(url, {}, time, may_be_cached=True)
+        async def look_up(url: str) -> FetchResult:
+            # In the storage: the middleware would ask the site for what it lacks.
+            try:
+                found = cache.storage.retrieve_response(self._crawler.spider, Request(url))
+            except Exception as error:  # noqa: BLE001 - of somebody's storage, perhaps
+                detail = f"the HTTP cache failed: {error!r}"
+                return FetchResult(Failure.ERROR, url, detail=detail)
+            if found is None:
+                return FetchResult(Failure.ERROR, url, detail="not in the HTTP cache")
+            found.flags.append(CACHED)
+            tap = Tap(
+                self._settings.fetch_max_bytes,
+                TimeAllowed(self._settings.fetch_timeout, self._clock),
+            )
+            tap.downloaded(found)
+            return self._results.answered(url, found, tap)
 
-        result = await self._follow(origin, ask)
+        result = await self._follow(origin, look_up)
         return result if result.replayed else None
 
     async def _fetched(
@@ -172,7 +183,7 @@ class Fetcher:
         """
         # A 304 would be of no use in the HTTP cache.
         asked = {} if self._has_http_cache else conditions(known, url)
-        result = await self._get(url, asked, time, may_be_cached=self._replays)
+        result = await self._get(url, asked, time)
         if not asked or known is None:
             return result
         if result.outcome == _NOT_MODIFIED and confirms(result.headers, known.headers):
@@ -181,14 +192,7 @@ class Fetcher:
             return result
         return await self._get(url, {}, time)
 
-    async def _get(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        time: TimeAllowed,
-        *,
-        may_be_cached: bool = False,
-    ) -> FetchResult:
+    async def _get(self, url: str, headers: Mapping[str, str], time: TimeAllowed) -> FetchResult:
         if time.left <= 0:
             detail = f"not complete within {time.seconds:g} s"
             return FetchResult(Failure.TIMEOUT, url, detail=detail)
@@ -198,7 +202,7 @@ class Fetcher:
         began = self._clock.wall()
         try:
             request = self._request(url, headers, tap)
-            request.meta["dont_cache"] = not may_be_cached
+            request.meta["dont_cache"] = not self._replays
             response = await compat.engine_of(self._crawler).download_async(request)
         except Exception as exception:
             if is_of_this_package(exception):

@@ -124,6 +124,30 @@ async def test_without_a_network_the_cached_file_holds_as_the_last_good_copy(
     assert too_old.spider.got == []
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest_twisted.ensureDeferred
+async def test_a_compressed_file_holds_without_a_network_too(tmp_path: Path, policy: str) -> None:
+    with Sites() as sites:
+        packed = gzip.compress(RULES.encode())
+        robots = answer(packed, content_encoding="gzip", cache_control="max-age=86400")
+        host = keeps_pages(sites.host(robots))
+        urls = [host.url(path) for path in PATHS]
+        await crawl(*urls, **cache(tmp_path, policy))
+    offline = await crawl(*urls, **cache(tmp_path, policy))
+    assert offline.spider.got == [host.url("/open")]
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_the_cache_lacks_is_not_asked_for_in_an_outage(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host(hang_up)
+    url = host.url("/open")
+    outage = await crawl(url, **cache(tmp_path))
+    assert set(outage.spider.failures) == {url}
+    assert host.robots_hits == 1
+
+
 @pytest_twisted.ensureDeferred
 async def test_a_replay_leaves_nothing_in_the_store(tmp_path: Path) -> None:
     """What it has read may be years old, and would be taken for an answer of today."""
