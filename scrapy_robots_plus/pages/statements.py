@@ -127,7 +127,7 @@ def _in_page(
         with suppress(LookupError, UnicodeError):  # Python has charsets that are none of text
             page = html_to_unicode(kind, body)[1]
     names = (*chain(*names_of(agent)), *contents)
-    for name, content in dict.fromkeys(robots_metas(page, names, xml="xhtml" in kind.lower())):
+    for name, content in dict.fromkeys(robots_metas(page, names)):
         if name in contents:
             contents[name].append(content)
         else:

@@ -100,7 +100,6 @@ class TestWhatIsTold:
             "noindex": {"value": "", **header},
             "noarchive": {"value": "", "source": "X-Robots-Tag", "text": "noarchive"},
             "noai": {"value": "", "source": "meta", "text": "noai"},
-            "max-snippet": {"value": "20", "source": "meta", "text": "max-snippet:20"},
         }
         for directive in spider.pages["a"]:
             assert stat(crawler, f"robotstxt/page_directives/{directive}") == 1

@@ -14,28 +14,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from enum import Enum
 from itertools import chain
-from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.http_caching import mail_date
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.product_token import Agent, as_text, fold, names_of, token_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 
 _LONGEST = 100
 """Characters; the longest form that makes sense has 50."""
 
-_ISO_8601 = re.compile(
-    r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ]+(\d\d):?(\d\d)(?::?(\d\d)(?:\.\d+)?)?)?"
-    r"\s*(?:Z|UTC|GMT|([+-])(\d\d):?(\d\d)?)?",
-    re.IGNORECASE | re.ASCII,
-)
+_UTC = re.compile(r"\s*(?:Z|UTC|GMT)\Z", re.IGNORECASE)
 
 
 def moment_in(text: str) -> float | None:
@@ -47,24 +42,16 @@ def moment_in(text: str) -> float | None:
     text = text.strip()
     if len(text) > _LONGEST:
         return None
-    match = _ISO_8601.fullmatch(text)
-    if match is None:
-        return mail_date(text if ":" in text else f"{text} 00:00:00")
-    *numbers, sign, hours, minutes = match.groups()
     try:
-        offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
-        zone = timezone(-offset if sign == "-" else offset)
-        return datetime(*(int(each or 0) for each in numbers), tzinfo=zone).timestamp()  # type: ignore[misc,arg-type]
-    except (ValueError, OverflowError):
-        return None
+        moment = datetime.fromisoformat(_UTC.sub("+00:00", text))  # before 3.11, it reads no Z
+    except ValueError:
+        return mail_date(text if ":" in text else f"{text} 00:00:00")
+    return moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp()
 
 
 NOINDEX = "noindex"
 NOFOLLOW = "nofollow"
 UNAVAILABLE_AFTER = "unavailable_after"
-MAX_SNIPPET = "max-snippet"
-MAX_IMAGE_PREVIEW = "max-image-preview"
-MAX_VIDEO_PREVIEW = "max-video-preview"
 
 PLAIN = (
     NOINDEX,
@@ -82,9 +69,6 @@ _WORDS = frozenset({*PLAIN, *_SHORT_FOR, *_DENY_NOTHING})
 _FOR_ALL = frozenset({"*", "robots"})
 """In the place of a crawler's name: directives for all."""
 
-IMAGE_PREVIEWS = ("none", "standard", "large")
-"""The values of ``max-image-preview``, the most restrictive first."""
-
 _LONGEST_TEXT = 200
 """Characters of a statement that are kept."""
 _PARTS_OF_A_DATE = 3
@@ -94,8 +78,8 @@ _SEPARATOR = re.compile("[,;]")
 _TAKES_VALUE = re.compile(r"max-|unavailable")
 """The beginnings of names that are never a crawler's, also where the directive is unknown."""
 _DATED = re.compile(rf"\s*{UNAVAILABLE_AFTER}\s*:")
-_LIMIT_OR_WORD = re.compile(r"(max-[^\s:]*)\s*:\s*(\S+)|[^\s:]+")
-_NUMBER = re.compile(r"-1|\d{1,9}", re.ASCII)
+_WORD = re.compile(r"max-[^\s:]*\s*:\s*\S+|([^\s:]+)")
+"""A word, or a limit such as ``max-image-preview: none``, which is for search engines alone."""
 _AROUND_A_NAME = " \t\r\n\"'`[](){}<>"
 _NAME = re.compile(r"\w[^\s/;,\"'`\[\](){}<>]*")
 _PIECE_OF_A_DATE = re.compile(r"\d+[\s-]", re.ASCII)
@@ -115,7 +99,7 @@ class PageStatement:
     directive: str
     """Its name in lower case. ``none`` is two statements: ``noindex`` and ``nofollow``."""
     value: str
-    """What stands behind its colon, in lower case; empty for a directive without a value."""
+    """The date of ``unavailable_after``, in lower case; empty for the others."""
     agent: str
     """The word that names the crawler it is for, in lower case; empty if it is for all."""
     source: PageSource
@@ -166,7 +150,7 @@ def _read(line: str, source: PageSource, agent: str) -> Iterator[PageStatement]:
             said = parts[at]
         dated = _DATED.match(fold(said))
         if dated is None:
-            found, length = list(_said_by(said)), 1
+            found, length = [(directive, "") for directive in _said_by(said)], 1
         else:
             found, length = _date_of(said[dated.end() :], parts[at + 1 : at + _PARTS_OF_A_DATE])
         text = ",".join(parts[at : at + length]).strip()[:_LONGEST_TEXT]
@@ -202,24 +186,10 @@ def _date_of(text: str, following: list[str]) -> tuple[list[tuple[str, str]], in
     return [], 1
 
 
-def _said_by(part: str) -> Iterator[tuple[str, str]]:
-    """The directives in one part of a value, with their values."""
-    for match in _LIMIT_OR_WORD.finditer(fold(part)):
-        limit, value = match.groups()
-        if limit is None:
-            word = match.group()
-            for directive in _SHORT_FOR.get(word, (word,)):
-                if directive in PLAIN:
-                    yield directive, ""
-        elif _is_limit(limit, value):
-            yield limit, value
-
-
-def _is_limit(directive: str, value: str) -> bool:
-    """Google ignores a limit whose value is not one."""
-    if directive == MAX_IMAGE_PREVIEW:
-        return value in IMAGE_PREVIEWS
-    return directive in (MAX_SNIPPET, MAX_VIDEO_PREVIEW) and _NUMBER.fullmatch(value) is not None
+def _said_by(part: str) -> Iterator[str]:
+    """The directives in one part of a value."""
+    for word in _WORD.findall(fold(part)):
+        yield from (each for each in _SHORT_FOR.get(word, (word,)) if each in PLAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,14 +212,14 @@ class PageDirectives:
         return bool(self.statements)
 
     def says(self, directive: str) -> PageStatement | None:
-        """The statement with *directive*, such as ``noarchive``, that decides: the most restrictive
-        value, the first of equal ones. None if there is none."""
+        """The statement with *directive*, such as ``noarchive``, that decides: the first, or that
+        with the earliest date. None if there is none."""
         said = (each for each in self.statements if each.directive == directive)
-        return min(said, key=lambda each: _rank(directive, each.value), default=None)
+        return min(said, key=_counts_from, default=None)
 
     @property
     def directives(self) -> dict[str, str]:
-        """Every directive that counts, in a fixed order, with its value; empty if it takes none."""
+        """Every directive that counts, in a fixed order, with its date; empty if it takes none."""
         return {name: each.value for name, each in self._deciding()}
 
     def as_json(self) -> dict[str, dict[str, str]]:
@@ -260,14 +230,8 @@ class PageDirectives:
             for name, each in self._deciding()
         }
 
-    @property
-    def unavailable_after(self) -> float | None:
-        """From when on the page counts as ``noindex``: seconds since 1970. None if never."""
-        said = self.says(UNAVAILABLE_AFTER)
-        return None if said is None else moment_in(said.value)
-
     def _deciding(self) -> Iterator[tuple[str, PageStatement]]:
-        for name in _ORDER if self.statements else ():
+        for name in (*PLAIN, UNAVAILABLE_AFTER) if self.statements else ():
             statement = self.says(name)
             if statement is not None:
                 yield name, statement
@@ -280,28 +244,14 @@ class PageDirectives:
     def against_indexing(self, now: float) -> PageStatement | None:
         """The statement because of which the page is not to be used, if any: ``noindex``, ``none``,
         or an ``unavailable_after`` that is over *now*, in seconds since 1970."""
-        ends = self.unavailable_after
-        over = ends is not None and ends <= now
-        return self.says(NOINDEX) or (self.says(UNAVAILABLE_AFTER) if over else None)
+        ends = self.says(UNAVAILABLE_AFTER)
+        return self.says(NOINDEX) or (ends if ends and _counts_from(ends) <= now else None)
 
 
 def _is_for(names: frozenset[str], agent: str) -> bool:
     return not agent or agent in names or token_in(agent) in names
 
 
-def _limit(value: str) -> float:
-    return inf if value == "-1" else int(value)
-
-
-_ORDER = (*PLAIN, UNAVAILABLE_AFTER, MAX_SNIPPET, MAX_IMAGE_PREVIEW, MAX_VIDEO_PREVIEW)
-_RANKS: dict[str, Callable[[str], Any]] = {
-    UNAVAILABLE_AFTER: moment_in,
-    MAX_SNIPPET: _limit,
-    MAX_IMAGE_PREVIEW: IMAGE_PREVIEWS.index,
-    MAX_VIDEO_PREVIEW: _limit,
-}
-
-
-def _rank(directive: str, value: str) -> Any:
-    """The smaller, the more restrictive."""
-    return _RANKS.get(directive, str)(value)
+def _counts_from(statement: PageStatement) -> float:
+    """When it begins to count: at once, unless it names a date."""
+    return (moment_in(statement.value) or 0.0) if statement.value else 0.0

@@ -32,25 +32,19 @@ _ATTRIBUTE = re.compile(
 _KEPT = "+" if sys.version_info >= (3, 11, 5) else ""
 """Behind a repetition: gives nothing back, so that no round is remembered. In a hostile page, that
 would take some hundred times the memory of the page."""
-_MARKUP = rf"""<(?:
+_MARKUP = re.compile(
+    rf"""<(?:
     !--(?: -?> | (?: [^-]+ | -(?!-!?>) )*{_KEPT} (?: --!?> | \Z ) )
-    | CDATA
     | (?: [!?] | /(?![a-z]) ) [^>]* >?
     | (?P<name> (?P<raw> {"|".join(_RAW)} )(?=[{_BLANK}/>]) | /?[a-z][^{_BLANK}/>]* )
       (?P<attributes> (?: {_ATTRIBUTE.pattern} )*{_KEPT} [{_BLANK}/]* ) (?: (?P<closed> > ) | \Z )
-      (?(raw) (?: EMPTY (?: [^<]* <(?!/(?P=raw)[{_BLANK}/>]) )*{_KEPT} [^<]* ) )
-)"""
-"""A comment, a declaration or the like, or a tag, and the content of elements with text alone. It
-never steps back: what is not closed goes on to the end of the text."""
-
-
-def _compiled(cdata: str, empty: str) -> re.Pattern[str]:
-    markup = _MARKUP.replace("CDATA", cdata).replace("EMPTY", empty)
-    return re.compile(markup, re.IGNORECASE | re.ASCII | re.VERBOSE)
-
-
-_OF_HTML = _compiled("(?!)", "")
-_OF_XML = _compiled(rf"!\[CDATA\[ (?: [^\]]+ | \](?!\]>) )*{_KEPT} (?: \]\]> | \Z )", "(?<=/>) |")
+      (?(raw) (?: (?<=/>) | (?: [^<]* <(?!/(?P=raw)[{_BLANK}/>]) )*{_KEPT} [^<]* ) )
+)""",
+    re.IGNORECASE | re.ASCII | re.VERBOSE,
+)
+"""A comment, a declaration or the like, or a tag, and the content of elements with text alone.
+``<script/>`` has none, as in XHTML: of HTML, browsers could not show such a page. It never steps
+back: what is not closed goes on to the end of the text."""
 _AS_OCTETS = "latin-1"
 _HUGE_NUMBER = re.compile("&#x?[0-9a-f]{9,};?", re.IGNORECASE)
 
@@ -69,16 +63,15 @@ LICENSE = "link rel=license"
 the content."""
 
 
-def robots_metas(page: str | bytes, tokens: Container[str], *, xml: bool = False) -> list[Meta]:
+def robots_metas(page: str | bytes, tokens: Container[str]) -> list[Meta]:
     """The meta tags in the head of *page* whose name is ``robots`` or one of *tokens*, in lower
     case, and links to licences if :data:`LICENSE` is one of them. Never raises; takes linear time.
 
-    Octets are of any charset in which ASCII is ASCII; what is not UTF-8 is read as ISO-8859-1. Of a
-    page that is *xml*, ``<script/>`` has no content.
+    Octets are of any charset in which ASCII is ASCII; what is not UTF-8 is read as ISO-8859-1.
     """
     text = page if isinstance(page, str) else page.decode(_AS_OCTETS)
     found = []
-    for name, content in _metas(text, xml):
+    for name, content in _metas(text):
         if isinstance(page, bytes):
             name, content = (as_text(each.encode(_AS_OCTETS)) for each in (name, content))
         meta = Meta(fold(_resolved(name).strip()), _resolved(content))
@@ -87,13 +80,13 @@ def robots_metas(page: str | bytes, tokens: Container[str], *, xml: bool = False
     return found
 
 
-def _metas(text: str, xml: bool) -> Iterator[tuple[str, str]]:
+def _metas(text: str) -> Iterator[tuple[str, str]]:
     """Names and contents as served."""
     templates = 0
-    for tag in (_OF_XML if xml else _OF_HTML).finditer(text):
+    for tag in _MARKUP.finditer(text):
         name = (tag["name"] or "").lower()
         if name == "template":
-            templates += not (xml and tag[0].endswith("/>"))
+            templates += 1
         elif name == "/template":
             templates = max(0, templates - 1)
         elif templates:

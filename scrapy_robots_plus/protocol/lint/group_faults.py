@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -18,12 +17,6 @@ if TYPE_CHECKING:
     from .reading import Reading
 
 
-_ALL = re.compile(
-    rb"(?:all|any|every|everyone|everybody)(?:[ _-]*(?:robots|bots|crawlers|spiders|agents))?$",
-    re.IGNORECASE,
-)
-
-
 def group_faults(reading: Reading, findings: Findings) -> None:
     """Those of user-agent lines and of groups, in no order."""
     _name_faults(reading, findings)
@@ -35,12 +28,8 @@ def group_faults(reading: Reading, findings: Findings) -> None:
 def _name_faults(reading: Reading, findings: Findings) -> None:
     for number, (_, value, names) in reading.agents.items():
         if not any(names):
-            words = "" if value else "The line has no name."
-            findings.add(number, Code.NAMES_NOBODY, value, words=words)
+            findings.add(number, Code.NAMES_NOBODY, value)
             continue
-        word = _ALL.match(value)
-        if word:
-            findings.add(number, Code.ALL_IS_A_NAME, word[0])
         starred = b"*" in value[1:]
         if starred or fold(text(value)) not in names:
             why = "A * in a name is no wildcard. " if starred else ""
@@ -49,13 +38,11 @@ def _name_faults(reading: Reading, findings: Findings) -> None:
 
 
 def _duplicates(reading: Reading, findings: Findings) -> None:
-    seen: dict[tuple[str, ...], tuple[int, int]] = {}
-    for number, (position, shown, names) in reading.agents.items():
-        before, line = seen.get(names, (position, number))
+    first: dict[tuple[str, ...], int] = {}
+    for number, (_, shown, names) in reading.agents.items():
+        line = first.setdefault(names, number)
         if any(names) and line != number:
-            code = Code.DUPLICATE_USER_AGENT if before == position else Code.DUPLICATE_GROUP
-            findings.add(number, code, shown, line)
-        seen[names] = position, line
+            findings.add(number, Code.DUPLICATE_USER_AGENT, shown, line)
 
 
 def _joined(reading: Reading, findings: Findings) -> None:

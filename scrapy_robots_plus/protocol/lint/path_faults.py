@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .reading import Reading
 
 _URL = re.compile(rb"(?:https?:/*|www\.)[^/]*(/.*)?", re.IGNORECASE)
-_SEVERAL = re.compile(rb"\s([/*]\S*)")
 _REGULAR = re.compile(
     rb"^\^"  # ^/private
     rb"|(?<=[^*/])/\.[*+]\??(?=\$?$)"  # /private/.*
@@ -30,23 +29,12 @@ def path_faults(reading: Reading, findings: Findings) -> None:
         for number in section.rules:
             _, kind, _, value = reading.records[number]
             if value:
-                _faults_of_path(number, value, reading, findings)
+                if special := _REGULAR.search(value):
+                    findings.add(number, Code.REGULAR_EXPRESSION, special[0])
+                if number not in reading.patterns:
+                    findings.add(number, Code.NEVER_MATCHES, *_why_not(value))
             elif kind is Kind.ALLOW or len(section.rules) > 1:
                 findings.add(number, Code.EMPTY_RULE, kind.key.capitalize())
-
-
-def _faults_of_path(number: int, value: bytes, reading: Reading, findings: Findings) -> None:
-    before, mark, after = reading.lines[number - 1].partition(b"#")
-    if mark and before == before.rstrip() and after.strip():  # /#!page, /a#b: not sent
-        findings.add(number, Code.COMMENT_IN_PATH, value)
-    if several := _SEVERAL.search(value):
-        findings.add(number, Code.SEVERAL_PATHS, several[1])
-    if special := _REGULAR.search(value):
-        findings.add(number, Code.REGULAR_EXPRESSION, special[0])
-    if number not in reading.patterns:
-        findings.add(number, Code.NEVER_MATCHES, *_why_not(value))
-    if b"$" in value[:-1]:
-        findings.add(number, Code.LITERAL_DOLLAR)
 
 
 def _why_not(value: bytes) -> tuple[str, bytes]:

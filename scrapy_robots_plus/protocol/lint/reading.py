@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus.protocol.groups import STAR, GroupChoice, Scanner
 from scrapy_robots_plus.protocol.lines import Kind, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, take_apart
-from scrapy_robots_plus.protocol.octets import (
-    as_octets,
-    order_of_utf16,
-    text,
-    to_utf8,
-    whole_lines,
-)
+from scrapy_robots_plus.protocol.octets import as_octets, text, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.robotstxt import READERS
 from scrapy_robots_plus.protocol.rules import ranked, read_rules
@@ -55,8 +49,6 @@ class Reading:
         """The lines in UTF-8, whole."""
         self.lines = to_lines(octets)
         """As far as they are read."""
-        self.is_utf16 = bool(order_of_utf16(known, served_in))
-        """Whether it was served in UTF-16."""
         read = (read_line(number, line) for number, line in enumerate(self.lines, 1) if line)
         self.records = {line.number: line for line in read if line}
         """The lines that have a key and a value."""

@@ -38,9 +38,8 @@ _OCTETS_OF_A_RULE = 20
 _Rule = tuple[Rank, Pattern, bytes]
 """A rule, its pattern taken apart, and the text of that."""
 
-Shadow = tuple[Rank, Code, bool]
-"""Why a rule changes nothing: the rule that wins or says the same, what is found, and whether that
-rule wins."""
+Shadow = tuple[Rank, bool]
+"""Why a rule changes nothing: the rule that wins or says the same, and whether it wins."""
 
 
 def rule_shadows(reading: Reading, findings: Findings) -> None:
@@ -65,16 +64,12 @@ def rule_shadows(reading: Reading, findings: Findings) -> None:
         for number in reading.sections[position].rules:
             if all(number in shadows for shadows in each):
                 # What is said of it has to hold for all: it may be beaten for some only.
-                _add(number, min(shadows[number] for shadows in each), reading, findings)
+                by, wins = min(shadows[number] for shadows in each)
+                words = "" if wins else "Line {} says the same about these paths: {}"
+                text = reading.lines[line_of(by) - 1].partition(b"#")[0].strip()
+                findings.add(number, Code.SHADOWED_RULE, line_of(by), text, words=words)
     if not is_whole:
         findings.add(None, Code.NOT_CHECKED)
-
-
-def _add(number: int, shadow: Shadow, reading: Reading, findings: Findings) -> None:
-    by, code, wins = shadow
-    words = "" if wins else "Line {} says the same about these paths: {}"
-    text = reading.lines[line_of(by) - 1].partition(b"#")[0].strip()
-    findings.add(number, code, line_of(by), text, words=words)
 
 
 def _rules_of(chosen: tuple[int, ...], reading: Reading) -> Iterator[_Rule]:
@@ -94,7 +89,7 @@ def _shadows(rules: list[_Rule]) -> dict[int, Shadow]:
         line, shadow = line_of(rule[0]), _shadow_of(rule, rules)
         if shadow is None:
             alive.add(line)
-        elif line not in found or found[line][2]:
+        elif line not in found or found[line][1]:
             found[line] = shadow
     # A line may stand for two patterns: both must change nothing, and it loses only if both do.
     return {line: shadow for line, shadow in found.items() if line not in alive}
@@ -108,10 +103,8 @@ def _shadow_of(rule: _Rule, rules: list[_Rule]) -> Shadow | None:
     else:
         return None
     same = allows(by) is allows(rank)
-    if by > rank and covering == pattern:
-        return by, Code.DUPLICATE_RULE if same else Code.CONTRADICTION, True
     if by > rank or (same and not _is_contradicted(rule, by, rules)):
-        return by, Code.SHADOWED_RULE, by > rank
+        return by, by > rank
     return None
 
 

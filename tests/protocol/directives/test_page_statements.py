@@ -21,7 +21,7 @@ AT_15_PST = JUNE_25 + 23 * 3600
 
 
 def brief(statements: tuple[PageStatement, ...]) -> str:
-    """``noindex, foobot: max-snippet=20``; a date as the seconds since 2010-06-25."""
+    """``noindex, foobot: nofollow``; a date as the seconds since 2010-06-25."""
     return ", ".join(map(_brief, statements))
 
 
@@ -87,7 +87,6 @@ HEADERS = {
     "foobot: unavailable_after: 25 Jun 2010 15:00:00 PST, noindex": (
         "foobot: unavailable_after=82800, foobot: noindex"
     ),
-    "foobot: max-snippet: 20": "foobot: max-snippet=20",
     "all: noindex": "noindex",
     "noindex: nofollow": "noindex, nofollow",
     "noindex: true": "noindex",
@@ -112,24 +111,15 @@ HEADERS = {
     "[]: noindex": "noindex",
     '"max-snippet": 20': "",
     # limits
-    "max-snippet: 20, max-image-preview: large, max-video-preview: -1": (
-        "max-snippet=20, max-image-preview=large, max-video-preview=-1"
-    ),
-    "max-snippet:0": "max-snippet=0",
-    "max-snippet : 20": "max-snippet=20",
-    "MAX-IMAGE-PREVIEW: None": "max-image-preview=none",
-    "max-image-preview:standard": "max-image-preview=standard",
-    "max-snippet:-1 max-image-preview:large noindex": (
-        "max-snippet=-1, max-image-preview=large, noindex"
-    ),
-    "max-snippet: 20 noindex": "max-snippet=20, noindex",
-    "max-snippet: -2, noindex": "noindex",
-    "max-snippet: \u0662, max-snippet: 1e3, max-snippet: 1234567890": "",
-    "max-snippet: large, max-image-preview: 20": "",
+    "max-snippet: 20, max-image-preview: large, max-video-preview: -1": "",
+    "foobot: max-snippet: 20, noindex": "foobot: noindex",
+    "max-snippet : 20": "",
+    "MAX-IMAGE-PREVIEW: None": "",
+    "max-snippet:-1 max-image-preview:none noindex": "noindex",
     "max-snippet, noindex": "noindex",
     "max-snippet:, noindex": "noindex",
     "max-age: 20, noindex": "noindex",
-    "max-image-preview: none, noindex": "max-image-preview=none, noindex",
+    "max-image-preview: none, noindex": "noindex",
     # dates
     "unavailable_after: Fri, 25 Jun 2010 15:00:00 PST": "unavailable_after=82800",
     "unavailable_after: Friday, 25-Jun-10 15:00:00 PST": "unavailable_after=82800",
@@ -168,7 +158,7 @@ def test_a_header_says(value: str, meaning: str) -> None:
     "word", ["all", "index", "follow", "archive", "snippet", "translate", "cache", "noai", "none"]
 )
 def test_a_directive_is_no_name_of_a_crawler(word: str) -> None:
-    assert header_statements(f"{word}: max-snippet: 5, noindex")[-1].agent == ""
+    assert header_statements(f"{word}: max-snippet: 5, nofollow")[-1].agent == ""
     assert brief(header_statements(f"{word}: x, noindex")).endswith("noindex")
 
 
@@ -176,7 +166,7 @@ METAS = {
     ("robots", "noindex"): "noindex",
     ("ROBOTS", "NOINDEX, NOFOLLOW"): "noindex, nofollow",
     (" robots ", " noindex "): "noindex",
-    ("robots", "index, follow, max-image-preview:large"): "max-image-preview=large",
+    ("robots", "index, follow, max-image-preview:large"): "",
     ("robots", "none"): "noindex, nofollow",
     ("robots", "noai,noimageai"): "noai, noimageai",
     ("robots", "noindex nofollow"): "noindex, nofollow",
@@ -201,8 +191,8 @@ def test_a_meta_tag_says(meta: tuple[str, str], meaning: str) -> None:
 def test_it_is_known_where_each_directive_stands() -> None:
     (header,) = header_statements("nosuch,\t foobot: NoIndex")
     assert header == PageStatement("noindex", "", "foobot", PageSource.HEADER, "foobot: NoIndex")
-    (meta,) = meta_statements("Robots", "max-snippet: 20")
-    assert meta == PageStatement("max-snippet", "20", "", PageSource.META, "max-snippet: 20")
+    (meta,) = meta_statements("Robots", " NoAI")
+    assert meta == PageStatement("noai", "", "", PageSource.META, "NoAI")
     (dated,) = header_statements("unavailable_after: Fri, 25 Jun 2010 15:00:00 PST, please")
     assert dated.text == "unavailable_after: Fri, 25 Jun 2010 15:00:00 PST"
     assert dated.value == "fri, 25 jun 2010 15:00:00 pst"
@@ -211,8 +201,8 @@ def test_it_is_known_where_each_directive_stands() -> None:
 def test_a_statement_describes_itself_on_one_line() -> None:
     (header,) = header_statements("foobot: NoIndex\n")
     assert header.describe() == "X-Robots-Tag: foobot: NoIndex"
-    (meta,) = meta_statements("robots", "max-snippet:\n20")
-    assert meta.describe() == r"meta robots: max-snippet:\n20"
+    (meta,) = meta_statements("robots", "noai\nx")
+    assert meta.describe() == r"meta robots: noai\nx"
     (ours,) = meta_statements("Foobot", "noai")
     assert ours.describe() == "meta foobot: noai"
 
@@ -235,14 +225,11 @@ DATES = {
     "25 Jun 2010 15:00:00": JUNE_25 + 54000,
     "Friday, 25-Jun-10 15:00:00 UT": JUNE_25 + 54000,
     "2010-06-25T15:00:00": JUNE_25 + 54000,
-    "2010-06-25T15:00:30.75Z": JUNE_25 + 54030,
-    "20100625T150030z": JUNE_25 + 54030,
-    "20100625": JUNE_25,
-    "2010-06-25t15:00+0130": JUNE_25 + 48600,
-    "2010-06-25T15:00-08": AT_15_PST,
-    "2010-06-25  15:00:00 GMT": JUNE_25 + 54000,
+    "2010-06-25T15:00:30.750Z": JUNE_25 + 54030.75,
+    "2010-06-25t15:00+01:30": JUNE_25 + 48600,
+    "2010-06-25T15:00:00-08:00": AT_15_PST,
+    "2010-06-25 15:00:00 GMT": JUNE_25 + 54000,
     "2010-06-25 15:00:00 UTC": JUNE_25 + 54000,
-    "2010-06-25+02:00": JUNE_25 - 7200,
     " 2010-06-25 ": JUNE_25,
     "2010-6-25": None,
     "2010-13-25": None,

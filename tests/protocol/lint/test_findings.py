@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 import pytest
 
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309, Dialect
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint
-from scrapy_robots_plus.protocol.lint.line_faults import meant_by
 
 STAR = "User-agent: *\n"
 MARK = "\ufeff"
@@ -57,27 +54,24 @@ Host: site.example
             "misspelt-key",
             "'Content-Signals' is read as Content-signal,",
         ),
-        ("Dissalllow: /a", "misspelt-key-ignored", "'Dissalllow' is ignored. Disallow may be"),
-        ("user_agent: foobot", "misspelt-key-ignored", "'user_agent' is ignored. User-agent may"),
-        ("Crawl-dealy: 3", "misspelt-key-ignored", "'Crawl-dealy' is ignored. Crawl-delay may"),
-        ("licence: x", "misspelt-key-ignored", "'licence' is ignored. License may be meant."),
+        ("Dissalllow: /a", "unknown-key", "'Dissalllow' is unknown and ignored."),
         ("Noindex: /a", "unknown-key", "'Noindex' is unknown and ignored."),
         (f"{'x' * 50}: /a", "unknown-key", f"'{'x' * 40}...' is unknown and ignored."),
-        ("https://x.example/s", "unknown-key", "A URL alone is ignored. Sitemap: may be missing"),
+        ("https://x.example/s", "unknown-key", "'https' is unknown and ignored."),
         ("Disallow /a", "missing-colon", "There is no colon after 'Disallow'. The line is read,"),
         ("Disallow /a b", "missing-colon", "There is no colon after 'Disallow', so the line is"),
         ("Disallow=/a b c", "missing-colon", "There is no colon after 'Disallow', so the line is"),
         ("this is prose", "not-a-record", "Neither a comment nor a key with a value: ignored."),
         ("Disallow: /User-agent: x", "several-records", "A line break may be missing before"),
         ("User-agent: x Disallow: /", "several-records", "A line break may be missing before 'Dis"),
-        ("Crawl-delay: 5 s", "unreadable-value", "'5 s' is ignored: it is not a number of seconds"),
-        ("Crawl-delay: -1", "unreadable-value", "'-1' is ignored: it is not a number of seconds"),
-        ("Request-rate: 5", "unreadable-value", "'5' is ignored: it is not a rate such as 1/5"),
-        ("Visit-time: day", "unreadable-value", "'day' is ignored: it is not a time such as 06"),
-        ("Crawl-delay:", "empty-value", "Crawl-delay has no value."),
-        ("Sitemap: # none", "empty-value", "Sitemap has no value."),
-        ("Sitemap: /s.xml", "relative-url", "A sitemap needs a whole URL, with https:// and"),
-        ("Sitemap: x.example/s", "relative-url", "A sitemap needs a whole URL"),
+        ("Crawl-delay: 5 s", "unreadable-value", "'5 s' is not understood: write a number of sec"),
+        ("Crawl-delay: -1", "unreadable-value", "'-1' is not understood: write a number of seco"),
+        ("Request-rate: 5", "unreadable-value", "'5' is not understood: write a rate such as 1/5"),
+        ("Visit-time: day", "unreadable-value", "'day' is not understood: write a time such as 06"),
+        ("Crawl-delay:", "unreadable-value", "'' is not understood: write a number of seconds"),
+        ("Sitemap: # none", "unreadable-value", "'' is not understood: write a whole URL, with ht"),
+        ("Sitemap: /s.xml", "unreadable-value", "'/s.xml' is not understood: write a whole URL,"),
+        ("Sitemap: x.example/s", "unreadable-value", "'x.example/s' is not understood: write a w"),
         ("Disallow: a/", "never-matches", "The path does not begin with / or *, but all paths of"),
         ("Disallow: ?q=", "never-matches", "The path does not begin with / or *, but all paths of"),
         ("Disallow: a.html", "never-matches", "The path does not begin with / or *, but all"),
@@ -86,13 +80,9 @@ Host: site.example
         ("Disallow: www.x.example/a*", "never-matches", "This is a URL, not a path: write /a*"),
         ("Disallow: HTTP://x.example/a", "never-matches", "This is a URL, not a path: write /a"),
         ("Disallow: WWW.x.example", "never-matches", "This is a URL, not a path: write /"),
-        ("Disallow: /a$b", "literal-dollar", "Only a $ at the very end is special: this one"),
-        ("Disallow: /a$*", "literal-dollar", "Only a $ at the very end is special: this one"),
-        ("Disallow: /a#b", "comment-in-path", "# begins a comment: the path is /a"),
-        ("Allow: /#!/a", "comment-in-path", "# begins a comment: the path is /"),
         ("Allow:", "empty-rule", "Allow without a path means nothing."),
-        ("Disallow: /\u00a0a", "invisible-character", "There is a no-break space, which cannot be"),
-        ("Disallow: /a\u200e", "invisible-character", "There is the character U+200E, which"),
+        ("Disallow: /\u00a0a", "invisible-character", "The character U+00A0 cannot be seen, but"),
+        ("Disallow: /a\u200e", "invisible-character", "The character U+200E cannot be seen, but"),
     ],
 )
 def test_what_is_wrong_with_a_line(line: str, code: str, says: str) -> None:
@@ -106,6 +96,8 @@ def test_what_is_wrong_with_a_line(line: str, code: str, says: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "Disallow: /a$b",
+        "Disallow: /a#b",
         "Disallow: /a # b",
         "Disallow: /a #",
         "Disallow: /a#",
@@ -126,14 +118,6 @@ def test_what_is_not_wrong(line: str) -> None:
     assert found(STAR + "Disallow: /z\n" + line) == []
 
 
-@pytest.mark.parametrize("character", "\u00a0\u00ad\u200b")
-def test_an_invisible_character_is_named_as_unicode_does(character: str) -> None:
-    (said,) = words(f"{STAR}Disallow: /a{character}b")
-    name = unicodedata.name(character).lower().replace("zero width", "zero-width")
-    article = "an" if name.startswith("i") else "a"
-    assert said.startswith(f"There is {article} {name}, which")
-
-
 def test_an_empty_disallow_is_odd_only_among_others() -> None:
     assert found(f"{STAR}Disallow:") == []
     assert found(f"{STAR}Disallow: /a\nDisallow:") == [(3, "empty-rule")]
@@ -148,7 +132,7 @@ def test_a_host_line_is_wherever_it_stands() -> None:
 def test_lines_outside_of_groups() -> None:
     text = "Disallow: /a\nCrawl-delay: 1\nUser-agent: *\nDisallow: /b"
     assert found(text) == [(1, "outside-group"), (2, "outside-group")]
-    assert words(text)[0] == "Disallow belongs to no group, so it is ignored."
+    assert words(text)[0] == "Disallow belongs to no group: most crawlers ignore it."
     assert found(f"{STAR}Disallow: /a\n\nDisallow: /b") == []
 
 
@@ -175,22 +159,22 @@ def test_names_that_google_cuts_off_at_a_digit() -> None:
 
 
 def test_lines_that_name_nobody() -> None:
-    assert words("User-agent:\nDisallow: /") == ["The line has no name."]
+    assert words("User-agent:\nDisallow: /") == ["'' names no crawler."]
     assert found("User-agent: *bot*\nUser-agent: a\nDisallow: /") == [(1, "names-nobody")]
 
 
 def test_names_that_occur_twice() -> None:
     text = "User-agent: a\nUser-agent: A\nDisallow: /x\nUser-agent: b\nUser-agent: a\nDisallow: /y"
-    assert found(text) == [(2, "duplicate-user-agent"), (5, "duplicate-group")]
+    assert found(text) == [(2, "duplicate-user-agent"), (5, "duplicate-user-agent")]
     assert words(text) == [
-        "'A' is already named on line 1.",
-        "'a' is already named on line 1: the two groups are merged.",
+        "'A' is already named on line 1: both count.",
+        "'a' is already named on line 1: both count.",
     ]
 
 
 def test_a_name_that_an_earlier_group_has_may_occur_twice_again() -> None:
     text = "User-agent: a\nDisallow: /x\nUser-agent: a\nUser-agent: a\nDisallow: /y"
-    assert found(text) == [(3, "duplicate-group"), (4, "duplicate-user-agent")]
+    assert found(text) == [(3, "duplicate-user-agent"), (4, "duplicate-user-agent")]
 
 
 def test_groups_that_are_one_group() -> None:
@@ -211,7 +195,7 @@ def test_groups_without_rules() -> None:
     assert found(f"User-agent: a\nDisallow: /\n{STAR}Crawl-delay: 1") == []
     assert found(f"{STAR}Disallow: /\nUser-agent: a\nDisallow:") == []
     split = f"{STAR}Disallow: /\nUser-agent: a\nDisallow: /a\nUser-agent: a\nCrawl-delay: 1"
-    assert found(split) == [(5, "duplicate-group")]
+    assert found(split) == [(5, "duplicate-user-agent")]
 
 
 def test_rules_that_match_nothing_in_a_dialect() -> None:
@@ -225,7 +209,7 @@ def test_byte_order_marks_in_the_middle() -> None:
     text = f"{STAR}Disallow: /a\n{MARK}User-agent: b\nDisallow: /{MARK}c\n# {MARK}"
     marks = [line for line, code in found(text) if code == "invisible-character"]
     assert marks == [3, 4]
-    assert words(text)[0].startswith("There is a byte order mark, which cannot be seen")
+    assert words(text)[0].startswith("The character U+FEFF cannot be seen")
     assert found((MARK * 2 + STAR).encode())[0] == (1, "invisible-character")
 
 
@@ -275,64 +259,15 @@ def test_rules_in_a_web_page_count_all_the_same() -> None:
     assert found(text) == [(1, "html"), (3, "never-matches")]
 
 
-@pytest.mark.parametrize(
-    ("key", "meant"),
-    [
-        ("disallow", "disallow"),
-        ("dsallow", "disallow"),
-        ("disllaow", "disallow"),
-        ("alow", "allow"),
-        ("allaw", "allow"),
-        ("aloww", "allow"),
-        ("crawler-delay", "crawl-delay"),
-        ("Usre-Agent", "user-agent"),
-        ("user agents", "user-agent"),
-        ("aolww", None),
-        ("post", None),
-        ("noindex", None),
-        ("nothing", None),
-        ("", None),
-        ("x" * 30, None),
-    ],
-)
-def test_which_key_may_be_meant(key: str, meant: str | None) -> None:
-    assert meant_by(key) == meant
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        *("user-agent", "disallow", "allow", "sitemap", "crawl-delay", "request-rate"),
-        *("visit-time", "clean-param", "content-usage", "content-signal", "license"),
-    ],
-)
-def test_each_key_is_found_by_most_of_its_letters(key: str) -> None:
-    assert meant_by(key) == meant_by(key[:-1]) == meant_by(key.upper()) == key
-
-
-def test_only_so_many_keys_are_compared() -> None:
-    text = "disalllow: x\n" * 2000
-    codes = [code for _, code in found(text)]
-    assert (codes.count("misspelt-key-ignored"), codes.count("unknown-key")) == (1000, 1)
-
-
 def test_codes_do_not_change() -> None:
     """Users name them in scripts: one may be added, none renamed."""
     assert [code.value for code in Code] == [
-        *("html", "file-too-long", "line-too-long", "invisible-character", "utf-16", "not-utf-8"),
-        *("misspelt-key", "misspelt-key-ignored", "missing-colon", "unknown-key", "not-a-record"),
-        *("several-records", "outside-group", "names-nobody", "all-is-a-name", "name-cut-off"),
-        *("duplicate-user-agent", "duplicate-group", "joined-group", "group-without-rules"),
-        *("never-matches", "several-paths", "regular-expression", "literal-dollar"),
-        *("comment-in-path", "empty-rule", "duplicate-rule", "contradiction", "shadowed-rule"),
-        *("relative-url", "empty-value", "unreadable-value", "broken-preference", "unknown-use"),
-        *("unclear-preference", "not-checked"),
+        *("html", "file-too-long", "line-too-long", "invisible-character", "not-utf-8"),
+        *("misspelt-key", "missing-colon", "unknown-key", "not-a-record", "several-records"),
+        *("outside-group", "names-nobody", "name-cut-off", "duplicate-user-agent"),
+        *("joined-group", "group-without-rules", "never-matches", "regular-expression"),
+        *("empty-rule", "shadowed-rule", "unreadable-value", "not-checked"),
     ]
-
-
-def test_a_comment_behind_a_space_is_one_whatever_it_contains() -> None:
-    assert found(f"{STAR}Disallow: /a # b#c") == []
-    assert found(f"{STAR}Disallow: /a#b # c") == [(2, "comment-in-path")]
 
 
 def test_prose_is_shown_as_it_is_served() -> None:
@@ -350,46 +285,6 @@ def test_somebody_else_may_add_a_finding() -> None:
     assert [str(each.code) for each in more.findings] == ["file-too-long", "never-matches"]
     assert len(linted.findings) == 1
     assert more.lines == linted.lines
-
-
-@pytest.mark.parametrize("charset", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_a_file_in_utf_16_is_told_of(charset: str) -> None:
-    body = f"{STAR}Disallow: /a\n".encode(charset)
-    for linted in (lint(body, charset="utf-16"), lint(body, charset=charset)):
-        (finding,) = linted.findings
-        assert (finding.line, finding.code) == (None, Code.UTF_16)
-        assert finding.text.endswith("save it as UTF-8.")
-    with_mark = f"\ufeff{STAR}Disallow: /a\n".encode(charset)
-    assert found(with_mark if charset != "utf-16" else body) == [(None, "utf-16")]
-
-
-def test_what_is_only_labelled_utf_16_is_not() -> None:
-    body = f"{STAR}Disallow: /a\n"
-    assert lint(body.encode(), charset="utf-16").findings == ()
-    assert lint(body, charset="utf-16").findings == ()
-    marked = lint(b"\xff\xfe" + body.encode(), charset="utf-16").findings
-    assert Code.UTF_16 not in {each.code for each in marked}
-
-
-@pytest.mark.parametrize(
-    ("path", "other"),
-    [
-        ("/a /b", "/b"),
-        ("/a, /b", "/b"),
-        ("/a ,  /b/c", "/b/c"),
-        ("/a\t/b /c", "/b"),
-        ("/a *.pdf$", "*.pdf$"),
-    ],
-)
-def test_several_paths_of_one_rule(path: str, other: str) -> None:
-    text = f"{STAR}Disallow: {path}"
-    assert (2, "several-paths") in found(text)
-    assert any(each.endswith(f"a line of its own for {other}") for each in words(text))
-
-
-@pytest.mark.parametrize("path", ["/a,/b", "/a b", "/a - b/c", "/a # /b", "/a/b", "/a?b=c, d"])
-def test_a_path_with_a_space_or_a_comma_is_one(path: str) -> None:
-    assert "several-paths" not in {code for _, code in found(f"{STAR}Disallow: {path}")}
 
 
 @pytest.mark.parametrize(
@@ -442,34 +337,3 @@ def test_a_path_like_a_regular_expression(path: str, quoted: str) -> None:
 )
 def test_other_paths_are_not_like_one(path: str) -> None:
     assert "regular-expression" not in {code for _, code in found(f"{STAR}Disallow: {path}")}
-
-
-@pytest.mark.parametrize(
-    "name", ["all", "All", "ALL", "any", "everyone", "all robots", "AllBots", "any-crawlers"]
-)
-def test_all_is_the_name_of_one_crawler(name: str) -> None:
-    text = f"User-agent: {name}\nDisallow: /a"
-    assert (1, "all-is-a-name") in found(text)
-    assert f"{name!r} is the name of one crawler: write * for all." in words(text)
-
-
-@pytest.mark.parametrize("name", ["*", "allbot", "all-in-one", "anybot", "alligator", "overall"])
-def test_other_names_are_not_for_all(name: str) -> None:
-    assert "all-is-a-name" not in {code for _, code in found(f"User-agent: {name}\nDisallow: /a")}
-
-
-@pytest.mark.parametrize(
-    ("value", "number"),
-    [("10s", "10"), ("1,5", "1.5"), ("0,5 sec", "0.5"), ("2.5 Seconds.", "2.5"), ("3 secs", "3")],
-)
-def test_a_delay_that_is_nearly_a_number_is_told_how_to_write(value: str, number: str) -> None:
-    text = f"{STAR}Disallow: /a\nCrawl-delay: {value}"
-    assert found(text) == [(3, "unreadable-value")]
-    assert words(text)[0].startswith(f"{value!r} is ignored")
-    assert words(text)[0].endswith(f" Write {number}")
-
-
-@pytest.mark.parametrize("value", ["soon", "10 minutes", "5m", "s", "1,5,6", "-1"])
-def test_one_that_may_be_anything_is_not(value: str) -> None:
-    (told,) = words(f"{STAR}Disallow: /a\nCrawl-delay: {value}")
-    assert "Write" not in told

@@ -123,15 +123,6 @@ def test_what_was_left_out_is_told(name: str) -> None:
     assert lint(made(name)).findings[0].code is Code.NOT_CHECKED
 
 
-def test_of_very_many_lines_that_are_ignored_a_thousand_are_named() -> None:
-    for more in (0, 1, 7):
-        findings = lint("odd line\n" * (1_000 + more)).findings
-        assert [each.line for each in findings[more > 0 :]] == list(range(1, 1_001))
-        if more:
-            assert findings[0].line is None
-            assert findings[0].text == f"{more} more lines are unknown and ignored."
-
-
 def test_of_very_many_findings_of_a_kind_ten_thousand_are_listed() -> None:
     for more in (0, 1, 7):
         found = lint("User-agent: *\n" + "Disallow /a b\n" * 3 + "Disallow:a\n" * (10_000 + more))
