@@ -15,13 +15,11 @@ from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.printable import counted, duration
 from scrapy_robots_plus.storage import open_store
 
-from .output import Line, Style, UnreadableError, WrongUsageError, fact
+from .output import WrongUsageError, complain, say
 from .subcommand import JSON, Exit, Subcommand, argument
 from .urls import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy_robots_plus.protocol.http_caching import Limits
     from scrapy_robots_plus.storage.record import RobotsRecord
 
@@ -32,11 +30,12 @@ STORE = argument(
 )
 """Replaces the setting."""
 
-_COLUMNS = "{:<18} {:<11} {:<19} {:>11} {:>11} {:>9} {:>8}  "
+_COLUMNS = "{:<18} {:<11} {:<19} {:>11} {:>11} {:>9} {:>8}  {}"
 """The origin comes last: it may have any length, and no line waits for the longest."""
 
-_HEADINGS = ("STATUS", "ACCESS", "FETCHED (UTC)", "AGE", "FRESH FOR", "BYTES", "FAILURES")
-_STYLES = {"rules": Style.PLAIN, "unavailable": Style.FAINT, "unreachable": Style.UNSURE}
+_HEAD = _COLUMNS.format(
+    "STATUS", "ACCESS", "FETCHED (UTC)", "AGE", "FRESH FOR", "BYTES", "FAILURES", "ORIGIN"
+)
 
 
 class List(Subcommand):
@@ -53,14 +52,14 @@ class List(Subcommand):
         limits = self.project.robots.limits
         with self.project.open_store() as store:
             if not self.as_json:
-                self.output.line(*_heading())
+                say(_HEAD)
             for found in store.scan():
                 if found.record is None:
-                    self.output.error(f"{found.origin}: {found.fault}")
+                    complain(f"{found.origin}: {found.fault}")
                     self.note(Exit.FOUND)
                     continue
                 fields = _fields_of(found.record, limits)
-                self.show(fields, [_line(found.record, fields)])
+                self.show([fields], [_line(found.record, fields)])
 
 
 class Show(Subcommand):
@@ -77,13 +76,14 @@ class Show(Subcommand):
 
     def run(self) -> None:
         _, origin = site_of(self.given.origin)
-        with self.project.open_store() as store:
-            record = store.get(origin)
-        if record is None:
-            raise UnreadableError(f"the store has no record of {origin}")
+        record = self.project.stored(origin)
         fields = _fields_of(record, self.project.robots.limits)
         text = record.body.decode("utf-8", "backslashreplace")
-        self.show({**fields, "body": text}, _in_words(record, fields, text))
+        headers = (f"{name}: {header}" for name, header in record.headers.items())
+        lines = [_HEAD, _line(record, fields), "", *headers]
+        if text:
+            lines += ["", *text.rstrip("\r\n").splitlines()]
+        self.show([{**fields, "body": text}], lines)
 
 
 def _fields_of(record: RobotsRecord, limits: Limits) -> dict[str, Any]:
@@ -106,12 +106,8 @@ def _fields_of(record: RobotsRecord, limits: Limits) -> dict[str, Any]:
     }
 
 
-def _heading() -> Line:
-    return ((_COLUMNS.format(*_HEADINGS) + "ORIGIN", Style.BOLD),)
-
-
-def _line(record: RobotsRecord, fields: dict[str, Any]) -> Line:
-    columns = _COLUMNS.format(
+def _line(record: RobotsRecord, fields: dict[str, Any]) -> str:
+    return _COLUMNS.format(
         answer_in(record),
         fields["access"],
         (fields["fetched_at"] or "never")[:19].replace("T", " "),
@@ -119,23 +115,12 @@ def _line(record: RobotsRecord, fields: dict[str, Any]) -> Line:
         _span(fields["fresh_for"]),
         f"{fields['size']:,}",
         f"{fields['failures']:,}",
+        fields["origin"],
     )
-    return (columns, _STYLES[fields["access"]]), fields["origin"]
 
 
 def _span(seconds: float | None) -> str:
     return duration(seconds) if seconds and seconds > 0 else "-"
-
-
-def _in_words(record: RobotsRecord, fields: dict[str, Any], text: str) -> Iterator[Line]:
-    yield _heading()
-    yield _line(record, fields)
-    yield ()
-    for name, header in record.headers.items():
-        yield fact(f"{name}:", header)
-    if text:
-        yield ()
-        yield from ((line,) for line in text.rstrip("\r\n").splitlines())
 
 
 _BATCH = 1_000
@@ -170,7 +155,7 @@ class Purge(Subcommand):
             limit = None if store.remote else _BATCH  # a server goes through all names each time
             while self.given.all and (found := store.purge(inf, inf, limit)):
                 deleted += found
-        self.output.line(f"{deleted:,} of {counted(held, 'record')} deleted")
+        say(f"{deleted:,} of {counted(held, 'record')} deleted")
 
 
 MEMBERS = (List, Show, Purge)

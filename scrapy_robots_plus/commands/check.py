@@ -9,11 +9,14 @@ from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from . import urls
+from .output import complain
 from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.storage.record import RobotsRecord
+
+_NOT_HTTP = Verdict(allowed=True, reason=Reason.NOT_HTTP)
 
 
 class Check(Subcommand):
@@ -32,37 +35,31 @@ class Check(Subcommand):
         if self.given.file is None:
             self.project.ask(self._ask)
             return
-        source = self.file(self.given.file)
-        self._note(source.record)
-        for url in self._urls:
-            asked = urls.Asked.about(url)
-            verdict = Verdict(allowed=True, reason=Reason.NOT_HTTP)
-            if asked.origin is not None:  # whatever the site
-                verdict = source.policy.verdict(asked.requested, self.project.agent)
-            self._add(asked, verdict)
+        source, agent = self.file(self.given.file), self.project.agent
+        self._tell_if_cut(source.record)
+        for asked in map(urls.Asked.about, self._urls):
+            is_http = asked.origin is not None  # whatever the site
+            policy = source.policy
+            self._add(asked, policy.verdict(asked.requested, agent) if is_http else _NOT_HTTP)
 
     async def _ask(self, crawl: Crawl) -> None:
-        policies = crawl.get(Policies)
-        crawl.get(Retrieval).subscribe(lambda found: self._note(found.record))
+        policies, agent = crawl.get(Policies), self.project.named_agent
+        crawl.get(Retrieval).subscribe(lambda found: self._tell_if_cut(found.record))
         async for asked in urls.asked_ahead(self._urls, policies):
-            verdict = None
-            if not asked.problem:
-                verdict = await policies.verdict(asked.url, self.project.named_agent)
-            self._add(asked, verdict)
+            is_http = asked.origin is not None
+            self._add(asked, await policies.verdict(asked.url, agent) if is_http else _NOT_HTTP)
 
-    def _add(self, asked: urls.Asked, verdict: Verdict | None) -> None:
-        """Prints a verdict, or why there is none: the problem of what is not a URL."""
-        if asked.problem or verdict is None:
+    def _add(self, asked: urls.Asked, verdict: Verdict) -> None:
+        """Prints *verdict*; of what is not a URL, its problem."""
+        word, why = urls.word_for(verdict), verdict.describe()
+        fields: dict[str, Any] = urls.fields_of(verdict)
+        if asked.problem:
             word, why = "undecided", asked.problem
-            fields: dict[str, Any] = {"result": word, "problem": why}
-        else:
-            word, why, fields = urls.word_for(verdict), verdict.describe(), urls.fields_of(verdict)
+            fields = {"result": word, "problem": why}
         self.note(urls.EXITS[word])
-        line = (f"{word:9} ", urls.STYLES[word]), asked.url, f"  ({why})"
-        self.show({"url": asked.url, **fields}, [line])
+        self.show([{"url": asked.url, **fields}], [f"{word:9} {asked.url}  ({why})"])
 
-    def _note(self, record: RobotsRecord) -> None:
-        """Says on standard error if the end of a file was not read."""
+    def _tell_if_cut(self, record: RobotsRecord) -> None:
         if record.is_cut:
             most = f"{self.project.robots.fetch_max_bytes:,} bytes (ROBOTS_FETCH_MAX_BYTES)"
-            self.output.error(f"{record.url} is longer than {most}; the rest is ignored")
+            complain(f"{record.url} is longer than {most}; the rest is ignored")

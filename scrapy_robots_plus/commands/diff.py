@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.parsers import charset_of
@@ -12,7 +11,7 @@ from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
 from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms, difference
 from scrapy_robots_plus.protocol.printable import printable
 
-from .output import Line, Style, UnreadableError, fact, named, picked
+from .output import named, picked
 from .project import Source
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
 from .urls import site_of
@@ -22,17 +21,11 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.origin import Origin
 
-
 STORED = "store:"
 """Begins the name of a stored copy."""
 
 _MOST = 20
 """Changes that are shown in each direction."""
-
-_NO_FILE = {
-    Access.UNAVAILABLE: Reason.UNAVAILABLE,
-    Access.UNREACHABLE: Reason.UNREACHABLE,
-}
 
 
 class Diff(Subcommand):
@@ -57,8 +50,7 @@ class Diff(Subcommand):
         # What a site has now, whatever a store has of it; and the store stays as it is.
         places = list(map(self._place, names))
         self.project.settings.set("ROBOTS_STORE", "memory", "cmdline")
-        sources: list[Source] = []
-        self.project.read(places, sources.append)
+        sources = self.project.read(places)
         dialect = self.project.robots.dialect
         before, after = (_read(source, dialect) for source in sources)
         self._show(names, sources, difference(before, after, self.project.agent))
@@ -66,19 +58,11 @@ class Diff(Subcommand):
     def _place(self, name: str) -> Origin | Source:
         """The site or the copy that *name* names."""
         if name.startswith(STORED):
-            return self._stored(name)
+            return self._stored(site_of(name.removeprefix(STORED))[1])
         return site_of(name)[1] if "://" in name else self.file(name)
 
-    def _stored(self, name: str) -> Source:
-        """What the store of the project has of the site in *name*; the store stays as it is.
-
-        Raises UnreadableError if it has nothing, StoreError if there is none or it cannot be read.
-        """
-        _, origin = site_of(name.removeprefix(STORED))
-        with self.project.open_store() as store:
-            record = store.get(origin)
-        if record is None:
-            raise UnreadableError(f"{name}: the store has no record of it")
+    def _stored(self, origin: Origin) -> Source:
+        record = self.project.stored(origin)
         access = access_of(record.outcome, self.project.robots.status_policy)
         record = replace(record, access=access)
         return Source(self.project.policy_of(record), record)
@@ -104,53 +88,45 @@ class Diff(Subcommand):
         }
         # An unreadable file says nothing: what it says besides rules has not changed to nothing.
         terms = [] if Access.UNREACHABLE in access else self._terms(fields)
-        self.show(fields, self._lines(fields, found, list(terms)))
+        self.show([fields], self._lines(fields, found, list(terms)))
 
-    def _lines(
-        self, fields: dict[str, Any], found: Difference, terms: list[Line]
-    ) -> Iterator[Line]:
+    def _lines(self, fields: dict[str, Any], found: Difference, terms: list[str]) -> Iterator[str]:
         for title in ("before", "after"):
             name, words = fields[title]["name"], fields[title]["in_words"]
-            yield fact(title, f"{name} ({words})" if words else name, 7)
-        yield fact("agent", named(fields["agent"]), 7)
-        for title, style, changes in (
-            ("became denied", Style.BAD, found.became_denied),
-            ("became allowed", Style.GOOD, found.became_allowed),
+            yield f"{title:7} {name} ({words})" if words else f"{title:7} {name}"
+        yield f"agent   {named(fields['agent'])}"
+        for title, changes in (
+            ("became denied", found.became_denied),
+            ("became allowed", found.became_allowed),
         ):
             if changes:
-                yield ()
-                yield (title, style), (f" ({len(changes):,})", Style.FAINT)
-            for change in islice(changes, _MOST):
-                yield "  ", (" ".join(printable(path, _SHOWN) for path in change.examples), style)
-                yield "      ", f"{_because(change.before)} -> {_because(change.after)}"
+                yield from ("", f"{title} ({len(changes):,})")
+            for change in changes[:_MOST]:
+                yield "  " + " ".join(printable(path, _SHOWN) for path in change.examples)
+                yield f"      {_because(change.before)} -> {_because(change.after)}"
             yield from _left_out(changes)
         if terms:
-            yield ()
-            yield from terms
+            yield from ("", *terms)
         if not fields["differs"]:
-            yield ()
-            words = "no difference" if found.complete else "no difference was found"
-            yield ((words, Style.BOLD),)
+            yield from ("", "no difference" if found.complete else "no difference was found")
         if not found.complete:
-            yield ()
             words = "so many rules that the comparison was ended; more may have changed"
-            yield ((f"not complete: {words}", Style.UNSURE),)
+            yield from ("", f"not complete: {words}")
 
-    def _terms(self, fields: dict[str, Any]) -> Iterator[Line]:
+    def _terms(self, fields: dict[str, Any]) -> Iterator[str]:
         """What changed besides rules."""
         for title, name in _TERMS.items():
             before, after = (_in_words(fields[copy][name]) for copy in ("before", "after"))
             if before != after:
-                yield fact(title, f"{before} -> {after}", 12)
+                yield f"{title:12} {before} -> {after}"
         for mark, urls in (("-", fields["sitemaps_removed"]), ("+", fields["sitemaps_added"])):
-            for url in islice(urls, _MOST):
-                yield fact("sitemap", f"{mark} {url}", 12)
+            yield from (f"sitemap      {mark} {url}" for url in urls[:_MOST])
             yield from _left_out(urls)
 
 
-def _left_out(changes: tuple[object, ...]) -> Iterator[Line]:
+def _left_out(changes: tuple[object, ...]) -> Iterator[str]:
     if len(changes) > _MOST:
-        yield ((f"  and {len(changes) - _MOST:,} more", Style.FAINT),)
+        yield f"  and {len(changes) - _MOST:,} more"
 
 
 def _copy_fields(name: str, source: Source, terms: Terms) -> dict[str, Any]:
@@ -167,9 +143,9 @@ def _copy_fields(name: str, source: Source, terms: Terms) -> dict[str, Any]:
 
 def _read(source: Source, dialect: Dialect) -> RobotsTxt | Reason:
     """The rules of a copy, or why there are none."""
-    policy, record, _ = source
-    if policy.access is not Access.RULES:
-        return _NO_FILE[policy.access]
+    access, record = source.policy.access, source.record
+    if access is not Access.RULES:
+        return Reason[access.name]
     return RobotsTxt.parse(record.body, dialect, charset_of(record.headers))
 
 

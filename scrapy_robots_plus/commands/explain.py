@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
 
-from .output import fact, named, picked
+from .output import named, picked
 from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, argument
-from .urls import EXITS, STYLES, fields_of, site_of
+from .urls import EXITS, fields_of, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,20 +37,17 @@ class Explain(Subcommand):
     )
 
     def run(self) -> None:
-        self._url, origin = site_of(self.given.url)
+        url, origin = site_of(self.given.url)
         name = self.given.file
-        self.project.read([origin if name is None else self.file(name)], self._explain)
-
-    def _explain(self, source: Source) -> None:
-        found = explanation(self._url, self.project.agent_for(source.policy), source)
-        word = found["result"]
-        answer = (f"{word:11} ", STYLES[word]), found["url"]
-        self.show(found, [answer, *(fact(*each, 11) for each in _in_words(found))])
-        self.note(EXITS[word])
+        (source,) = self.project.read([origin if name is None else self.file(name)])
+        found = explanation(url, self.project.agent_for(source.policy), source)
+        self.show([found], (f"{title:11} {words}" for title, words in _in_words(found)))
+        self.note(EXITS[found["result"]])
 
 
 def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is known besides the answer, each with its title."""
+    """The answer, and all that is known, each with its title."""
+    yield found["result"], found["url"]
     yield "because", found["why"]
     for beaten in found.get("beaten", ()):
         yield "beats", f"{beaten['rule']}, line {beaten['line']}"

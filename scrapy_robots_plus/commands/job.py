@@ -23,7 +23,7 @@ from scrapy_robots_plus.job import (
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
 
-from .output import Line, Style, UnreadableError, WrongUsageError, fact, picked
+from .output import UnreadableError, WrongUsageError, complain, picked, say
 from .scrapys_files import SEEN, fingerprints_in, parts_in
 from .subcommand import JSON, Exit, Subcommand, argument
 
@@ -68,7 +68,7 @@ class _OfJob(Subcommand):
         try:
             with JobFile(path or self.path) as file:
                 for trouble in file.troubles:
-                    self.output.error(trouble)
+                    complain(trouble)
                 yield file
         except JobFileError as error:
             raise UnreadableError(str(error)) from error
@@ -111,7 +111,7 @@ class Show(_OfJob):
         fields = _fields(path, found)
         if self.given.urls:
             fields["requests"] = held
-        self.show(fields, _in_words(path, found, held))
+        self.show([fields], _in_words(path, found, held))
         if found.set_aside:
             self.note(Exit.FOUND)
 
@@ -121,10 +121,10 @@ def _request(held: tuple[StoredRequest, str]) -> dict[str, Any]:
     return {"url": url_in(request.data), "state": state, "priority": -request.priority}
 
 
-def _in_words(path: Path, found: Overview, held: list[dict[str, Any]]) -> Iterator[Line]:
-    yield ((str(path), Style.BOLD),)
+def _in_words(path: Path, found: Overview, held: list[dict[str, Any]]) -> Iterator[str]:
+    yield str(path)
     for name, value in _facts(path, found):
-        yield fact(f"  {name}", value, 15)
+        yield f"  {name:13} {value}"
     lists = {
         "Most requests": [f"{number:>9,} {name}" for name, number in found.largest],
         "Set aside": list(map(described, found.set_aside)),
@@ -132,9 +132,7 @@ def _in_words(path: Path, found: Overview, held: list[dict[str, Any]]) -> Iterat
     }
     for title, lines in lists.items():
         if lines:
-            yield ()
-            yield ((title, Style.BOLD),)
-        yield from ((f"  {line}",) for line in lines)
+            yield from ("", title, *(f"  {line}" for line in lines))
 
 
 def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
@@ -178,8 +176,8 @@ class Retry(_OfJob):
         with self.opened() as file:
             given_back = file.retry()
         for request in given_back:
-            self.output.line(described(request))
-        self.output.line(f"{counted(len(given_back), 'request')} will be sent again")
+            say(described(request))
+        say(f"{counted(len(given_back), 'request')} will be sent again")
 
 
 KEPT_IN = "before-conversion"
@@ -207,13 +205,13 @@ class Convert(_OfJob):
         counts = self._convert(folder, path)
         os.replace(path, folder / FILE_NAME)
         _move(folder)
-        self.output.line(
+        say(
             f"{counted(counts['requests'], 'request')} and "
             f"{counted(counts['seen'], 'fingerprint')} are in {FILE_NAME}; the old files are in "
             f"{KEPT_IN}"
         )
         if counts["lost"]:
-            self.output.error(f"{counted(counts['lost'], 'request')} or more cannot be read")
+            complain(f"{counted(counts['lost'], 'request')} or more cannot be read")
             self.note(Exit.FOUND)
 
     def _convert(self, folder: Path, path: Path) -> Counter[str]:

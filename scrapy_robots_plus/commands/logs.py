@@ -10,7 +10,7 @@ from scrapy_robots_plus.audit.chain import Damage, State
 from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.protocol.printable import counted
 
-from .output import Line, Style, UnreadableError, accessing, picked
+from .output import UnreadableError, accessing, picked, say_as_json
 from .subcommand import Exit, Subcommand, argument
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 EXITS = {state: Exit[state.name] for state in State}
 """The exit status for each state of a log, in all commands that read one."""
-
-_STYLES = {State.WHOLE: Style.GOOD, State.CUT: Style.BAD, State.DAMAGED: Style.BAD}
 
 LOGS = argument(
     "logs",
@@ -54,21 +52,18 @@ class LogCommand(Subcommand):
             first = f": {reader.damages[0]}" if reader.damages else ""
             raise UnreadableError(f"{names} is not an audit log that can be read{first}")
 
-    def damages_in_words(self) -> Iterator[Line]:
+    def damages_in_words(self) -> Iterator[str]:
         """The first few, and how many more."""
         damages = self.reader.damages
-        for damage in damages:
-            where, _, what = str(damage).partition(": ")
-            yield (where, _STYLES.get(damage.state, Style.UNSURE)), f": {what}"
+        yield from map(str, damages)
         if self.reader.damaged > len(damages):
-            yield (f"and {self.reader.damaged - len(damages):,} more",)
+            yield f"and {self.reader.damaged - len(damages):,} more"
 
-    def state_in_words(self) -> Line:
+    def state_in_words(self) -> str:
         """With how much was read."""
         reader, files = self.reader, len(self.given.logs)
         in_files = f" in {counted(files, 'file')}" if files > 1 else ""
-        word = (reader.state.word, _STYLES.get(reader.state, Style.UNSURE))
-        return word, f": {counted(reader.lines, 'line')}{in_files}"
+        return f"{reader.state.word}: {counted(reader.lines, 'line')}{in_files}"
 
     def state_fields(self) -> dict[str, Any]:
         """The state for ``--json``."""
@@ -84,4 +79,4 @@ class LogCommand(Subcommand):
     def _tell(self, damage: Damage) -> None:
         if self.as_json:
             where, found = picked(damage, "log", "line"), {"log_state": damage.state.word}
-            self.output.json({**where, "damage": damage.what, **found})
+            say_as_json({**where, "damage": damage.what, **found})

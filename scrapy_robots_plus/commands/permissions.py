@@ -14,6 +14,7 @@ from scrapy_robots_plus.origins.policies import USES, Policies
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
 
+from .output import say, say_as_json
 from .subcommand import JSON, Exit, Subcommand, argument
 from .urls import URLS, Asked, asked_ahead, urls_in
 
@@ -65,7 +66,7 @@ class Permissions(Subcommand):
         while running:
             self._add(*await compat.wait_for(running.popleft()))
         if not self.as_json:
-            self.output.line()
+            say("")
         self._head(use, "said by", "URLs")
         for said, count in sorted(self._counts.items()):
             self._line(*said, f"{count:,}")
@@ -78,7 +79,7 @@ class Permissions(Subcommand):
         elif preference in ("disallow", "denied"):
             self.note(Exit.FOUND)
         if self.as_json:
-            self.output.json(fields)
+            say_as_json(fields)
         self._line(fields["url"], preference, source, words)
 
     def _head(self, *cells: str) -> None:
@@ -88,7 +89,7 @@ class Permissions(Subcommand):
     def _line(self, *cells: str) -> None:
         if not self.as_json:
             shown = (printable(each, _SHOWN).replace("|", "\\|") for each in cells)
-            self.output.line(f"| {' | '.join(shown)} |")
+            say(f"| {' | '.join(shown)} |")
 
 
 async def _row(

@@ -15,9 +15,8 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.pace import Timetable
 from scrapy_robots_plus.protocol.printable import counted, duration
 
-from .output import Line, Style
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand
-from .urls import STYLES, URLS, asked_ahead, urls_in, word_for
+from .urls import EXITS, URLS, asked_ahead, urls_in, word_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     Fields = dict[str, Any]
 
-_COUNTS = tuple(f"{word}_urls" for word in STYLES)
+_COUNTS = tuple(f"{word}_urls" for word in EXITS)
 """What is counted of each host, and of all."""
 
 _MOST = 20
@@ -94,12 +93,7 @@ class Plan(Subcommand):
             self.note(Exit.UNDECIDED)
         elif total["invalid"] or total["undecided_urls"]:
             self.note(Exit.FOUND)
-        if self.as_json:
-            for fields in (*hosts, total):
-                self.output.json(fields)
-            return
-        for line in (*_table(hosts), (), *_summary(hosts, total)):
-            self.output.line(*line)
+        self.show([*hosts, total], (*_table(hosts), "", *_summary(hosts, total)))
 
     async def _count(self, crawl: Crawl) -> None:
         """Counts the URLs, judged by the policies of their origins."""
@@ -142,35 +136,31 @@ class Plan(Subcommand):
         }
 
 
-def _table(hosts: Sequence[Fields]) -> Iterator[Line]:
+def _table(hosts: Sequence[Fields]) -> Iterator[str]:
     """The first hosts, and the sum of the others."""
-    headings = ("TAKES", "ALLOWED", "DENIED", "UNDECIDED", "DELAY")
-    yield ((_COLUMNS.format(*headings) + "HOST", Style.BOLD),)
+    yield _COLUMNS.format("TAKES", "ALLOWED", "DENIED", "UNDECIDED", "DELAY", "HOST")
     for host in hosts[:_MOST]:
-        style = Style.PLAIN if host["allowed_urls"] else Style.FAINT
-        style = Style.UNSURE if host["undecided_urls"] else style
-        columns = _columns(host["seconds"], host, f"{host['delay']:g} s")
         asked = host["delay_asked"]
         note = "" if asked in (None, host["delay"]) else f"  (asks for {asked:g} s)"
-        yield (columns, style), host["host"], note
+        yield _line(host["seconds"], host, f"{host['delay']:g} s", host["host"] + note)
     if rest := hosts[_MOST:]:
-        yield _columns(rest[0]["seconds"], _sum(rest), ""), f"{len(rest):,} more"
+        yield _line(rest[0]["seconds"], _sum(rest), "", f"{len(rest):,} more")
 
 
-def _summary(hosts: Sequence[Fields], total: Fields) -> Iterator[Line]:
+def _summary(hosts: Sequence[Fields], total: Fields) -> Iterator[str]:
     yield (
-        f"{counted(len(hosts), 'host')}: {counted(total['allowed_urls'], 'URL')} allowed, ",
-        f"{total['denied_urls']:,} denied, {total['undecided_urls']:,} undecided",
+        f"{counted(len(hosts), 'host')}: {counted(total['allowed_urls'], 'URL')} allowed, "
+        f"{total['denied_urls']:,} denied, {total['undecided_urls']:,} undecided"
     )
     left_out = total["not_http"] + total["invalid"]
     if left_out:
-        yield (f"Left out, because not an http or https URL: {counted(left_out, 'line')}",)
+        yield f"Left out, because not an http or https URL: {counted(left_out, 'line')}"
     if total["because"] is None:
-        yield ("Politeness takes no time.",)
+        yield "Politeness takes no time."
         return
     host = hosts[0]
     requests = f"{counted(host['allowed_urls'], 'request')} to {host['host']}"
-    yield (f"At least {duration(total['seconds'])}: {requests}, {host['delay']:g} s apart",)
+    yield f"At least {duration(total['seconds'])}: {requests}, {host['delay']:g} s apart"
 
 
 def _order(host: Fields) -> tuple[float, int, int, str]:
@@ -182,9 +172,9 @@ def _sum(hosts: Sequence[Fields]) -> dict[str, int]:
     return {count: sum(host[count] for host in hosts) for count in _COUNTS}
 
 
-_COLUMNS = "{:>14} {:>10} {:>10} {:>10} {:>8}  "
+_COLUMNS = "{:>14} {:>10} {:>10} {:>10} {:>8}  {}"
 
 
-def _columns(seconds: float, counts: Fields, delay: str) -> str:
+def _line(seconds: float, counts: Fields, delay: str, host: str) -> str:
     shown = (f"{counts[count]:,}" for count in _COUNTS)
-    return _COLUMNS.format(duration(seconds) if seconds else "-", *shown, delay)
+    return _COLUMNS.format(duration(seconds) if seconds else "-", *shown, delay, host)

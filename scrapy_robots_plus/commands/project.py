@@ -13,6 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
+from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.addon import Addon
@@ -51,11 +52,9 @@ _FOR_A_QUESTION: dict[str, Any] = {
     "ROBOTSTXT_OBEY": True,
     # Nothing is crawled, so nothing of a crawl is resumed, exported, reported or counted. Download
     # handlers and middlewares stay: a robots.txt may be reached through them alone.
-    "CLOSESPIDER_TIMEOUT": 0,
     "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
     "EXTENSIONS": {RobotsExtension: None},
     "EXTENSIONS_BASE": {},
-    "FEEDS": {},
     "ITEM_PIPELINES": {},
     "JOBDIR": None,
     "LOG_STDOUT": False,
@@ -101,6 +100,16 @@ class Project:
         """That store, to be read only. Raises StoreError, and what :attr:`store_uri` does."""
         return open_reader(self.store_uri, self.robots.fetch_max_bytes)
 
+    def stored(self, origin: Origin) -> RobotsRecord:
+        """What that store has of *origin*. Raises UnreadableError if it has nothing, and what
+        :meth:`open_store` does.
+        """
+        with self.open_store() as store:
+            record = store.get(origin)
+        if record is None:
+            raise UnreadableError(f"the store has no record of {origin}")
+        return record
+
     @cached_property
     def agent(self) -> AgentNames:
         """``--agent``, else the agent of the project's crawls."""
@@ -137,25 +146,33 @@ class Project:
         if failure is not None:
             raise failure
 
-    def read(self, places: Sequence[Origin | Source], use: Callable[[Source], None]) -> None:
-        """Calls *use* with each robots.txt, in order: those of origins are obtained, side by side.
+    def read(self, places: Sequence[Origin | Source]) -> list[Source]:
+        """Each robots.txt, in order: those of origins are fetched if needed, side by side.
 
         Raises what :meth:`ask` does.
         """
-        origins = [place for place in places if isinstance(place, Origin)]
+        found: dict[Origin, Source] = {}
 
         async def obtain_all(crawl: Crawl) -> None:
-            for origin in origins:
-                compat.run_in_background(crawl.get(Policies).obtain(origin))
-            for place in places:
-                use(await obtain(place, crawl) if isinstance(place, Origin) else place)
+            policies = crawl.get(Policies)
+            records: dict[Origin, RobotsRecord] = {}  # with the text, whether or not a store has it
 
+            def note(each: Retrieved) -> None:
+                records.setdefault(each.record.origin, each.record)
+
+            crawl.get(Retrieval).subscribe(note)
+            waiting = {each: compat.run_in_background(policies.obtain(each)) for each in origins}
+            for origin, waiter in waiting.items():
+                policy = await compat.wait_for(waiter)
+                if policy is None:  # the user stopped it
+                    raise CancelledError
+                record = records.get(origin, policy.record)
+                found[origin] = Source(policy, record, is_file=not policy.settings.needs_file)
+
+        origins = [place for place in places if isinstance(place, Origin)]
         if origins:
             self.ask(obtain_all)
-            return
-        for place in places:
-            if isinstance(place, Source):
-                use(place)
+        return [found[place] if isinstance(place, Origin) else place for place in places]
 
     def source_of(self, body: bytes, name: str) -> Source:
         """The robots.txt with this *body*, in the file *name*, for any site."""
@@ -215,35 +232,11 @@ class Source(NamedTuple):
     """Whether it is no answer of a site, but a file on this disk, or the text of an override."""
 
 
-async def obtain(origin: Origin, crawl: Crawl) -> Source:
-    """The robots.txt of *origin*, fetched if needed. Raises UnreadableError if the user stops it.
-
-    The text is that which was fetched, whether or not the store takes it.
-    """
-    texts: list[RobotsRecord] = []
-
-    def note(retrieved: Retrieved) -> None:
-        if retrieved.record.origin == origin and retrieved.record.body:
-            texts.append(retrieved.record)
-
-    crawl.get(Retrieval).subscribe(note)
-    policy = await crawl.get(Policies).obtain(origin)
-    if policy is None:
-        raise UnreadableError(f"stopped before {origin.robots_url} was read")
-    if not policy.settings.needs_file:
-        return Source(policy, policy.record, is_file=True)
-    if not texts:
-        texts.append(await crawl.get(Retrieval).stored(origin) or policy.record)
-    return Source(policy, texts[-1])
-
-
 def _add_addon(settings: BaseSettings) -> None:
     """Raises UnreadableError if one of the project's add-ons is missing."""
-    addons = {
-        each: order for each, order in settings.getdict("ADDONS").items() if order is not None
-    }
+    addons = {each: at for each, at in settings.getdict("ADDONS").items() if at is not None}
     try:
-        is_there = Addon in [load_object(each) for each in addons]
+        is_there = Addon in list(map(load_object, addons))
     except (ImportError, NameError, ValueError) as error:
         raise UnreadableError(f"ADDONS: {error}") from error
     if not is_there:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.printable import counted
 
 from .logs import EXITS, LOGS, LogCommand
-from .output import Line, Style
 from .subcommand import JSON, Exit, argument, dialect, name
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ class Replay(LogCommand):
                         self.reader.report(State.DAMAGED, f"its robots.txt: {error}")
         last = self.reader.last
         words = f"the last is number {last.number}, its hash is {last.hash}"
-        self.show(self.state_fields(), [*self.damages_in_words(), self.state_in_words(), (words,)])
+        lines = [*self.damages_in_words(), self.state_in_words(), words]
+        self.show([self.state_fields()], lines)
         self.status = EXITS[self.reader.state]
 
     # Decides again about each request
@@ -110,11 +111,11 @@ class Replay(LogCommand):
                 case EndEntry(crawl=name):
                     self._crawls.pop(name, None)
         found = self._differences
-        if self.as_json:
-            for group in found.groups():
-                before, after = group.before._asdict(), group.after._asdict()
-                self.output.json({**asdict(group), "before": before, "after": after})
-        self.show(self._total_fields(), self._in_words())
+        groups = (
+            {**asdict(group), "before": group.before._asdict(), "after": group.after._asdict()}
+            for group in found.groups()
+        )
+        self.show(chain(groups, [self._total_fields()]), self._in_words())
         self.status = EXITS[self.reader.state]
         if self.reader.state not in (State.CUT, State.DAMAGED):
             differs = Exit.FOUND if any(found.kinds.values()) else self.status
@@ -150,28 +151,25 @@ class Replay(LogCommand):
 
     # What is printed
 
-    def _in_words(self) -> Iterator[Line]:
+    def _in_words(self) -> Iterator[str]:
         found = self._differences
         yield from self.damages_in_words()
         for why, count in self._undecided.most_common(SHOWN):
-            yield ("undecided", Style.UNSURE), f"  {count:,} x {why}"
+            yield f"undecided  {count:,} x {why}"
         groups = list(found.groups())[:SHOWN]
         for group in groups:
-            style = Style.GOOD if group.after.allowed else Style.BAD
-            before = f"{group.count:,} x {group.origin}: {group.before} -> "
-            yield before, (str(group.after), style)
+            yield f"{group.count:,} x {group.origin}: {group.before} -> {group.after}"
             for each in group.places:
-                where = place(each["log"], each["line"])
-                yield ((f"    {where}: {each['url']}", Style.FAINT),)
+                yield f"    {place(each['log'], each['line'])}: {each['url']}"
         total = found.kinds.total()
         left_out = total - sum(group.count for group in groups)
         if left_out:
-            yield (f"and {left_out:,} more",)
+            yield f"and {left_out:,} more"
         differ = "would differ" if self._changes else "differ"
         counts = (f"{count:,} {KINDS[kind]}" for kind, count in found.kinds.items() if count)
         parts = ", ".join(counts)
         text = f"{counted(found.verdicts, 'verdict')}, {total:,} {differ}"
-        yield (f"{text}: {parts}" if parts else text,)
+        yield f"{text}: {parts}" if parts else text
         if self.reader.state is not State.WHOLE:
             yield self.state_in_words()
 

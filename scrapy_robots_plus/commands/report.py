@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -18,7 +19,7 @@ from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
 from .logs import EXITS, LOGS, LogCommand
-from .output import WrongUsageError, accessing, picked
+from .output import WrongUsageError, accessing, complain, picked, say, say_as_json
 from .subcommand import argument, read_by
 
 if TYPE_CHECKING:
@@ -99,17 +100,17 @@ class Report(LogCommand):
         for entry in part.of(self.read()):
             summary.add(entry)
         for damage in self.reader.damages:
-            self.output.error(damage if damage.log else f"{given.logs[0]}: {damage}")
+            complain(damage if damage.log else f"{given.logs[0]}: {damage}")
         if given.as_objects:
             for fields in _objects(summary):
-                self.output.json(fields)
+                say_as_json(fields)
         elif is_file:
             with accessing(target, "written"), whole_file(target, "ascii") as file:
                 file.write(page(summary, self.reader, given.title, part.words))
             totals = summary.totals
-            self.output.line(f"{target}: {totals.denied:,} denied, {allowed_in_words(totals)}")
+            say(f"{target}: {totals.denied:,} denied, {allowed_in_words(totals)}")
         else:
-            self.output.write(page(summary, self.reader, given.title, part.words))
+            sys.stdout.write(page(summary, self.reader, given.title, part.words))
         self.note(EXITS[self.reader.state])
 
 

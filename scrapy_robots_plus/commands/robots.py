@@ -8,7 +8,7 @@ import sqlite3
 import sys
 import traceback
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from scrapy.commands import ScrapyCommand
 
@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
-from .output import Output, WrongUsageError
+from .output import WrongUsageError, complain
 from .subcommand import Exit, Members, Subcommand
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ class RobotsCommand(ScrapyCommand):
     """
 
     requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_LEVEL": "WARNING"}
 
     def syntax(self) -> str:
         return "SUBCOMMAND [options] ..."
@@ -87,12 +86,11 @@ class RobotsCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002
         from .project import Project
 
-        output = Output()
         try:
             project = Project(cast("Settings", self.settings), opts)
-            subcommand = opts.subcommand(opts, project, output)
+            subcommand = opts.subcommand(opts, project)
             subcommand.run()
-            output.flush()
+            sys.stdout.flush()
             self.exitcode = subcommand.status
         except BrokenPipeError:
             self.exitcode = Exit.CLOSED_PIPE
@@ -101,11 +99,11 @@ class RobotsCommand(ScrapyCommand):
         except WrongUsageError as error:
             opts.parser.error(printable(error))
         except (RobotsSettingsError, StoreError, OSError, sqlite3.Error) as error:
-            output.error(f"{opts.program}: {error}")
+            complain(f"{opts.program}: {error}")
             self.exitcode = Exit.UNDECIDED
         except Exception:  # noqa: BLE001 - Python's own status is 1, which means "denied" here
             for line in traceback.format_exc().splitlines():
-                output.error(line)
+                complain(line)
             self.exitcode = Exit.UNDECIDED
         finally:
             _drop_what_cannot_be_written()

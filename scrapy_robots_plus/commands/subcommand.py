@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings import checks
 
-from .output import Line, Output, accessing
+from .output import accessing, say, say_as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -63,23 +63,23 @@ class Subcommand(ABC):
     arguments: ClassVar[Sequence[ArgumentParser]]
     """Parsers of its arguments, the ``parents`` of its own (:mod:`argparse`)."""
 
-    def __init__(self, given: Namespace, project: Project, output: Output) -> None:
+    def __init__(self, given: Namespace, project: Project) -> None:
         """*given*: the arguments that the user has given."""
         self.given = given
         self.project = project
-        self.output = output
         self.as_json = bool(getattr(given, "json", False))
         """``--json``."""
         self.status = Exit.OK
         """The exit status: the worst that was found so far."""
 
-    def show(self, fields: Mapping[str, Any], lines: Iterable[Line]) -> None:
-        """Prints *fields* with ``--json``, else the *lines*."""
+    def show(self, objects: Iterable[Mapping[str, Any]], lines: Iterable[object]) -> None:
+        """Prints the *objects* with ``--json``, else the *lines*."""
         if self.as_json:
-            self.output.json(fields)
-            return
-        for line in lines:
-            self.output.line(*line)
+            for fields in objects:
+                say_as_json(fields)
+        else:
+            for line in lines:
+                say(line)
 
     def file(self, name: str) -> Source:
         """The robots.txt in a file, or on standard input (``-``). Raises UnreadableError."""

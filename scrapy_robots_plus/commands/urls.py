@@ -11,7 +11,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.origin import Origin
 
-from .output import Style, WrongUsageError, picked
+from .output import WrongUsageError, picked
 from .subcommand import Exit, argument, opened
 
 if TYPE_CHECKING:
@@ -131,12 +131,8 @@ async def asked_ahead(urls: Iterable[str], policies: Policies) -> AsyncIterator[
         yield window.popleft()
 
 
-STYLES = {"allowed": Style.GOOD, "denied": Style.BAD, "undecided": Style.UNSURE}
-"""How the words look that :func:`word_for` returns."""
-
-
 EXITS = {"allowed": Exit.OK, "denied": Exit.FOUND, "undecided": Exit.UNDECIDED}
-"""The exit status for each of them."""
+"""The exit status for each of the words that :func:`word_for` returns."""
 
 
 def site_of(url: str) -> tuple[str, Origin]:

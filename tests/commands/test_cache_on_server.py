@@ -10,6 +10,7 @@ import pytest
 from scrapy_robots_plus.storage.redis_store import RedisStore
 
 from ..redis_server import RedisServer
+from ..sites import after, answer
 from ..storage.records import never_read, origin, rules
 from .running import Done, Robots
 
@@ -118,12 +119,14 @@ def test_a_wrong_url_is_named_without_its_password(cache: Shell) -> None:
     assert "'redis://***' is not the URL of a Redis server" in done.errors
 
 
-def test_what_a_site_says_is_shown_whole_although_no_store_takes_it(
+def test_what_sites_say_is_shown_whole_although_no_store_takes_it(
     sites: Sites, tmp_path: Path
 ) -> None:
     """Policies do without the text, which was asked of the store: the file seemed to be empty."""
-    host = sites.host("User-agent: *\nDisallow: /closed\n")
+    hosts = [sites.host(f"User-agent: *\nDisallow: /{name}\n") for name in ("closed", "shut")]
+    hosts[0].robots(after(1, answer("User-agent: *\nDisallow: /closed\n")))
     robots = Robots.in_project(tmp_path, ROBOTS_STORE="redis://:5ecret@127.0.0.1:1/0")
-    shown = robots("show", host.url())
+    shown = robots("show", *(host.url() for host in hosts))
     assert "Disallow: /closed" in shown.output
+    assert "Disallow: /shut" in shown.output
     assert "ROBOTS_STORE: redis://***@127.0.0.1:1/0" in shown.errors

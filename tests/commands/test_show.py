@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import pty
 from typing import TYPE_CHECKING
 
 import pytest
 
-from ..forks import SCRAPY
-from ..programs import Program
 from ..sites import after, answer, redirect
 from .running import Robots
 
@@ -249,34 +245,6 @@ def test_ctrl_c_ends_it(sites: Sites, alone: Robots) -> None:
     done = alone.interrupted("show", host.origin, when=lambda: bool(host.robots_hits))
     assert done.status == 130
     assert done.output == ""
-
-
-def test_colours_on_a_terminal(tmp_path: Path) -> None:
-    (tmp_path / "r.txt").write_text(RULES)
-    shown = on_a_terminal(tmp_path, {})
-    assert "\x1b[31mDisallow: /private/\x1b[0m" in shown
-    assert "\x1b[36mUser-agent: foobot\x1b[0m" in shown
-    assert "\x1b[33m^ misspelt-key: \x1b[0m" in shown
-    assert "\x1b" not in on_a_terminal(tmp_path, {"NO_COLOR": "1"})
-
-
-def on_a_terminal(folder: Path, environment: dict[str, str]) -> str:
-    """What a terminal gets."""
-    main, side = pty.openpty()
-    variables = {**os.environ, "TERM": "xterm", **environment}
-    words = "robots", "show", "r.txt"
-    process = Program(SCRAPY, *words, folder=folder, environment=variables, stdout=side)
-    os.close(side)
-    shown = b""
-    try:
-        while part := os.read(main, 65_536):
-            shown += part
-    except OSError:  # the other side is closed
-        pass
-    os.close(main)
-    assert process.wait(60) == 1
-    process.close()
-    return shown.decode()
 
 
 def test_a_charset_of_the_header_counts(sites: Sites, tmp_path: Path) -> None:
