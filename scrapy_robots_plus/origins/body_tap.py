@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,24 +30,21 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Clock
 
 
+@dataclass
 class TimeAllowed:
     """What is left of ``ROBOTS_FETCH_TIMEOUT``, for all requests of one fetch together.
 
     Only time in a download handler counts, not time spent waiting in a slot or in a middleware of
-    the project.
+    the project, nor while the process itself did nothing.
     """
 
-    def __init__(self, seconds: float, clock: Clock) -> None:
-        self.seconds = seconds
-        self.clock = clock
-        self.begin_anew()
+    seconds: float
+    clock: Clock
+    left: float = field(init=False)
+    """Seconds; 0 or less when the time is up."""
 
-    def begin_anew(self) -> None:
-        """Nothing of it has been used."""
+    def __post_init__(self) -> None:
         self.left = self.seconds
-        """Seconds; 0 or less when the time is up."""
-        self.stood_still = False
-        """Whether the process itself did nothing for a while when the time was up."""
 
 
 class BodyError(ValueError):
@@ -164,8 +162,9 @@ class Tap:
 
     @property
     def seconds_left(self) -> float:
-        """For ``download_timeout``, where 0 would mean no timeout."""
-        return max(self._time.left, 0.001)
+        """For ``download_timeout``, where 0 would mean no timeout. Timers may ring a little early,
+        which is no reason to try again."""
+        return max(self._time.left, 0) + 0.02
 
     async def run(self, download: Coroutine[Any, Any, Response]) -> Response:
         """The response of *download*. Raises TimeoutError when the time is up.
@@ -191,11 +190,11 @@ class Tap:
                 return response
         finally:
             alarm.cancel()
-            ended = clock.monotonic()
-            self._time.left -= ended - began
+            took = clock.monotonic() - began
             # Handlers may take their time to end a request that has expired.
-            if (self._expired_at or ended) > began + allowed + self.LATE:
-                self._time.stood_still = True
+            until_alarm = took if self._expired_at is None else self._expired_at - began
+            if until_alarm <= allowed + self.LATE:
+                self._time.left -= took
         raise TimeoutError(f"not complete within {self._time.seconds:g} s")
 
     def call_off(self) -> None:
@@ -334,7 +333,6 @@ class BodyTaps:
         self._handlers = (
             (self._headers_received, signals.headers_received),
             (self._bytes_received, signals.bytes_received),
-            (self._response_downloaded, signals.response_downloaded),
         )
 
     def open(self) -> None:
@@ -358,12 +356,23 @@ class BodyTaps:
     ) -> Coroutine[Any, Any, Response]:
         """Runs in place of *download*."""
         tap = _tap_of(request)
-        if tap is None:
-            return download(request)
+        return download(request) if tap is None else self._tapped(tap, download, request)
+
+    async def _tapped(
+        self, tap: Tap, download: compat.DownloadFunction, request: Request
+    ) -> Response:
         if compat.can_be_stopped(self._crawler, request):  # in the middle of a body
             request.meta[MAXSIZE_META_KEY] = 0
         request.meta[TIMEOUT_META_KEY] = tap.seconds_left
-        return tap.run(download(request))
+        response = await tap.run(download(request))
+        tap.downloaded(response)
+        # The handler had a limit of its own. This one is for HttpCompressionMiddleware, which runs
+        # next and would inflate a bomb up to DOWNLOAD_MAXSIZE.
+        request.meta[MAXSIZE_META_KEY] = tap.limit
+        # Scrapy's HTTP cache was not to answer. It may keep what the site has answered, but for a
+        # part of a file: where the cache answers, nobody would see that it is one.
+        request.meta["dont_cache"] = not (self._is_cached and tap.is_whole(response))
+        return response
 
     def _headers_received(self, request: Request, headers: Headers, **_: Any) -> None:
         if tap := _tap_of(request):
@@ -380,16 +389,6 @@ class BodyTaps:
             tap.received += len(data)
             if tap.received > tap.enough:
                 raise StopDownload(fail=False)
-
-    def _response_downloaded(self, response: Response, request: Request, **_: Any) -> None:
-        if tap := _tap_of(request):
-            tap.downloaded(response)
-            # The handler had a limit of its own. This one is for HttpCompressionMiddleware, which
-            # runs next and would inflate a bomb up to DOWNLOAD_MAXSIZE.
-            request.meta[MAXSIZE_META_KEY] = tap.limit
-            # Scrapy's HTTP cache was not to answer. It may keep what the site has answered, but for
-            # a part of a file: where the cache answers, nobody would see that it is one.
-            request.meta["dont_cache"] = not (self._is_cached and tap.is_whole(response))
 
 
 def _tap_of(request: Request) -> Tap | None:

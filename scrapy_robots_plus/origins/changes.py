@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import robots_changed
-from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol.access import Access
 
 from .parsers import guarded
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .policy import Policy
-
-logger = crawl_log(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +58,14 @@ def report_change(crawler: Crawler, agent: AgentNames, before: Policy, after: Po
     if change is None:
         return
     collector.inc_value(stats.CHANGED)
-    try:
-        crawler.signals.send_catch_log(
-            robots_changed,
-            origin=origin,
-            before=before,
-            after=after,
-            change=change,
-            spider=crawler.spider,
-        )
-    except compat.CANCELLED as error:
-        # By a handler, since nothing is awaited here. Scrapy logs all else that they raise.
-        logger(crawler).error("A handler of robots_changed raised %r", error)
+    crawler.signals.send_catch_log(
+        robots_changed,
+        origin=origin,
+        before=before,
+        after=after,
+        change=change,
+        spider=crawler.spider,
+    )
 
 
 def _rules(policy: Policy, agent: AgentNames) -> set[tuple[bool, str]]:

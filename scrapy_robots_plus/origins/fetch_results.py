@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 from typing import TYPE_CHECKING
 
@@ -11,22 +12,15 @@ from scrapy.exceptions import StopDownload
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol.access import Failure, Outcome
 from scrapy_robots_plus.protocol.octets import whole_lines
-from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import is_challenge
 
 from .body_tap import BodyError, Tap, content_encoding, is_gzip
 from .freshness import FetchResult
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
-
-
-logger = crawl_log(__name__)
 
 _TEXT_VIEW = re.compile(
     rb"\s*(?:<!doctype[^<>]*>\s*)?<html[^<>]*>"
@@ -90,87 +84,67 @@ CACHED = "cached"
 """Scrapy's flag for a response from its HTTP cache."""
 
 
-class Results:
-    """Makes the results of robots.txt requests, and counts them."""
+def answered(url: str, response: Response, tap: Tap) -> FetchResult:
+    """The result of *response*, as the middlewares left it; *tap* has the handler's response.
 
-    def __init__(self, crawler: Crawler, limit: int) -> None:
-        """*limit*: ``ROBOTS_FETCH_MAX_BYTES``."""
-        self._crawler = crawler
-        self._limit = limit
-        self._stats = compat.stats_of(crawler)
+    An incomplete body is a failure: the crawl would break the missing rules.
+    """
+    raw = tap.response
+    if raw is not None and raw.status == response.status and tap.compressed:
+        response = raw
+    try:
+        body = _file_in(url, response, tap)
+    except BodyError as error:
+        return _result(url, response, error.failure, detail=str(error))
+    lines = whole_lines(body, tap.limit)
+    result = _result(url, response, response.status)
+    return replace(result, body=lines, is_cut=len(lines) < len(body))
 
-    def answered(self, url: str, response: Response, tap: Tap) -> FetchResult:
-        """The result of *response*, as the middlewares left it; *tap* has the handler's response.
 
-        An incomplete body is a failure: the crawl would break the missing rules.
-        """
-        raw = tap.response
-        if raw is not None and raw.status == response.status and tap.compressed:
-            response = raw
-        try:
-            return self._result(url, response, response.status, self._file_in(url, response, tap))
-        except BodyError as error:
-            return self._result(url, response, error.failure, detail=str(error))
+def failed(url: str, exception: Exception, tap: Tap) -> FetchResult:
+    """The result of a download that raised *exception*."""
+    if isinstance(exception, StopDownload) and exception.response is not None:
+        tap.downloaded(exception.response)
+        return answered(url, exception.response, tap)
+    # HttpCompressionMiddleware rejects a body over the limit; we only ignore the rest. It also
+    # fails on the empty body of a 404 or a redirect that claims to be compressed.
+    raw = tap.response
+    if raw is not None and (tap.compressed or (tap.encoding and not _is_file(raw))):
+        return answered(url, raw, tap)
+    detail = _in_words(exception)
+    # asyncio's CancelledError passes through. Neither says anything about the site.
+    if isinstance(exception, CancelledError) or compat.shortage_in(exception):
+        return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
+    if raw is not None:
+        return _result(url, raw, Failure.UNDECODABLE, detail)
+    failure = Failure(compat.kind_of_failure(exception, headers_received=tap.started))
+    return FetchResult(failure, url, detail=detail)
 
-    def _file_in(self, url: str, response: Response, tap: Tap) -> bytes:
-        """The body of *response* as served, in no coding. Raises BodyError."""
-        if 200 <= response.status < 300 and (missing := tap.missing(response)):
-            raise BodyError(Failure.CUT, missing)
-        is_file, is_coded = _is_file(response), response is tap.response and tap.compressed
-        if is_file and not is_coded:
-            if is_challenge(_text(response.headers)) and is_html(response.body):
-                raise BodyError(Failure.CHALLENGE)
-            encoding = tap.encoding if tap.cannot_be_checked else content_encoding(response)
-            if encoding not in _NOT_ENCODED:
-                detail = f"Content-Encoding: {encoding.decode('latin-1')}"
-                raise BodyError(Failure.UNDECODABLE, detail)
-        body = response.body if is_coded else tap.whole(response)
-        if is_coded or is_gzip(body):  # although no header says so
-            return tap.inflated(body) if is_file else b""
-        if not is_file or tap.came_from(Request(url).url):
-            return body
-        text = text_in(body)  # the handler may be a browser
-        return body if text is None else text
 
-    def failed(self, url: str, exception: Exception, tap: Tap) -> FetchResult:
-        """The result of a download that raised *exception*."""
-        if isinstance(exception, StopDownload) and exception.response is not None:
-            tap.downloaded(exception.response)
-            return self.answered(url, exception.response, tap)
-        # HttpCompressionMiddleware rejects a body over the limit; we only ignore the rest. It also
-        # fails on the empty body of a 404 or a redirect that claims to be compressed.
-        raw = tap.response
-        if raw is not None and (tap.compressed or (tap.encoding and not _is_file(raw))):
-            return self.answered(url, raw, tap)
-        detail = _in_words(exception)
-        if isinstance(exception, CancelledError):  # asyncio's passes through
-            return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
-        self._tell(url, exception, detail)
-        if compat.shortage_in(exception):  # says nothing about the site
-            return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
-        if raw is not None:
-            return self._result(url, raw, Failure.UNDECODABLE, detail=detail)
-        failure = Failure(compat.kind_of_failure(exception, headers_received=tap.started))
-        return FetchResult(failure, url, detail=detail)
+def _file_in(url: str, response: Response, tap: Tap) -> bytes:
+    """The body of *response* as served, in no coding. Raises BodyError."""
+    if 200 <= response.status < 300 and (missing := tap.missing(response)):
+        raise BodyError(Failure.CUT, missing)
+    is_file, is_coded = _is_file(response), response is tap.response and tap.compressed
+    if is_file and not is_coded:
+        if is_challenge(_text(response.headers)) and is_html(response.body):
+            raise BodyError(Failure.CHALLENGE)
+        encoding = tap.encoding if tap.cannot_be_checked else content_encoding(response)
+        if encoding not in _NOT_ENCODED:
+            detail = f"Content-Encoding: {encoding.decode('latin-1')}"
+            raise BodyError(Failure.UNDECODABLE, detail)
+    body = response.body if is_coded else tap.whole(response)
+    if is_coded or is_gzip(body):  # although no header says so
+        return tap.inflated(body) if is_file else b""
+    if not is_file or tap.came_from(Request(url).url):
+        return body
+    text = text_in(body)  # the handler may be a browser
+    return body if text is None else text
 
-    def _tell(self, url: str, exception: Exception, detail: str) -> None:
-        self._stats.inc_value(stats.filled(stats.EXCEPTIONS, type(exception)))
-        logger(self._crawler).debug(
-            "No robots.txt from %(url)s: %(detail)s",
-            {"url": printable(url), "detail": printable(detail)},
-        )
 
-    def _result(
-        self, url: str, response: Response, outcome: Outcome, body: bytes = b"", detail: str = ""
-    ) -> FetchResult:
-        self._stats.inc_value(stats.RESPONSES)
-        self._stats.inc_value(stats.filled(stats.RESPONSES_BY_STATUS, response.status))
-        lines, headers = whole_lines(body, self._limit), _text(response.headers)
-        is_cut = len(lines) < len(body)
-        replayed = CACHED in response.flags
-        return FetchResult(
-            outcome, url, lines, headers, is_cut=is_cut, replayed=replayed, detail=detail
-        )
+def _result(url: str, response: Response, outcome: Outcome, detail: str = "") -> FetchResult:
+    headers, replayed = _text(response.headers), CACHED in response.flags
+    return FetchResult(outcome, url, headers=headers, replayed=replayed, detail=detail)
 
 
 def _in_words(exception: Exception) -> str:

@@ -14,11 +14,13 @@ from urllib.parse import urljoin
 from scrapy import Request
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.http.request import NO_CALLBACK
+from twisted.internet.defer import CancelledError
 from w3lib.url import safe_url_string
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import is_of_this_package
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
     FETCH_SLOT_META_KEY,
     FIXED_FETCH_META,
@@ -30,10 +32,11 @@ from scrapy_robots_plus.crawl.requests import (
 from scrapy_robots_plus.protocol.access import Failure, says_unavailable
 from scrapy_robots_plus.protocol.http_caching import confirms
 from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 
 from .body_tap import BodyTaps, Tap, TimeAllowed
-from .fetch_results import CACHED, Results
+from .fetch_results import CACHED, NETWORK_FAILURES, answered, failed
 from .freshness import FetchResult, conditions
 
 if TYPE_CHECKING:
@@ -44,13 +47,13 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.storage.record import RobotsRecord
 
+logger = crawl_log(__name__)
+
 _NOT_MODIFIED = 304
 _NO_HOST = re.compile(r"\s*(?:https?:)?//(?:[/?#\s]|$)", re.IGNORECASE)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_TRANSIENT = frozenset({Failure.DNS, Failure.CONNECTION, Failure.CUT})
-_NO_ANSWER = _TRANSIENT | {Failure.TIMEOUT, Failure.ERROR}
-_MAYBE_OUR_FAULT = _TRANSIENT | {Failure.TIMEOUT}
-"""What may come of a process that stands still: connections are lost, answers are not read."""
+_TRANSIENT = NETWORK_FAILURES | {Failure.CUT}
+_NO_ANSWER = _TRANSIENT | {Failure.ERROR}
 
 
 class Exchange(NamedTuple):
@@ -75,7 +78,6 @@ class Fetcher:
         self._clock = crawl.clock
         self._stats = crawl.stats
         self._taps = BodyTaps(crawler)
-        self._results = Results(crawler, crawl.settings.fetch_max_bytes)
         self._has_http_cache = crawler.settings.getbool("HTTPCACHE_ENABLED")
         self._replays = self._has_http_cache and crawler.settings.getbool(
             "HTTPCACHE_IGNORE_MISSING"
@@ -93,12 +95,24 @@ class Fetcher:
 
         If *known* has validators, the request is conditional; a ``not_modified`` result means that
         *known* still holds. A refresh (*is_refresh*), which nothing waits for, is not retried. All
-        requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``; if the process stood still
-        meanwhile, they are made once more.
+        requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``; time in which the process
+        stood still does not count.
 
         With ``HTTPCACHE_IGNORE_MISSING`` the HTTP cache answers, as it does for pages.
         """
-        result = await self._fetched(origin, known, is_refresh=is_refresh)
+        time = TimeAllowed(self._settings.fetch_timeout, self._clock)
+
+        async def ask(url: str) -> FetchResult:
+            return await self._ask(url, known, time)
+
+        result = await self._follow(origin, ask)
+        retries = 0 if is_refresh else self._settings.fetch_retries
+        while retries and time.left > 0 and _worth_a_retry(result):
+            if compat.is_closing(self._crawler):
+                break
+            retries -= 1
+            self._stats.inc_value(stats.RETRIES)
+            result = await self._follow(origin, ask)
         if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
             # The engine starts no new downloads, and then closes connections.
             return replace(result, interrupted=True)
@@ -127,33 +141,10 @@ class Fetcher:
                 TimeAllowed(self._settings.fetch_timeout, self._clock),
             )
             tap.downloaded(found)
-            return self._results.answered(url, found, tap)
+            return answered(url, found, tap)
 
         result = await self._follow(origin, look_up)
         return result if result.replayed else None
-
-    async def _fetched(
-        self, origin: Origin, known: RobotsRecord | None, *, is_refresh: bool
-    ) -> FetchResult:
-        time = TimeAllowed(self._settings.fetch_timeout, self._clock)
-
-        async def ask(url: str) -> FetchResult:
-            return await self._ask(url, known, time)
-
-        result = await self._follow(origin, ask)
-        retries = 0 if is_refresh else self._settings.fetch_retries
-        may_begin_anew = not is_refresh
-        while not compat.is_closing(self._crawler):
-            if may_begin_anew and time.stood_still and result.outcome in _MAYBE_OUR_FAULT:
-                may_begin_anew = False
-                time.begin_anew()
-            elif retries and time.left > 0 and _worth_a_retry(result):
-                retries -= 1
-            else:
-                break
-            self._stats.inc_value(stats.RETRIES)
-            result = await self._follow(origin, ask)
-        return result
 
     async def _follow(
         self, origin: Origin, ask: Callable[[str], Awaitable[FetchResult]]
@@ -200,6 +191,7 @@ class Fetcher:
         self._taps.open()
         self._stats.inc_value(stats.REQUESTS)
         began = self._clock.wall()
+        response: Response | None = None
         try:
             request = self._request(url, headers, tap)
             request.meta["dont_cache"] = not self._replays
@@ -207,14 +199,30 @@ class Fetcher:
         except Exception as exception:
             if is_of_this_package(exception):
                 raise  # it says nothing about the site
-            return self._results.failed(url, exception, tap)
+            result = failed(url, exception, tap)
+            self._tell(exception, result)
+        else:
+            result = answered(url, response, tap)
         finally:
             tap.call_off()  # it may still run if only we were cancelled
             self._taps.close()
             if tap.response is not None:
                 for listener in self._listeners:
                     listener(Exchange(began, request, tap.response, tap.encoding))
-        return self._results.answered(url, response, tap)
+        response = response or tap.response
+        if response is not None:
+            self._stats.inc_value(stats.RESPONSES)
+            self._stats.inc_value(stats.filled(stats.RESPONSES_BY_STATUS, response.status))
+        return result
+
+    def _tell(self, exception: Exception, result: FetchResult) -> None:
+        if not isinstance(result.outcome, Failure) or isinstance(exception, CancelledError):
+            return
+        self._stats.inc_value(stats.filled(stats.EXCEPTIONS, type(exception)))
+        logger(self._crawler).debug(
+            "No robots.txt from %(url)s: %(detail)s",
+            {"url": printable(result.url), "detail": printable(result.detail)},
+        )
 
     def _request(self, url: str, headers: Mapping[str, str], tap: Tap) -> Request:
         settings, given = self._settings, dict(self._settings.fetch_meta)
@@ -254,7 +262,7 @@ def _redirect_target(url: str, location: str) -> str | None:
 def _worth_a_retry(result: FetchResult) -> bool:
     """Whether this is a network failure, or a server error without a Retry-After.
 
-    A timeout is not retried: it has taken long enough.
+    After a timeout there is time left only if the process itself stood still.
     """
     if isinstance(result.outcome, Failure):
         return result.outcome in _TRANSIENT

@@ -126,28 +126,14 @@ def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:
     return validators(known.headers)
 
 
-def access_under(
-    statuses: StatusTable, outcome: Outcome, failure: Outcome | None, *, is_outlived: bool
-) -> Access:
-    """What may be crawled under *statuses* when *outcome* was the last readable answer.
-
-    *failure*: why the last fetch could not read the file; None if it could. *is_outlived*: the last
-    answer is too old to be obeyed during an outage. A status policy decides what is an answer, so
-    it does not matter under which one the file was fetched.
-    """
-    answered = access_of(outcome, statuses)
-    readable = answered is not Access.UNREACHABLE and is_definite(outcome)
-    if failure is None or (readable and not is_outlived):
-        return answered
-    return access_of(failure, statuses)
-
-
 def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:
     """What may be crawled at *now* according to *record*.
 
     RFC 9309 2.3.1.4: after a long period of failures the last copy no longer counts.
     """
-    return Access.UNREACHABLE if _outlived(record, now, limits) else record.access
+    failing = record.readable and record.failure is not None
+    is_outlived = failing and limits.outlived(elapsed(record.fetched_at, now))
+    return Access.UNREACHABLE if is_outlived else record.access
 
 
 def under_statuses(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord:
@@ -171,12 +157,6 @@ def as_meant_under(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord 
     if access is record.access:
         return record
     return None if is_definite(record.outcome) else replace(record, access=access)
-
-
-def _outlived(record: RobotsRecord, now: float, limits: Limits) -> bool:
-    """Whether *record* is a copy that is too old to be obeyed during an outage."""
-    failing = record.readable and record.failure is not None
-    return failing and limits.outlived(elapsed(record.fetched_at, now))
 
 
 def receive(

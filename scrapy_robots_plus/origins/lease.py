@@ -8,7 +8,7 @@ stuck keeps nobody from fetching for longer than that.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, cast
 from uuid import uuid4
@@ -87,7 +87,8 @@ class Turn:
     """
 
     origin: Origin
-    leases: Leases
+    leases: Leases | None
+    """None if there are no other workers: it fetches."""
     calls: compat.Courier | compat.InPlace
     """In order with those that store records, so that a file is stored before its lease is given
     up."""
@@ -99,18 +100,19 @@ class Turn:
     _holder: bytes | None = None
     _may_hold: bool = False
     """Whether this crawl may have been given the lease, answer or not."""
-    fetches_anyway: bool = False
-    """Whether there is no use in asking the server once more."""
+    fetches_anyway: bool = field(init=False)
+    """Whether there is no use in asking the server, or asking it once more."""
 
     def __post_init__(self) -> None:
         self._token = uuid4().hex.encode()
+        self.fetches_anyway = self.leases is None
 
     async def begin(self) -> bool:
         """Whether this crawl is to fetch the file now; False if another one is fetching it."""
         if self.fetches_anyway:
             return True
         self._may_hold = True
-        self._holder = await self._ask(partial(self.leases.take, self.origin, self._token))
+        self._holder = await self._ask(lambda leases: leases.take(self.origin, self._token))
         self._may_hold = self.fetches_anyway or self._holder == self._token
         return self._may_hold
 
@@ -124,17 +126,19 @@ class Turn:
                 return
             await self.clock.sleep(seconds * (0.5 + self.clock.jitter()))
             seconds = min(1.5 * seconds, LONGEST_PAUSE)
-            holder = await self._ask(partial(self.leases.holder, self.origin))
+            holder = await self._ask(lambda leases: leases.holder(self.origin))
 
     def release(self) -> None:
         """The fetch has ended, and what it has brought is stored; or it never began."""
-        if self._may_hold:
+        if self._may_hold and self.leases is not None:
             self._may_hold = False
-            self.calls.tell(self._give_up, lambda _: None)
+            self.calls.tell(partial(self._give_up, self.leases), lambda _: None)
 
-    async def _ask(self, call: Callable[[], bytes | None]) -> bytes | None:
+    async def _ask(self, call: Callable[[Leases], bytes | None]) -> bytes | None:
+        if self.leases is None:
+            return None
         try:
-            return await self.calls.ask(call)
+            return await self.calls.ask(partial(call, self.leases))
         except compat.CourierClosedError:
             self.fetches_anyway = True
         except (StoreError, compat.CourierError) as error:
@@ -142,6 +146,6 @@ class Turn:
             self.fetches_anyway = True
         return None
 
-    def _give_up(self) -> None:
+    def _give_up(self, leases: Leases) -> None:
         with suppress(StoreError):
-            self.leases.release(self.origin, self._token)
+            leases.release(self.origin, self._token)

@@ -91,23 +91,7 @@ class Retrieval:
         """What *look* finds in the store, beside what may be used of it; else, once a fetch of
         *origin* has a place and no other worker fetches *file*, what *fetch* makes of that."""
         stored, found = await look()
-        if found is not None:
-            return found
         turn = self._turn_for(file)
-        if turn is not None:
-            return await self._in_turn(turn, stored, origin, look, fetch)
-        await self._budget.wait(origin)
-        return await fetch(stored)
-
-    async def _in_turn(
-        self,
-        turn: Turn,
-        stored: RobotsRecord | None,
-        origin: Origin,
-        look: _Look[_T],
-        fetch: _Fetch[_T],
-    ) -> _T:
-        found = None
         try:
             while found is None:
                 await self._budget.wait(origin)
@@ -123,10 +107,8 @@ class Retrieval:
         finally:
             turn.release()
 
-    def _turn_for(self, file: Origin) -> Turn | None:
-        """The place of this crawl among the workers that need *file*; None if there are none."""
-        if self._leases is None:
-            return None
+    def _turn_for(self, file: Origin) -> Turn:
+        """The place of this crawl among the workers that need *file*."""
         calls, failed = self._store.calls, self._store.failed
         return Turn(file, self._leases, calls, failed, self._longest_fetch, self._clock)
 

@@ -226,9 +226,7 @@ async def test_no_leak_no_hung_waiter_no_lost_request(
         shared = DeadWorkersFirst(request.getfixturevalue("server"))
         request.addfinalizer(lambda: shared.calls.close(1))
         monkeypatch.setattr(retrieval, "_turn_for", shared.turn)
-    elif any(part in injector.site for part in ("wait_for(waiter)", "_in_turn")) or is_in(
-        injector.site, Retrieval._in_turn
-    ):
+    elif "wait_for(waiter)" in injector.site or is_in(injector.site, Retrieval._once):
         monkeypatch.setattr(retrieval, "_turn_for", OthersFirst().turn)
 
     def close() -> None:

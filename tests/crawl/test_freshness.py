@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -100,16 +99,15 @@ async def test_a_file_that_closes_in_mid_crawl_closes_the_site(sites: Sites) -> 
 
 
 @names_rules
-@pytest.mark.parametrize("error", [ValueError, asyncio.CancelledError])
 @pytest_twisted.ensureDeferred
 async def test_new_rules_hold_whatever_a_handler_of_the_signal_raises(
-    sites: Sites, error: type[BaseException], caplog: pytest.LogCaptureFixture
+    sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
     host = sites.host(in_turn(answer(RULES, **EACH_SECOND), answer(CLOSED, **EACH_SECOND)))
     crawler = make_crawler(type("Spider", (SteadySpider,), denied(3)), **AT_ONCE)
 
     def fail() -> None:
-        raise error
+        raise ValueError
 
     crawler.signals.connect(fail, robots_changed)
     await run(crawler, urls=steadily(host))

@@ -145,7 +145,7 @@ async def test_the_crawl_ends_and_no_request_of_its_job_is_lost(
     ("path", "first"),
     [
         ("origins.fetcher:Fetcher._request", 1),
-        ("origins.fetch_results:Results._file_in", 1),
+        ("origins.fetch_results:_file_in", 1),
         ("pages.stamp:PagePreferences.received", 1),
         ("pages.stamp:PagePreferences.received", HOSTS + 3),  # of a page
     ],

@@ -48,7 +48,7 @@ def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
 
 OF_ORIGINS = ("access", "http_caching", "origin")
 """Files of ``protocol`` that the tests of origins answer for, or one of the same name."""
-TESTS_OF_ORIGINS = ("access_under", "delay", "freshness", "judging", "outcomes", "source")
+TESTS_OF_ORIGINS = ("delay", "freshness", "judging", "outcomes", "source")
 PARTS = (
     Part(
         "protocol",
