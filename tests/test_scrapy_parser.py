@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import weakref
 
 import pytest
@@ -100,56 +99,6 @@ class TestDialect:
     def test_an_unknown_one_is_an_error(self) -> None:
         with pytest.raises(ValueError, match="RFC9309"):
             parser({"ROBOTS_DIALECT": "LATIN"})
-
-
-class TestWarning:
-    def test_once_per_crawler_for_a_name_that_no_site_can_address(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        crawler = get_crawler()
-        with caplog.at_level(logging.WARNING):
-            for number in range(3):
-                found = RobotsParser.from_crawler(crawler, BODY)
-                assert not found.allowed("/star", BROWSER)
-                found.verdict("/star", f"{BROWSER} {number}")
-        assert [record.levelname for record in caplog.records] == ["WARNING"]
-        assert caplog.records[0].name == module.__name__
-        assert caplog.records[0].getMessage() == (
-            f"The user agent {BROWSER!r} holds no product token of its own, so sites can only "
-            "address it by the robots.txt rules for all crawlers (*). Name your crawler in "
-            "USER_AGENT or ROBOTSTXT_USER_AGENT."
-        )
-
-    def test_it_says_of_which_spider_and_nothing_without_a_crawl(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        crawler = get_crawler()
-        crawler.spider = crawler._create_spider("x")
-        RobotsParser.from_crawler(crawler, BODY).allowed("/", BROWSER)
-        RobotsParser.from_crawler(None, BODY).allowed("/", BROWSER)
-        assert [getattr(record, "spider", "") for record in caplog.records] == [crawler.spider]
-
-    def test_so_it_does_of_a_file_read_in_another_dialect(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        crawler = get_crawler()
-        crawler.spider = crawler._create_spider("x")
-        found = RobotsParser.from_crawler(crawler, BODY).read_as(GOOGLE)
-        found.allowed("/", BROWSER)
-        assert [getattr(record, "spider", "") for record in caplog.records] == [crawler.spider]
-
-    @pytest.mark.parametrize("agent", ["foobot", "*", b"Foobot/1.0", [BROWSER, "foobot"]])
-    def test_none_for_a_name(
-        self, agent: bytes | list[str] | str, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        parser().allowed("/", agent)
-        assert not caplog.records
-
-    def test_none_where_the_dialect_compares_whole_headers(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        parser({"ROBOTS_DIALECT": "GYM2008"}).allowed("/", BROWSER)
-        assert not caplog.records
 
 
 class TestMemory:

@@ -107,8 +107,8 @@ class Plan(Subcommand):
             policy = await policies.obtain(origin)
             if policy is None:  # the user stopped it
                 raise CancelledError
-            refusal = policy.refusal(asked.requested, agent)
-            word = "allowed" if refusal is None else word_for(refusal)
+            verdict = policy.verdict(asked.requested, agent)
+            word = "allowed" if verdict.allowed else word_for(verdict)
             host = of_origin.get(origin) or self._host_of(policy, crawl)
             host.counts[f"{word}_urls"] += 1
             of_origin[origin] = host

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.protocol.product_token import as_text
+from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.protocol.product_token import as_text, has_product_token
 from scrapy_robots_plus.settings.scrapys_own import user_agent_in_headers
 
 from .parsers import takes_several_names
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+
+logger = crawl_log(__name__)
 
 
 class Agents:
@@ -46,6 +49,18 @@ class Agents:
         settings = self._crawler.settings
         of_spider = getattr(self._crawler.spider, "user_agent", None)
         return user_agent_in_headers(settings) or str(of_spider or settings["USER_AGENT"] or "")
+
+    def warn_if_nameless(self) -> None:
+        """Warns about a crawler that no site can address."""
+        agent, settings = self.default, self._crawler.settings
+        anybody = self._settings.dialect.names_are_parts or not takes_several_names(settings)
+        if not (anybody or agent == "*" or has_product_token(agent)):
+            logger(self._crawler).warning(
+                "The user agent %r holds no product token of its own, so sites can only address it "
+                "by the robots.txt rules for all crawlers (*). Name your crawler in USER_AGENT or "
+                "ROBOTSTXT_USER_AGENT.",
+                agent,
+            )
 
     def default_under(self, settings: RobotsSettings) -> AgentNames:
         """Like :attr:`default`, for requests with these *settings*."""

@@ -127,15 +127,12 @@ class FetchBudget:
             self._silent[origin] = began
 
     def _admit(self) -> None:
-        while self._queue:
+        while self._queue and self._has_room():
             turn, origin = self._queue.popitem(last=False)
-            if not self._has_room():
-                self._queue[turn] = origin
-                self._queue.move_to_end(turn, last=False)
-                self._set_alarm()
-                return
             self.take(origin)
             turn.callback(None)
+        if self._queue:
+            self._set_alarm()
 
     def _has_room(self) -> bool:
         self._find_silent()

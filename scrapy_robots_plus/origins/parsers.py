@@ -14,20 +14,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
-from weakref import WeakSet, ref
+from weakref import ref
 
 from scrapy.robotstxt import RobotParser
 from w3lib.encoding import http_content_type_encoding
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.protocol import RFC9309, RobotsTxt, has_product_token
+from scrapy_robots_plus.protocol import RFC9309, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.octets import to_utf8
 from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.rules import Rules, allowed_by_compact_rules, deciding_line
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
@@ -42,8 +40,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol import Agent, Dialect, Explanation, RequestRate, VisitTime
     from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
-
-logger = crawl_log(__name__)
 
 HOT_OCTETS = 256 * 1024
 """Octets of robots.txt files, over all hosts, that are kept parsed: some 200 usual files. This
@@ -117,10 +113,6 @@ _SMALL = 256
 _hot = HotFiles()
 
 
-_warned: WeakSet[Crawler] = WeakSet()
-"""Those that were told that no site can address them."""
-
-
 @dataclass(slots=True, eq=False, repr=False)
 class RobotsParser(RobotParser):
     """``ROBOTSTXT_PARSER``: a host's robots.txt, read as ``ROBOTS_DIALECT`` says.
@@ -135,7 +127,6 @@ class RobotsParser(RobotParser):
     dialect: Dialect = RFC9309
     """How the file is read."""
     _charset: str | None = None
-    _crawler: ref[Crawler] | None = None
     _is_packed: bool = field(default=False, init=False)
     _file: RobotsTxt | None = field(default=None, init=False)
     _rules: Rules | None = field(default=None, init=False)
@@ -161,7 +152,7 @@ class RobotsParser(RobotParser):
         if crawler is None:
             return cls(robotstxt_body, _charset=charset)
         dialect = dialect_named(crawler.settings.get("ROBOTS_DIALECT") or RFC9309)
-        return cls(robotstxt_body, dialect, charset, ref(crawler))
+        return cls(robotstxt_body, dialect, charset)
 
     @property
     def file(self) -> RobotsTxt:
@@ -181,7 +172,7 @@ class RobotsParser(RobotParser):
 
     def read_as(self, dialect: Dialect | str) -> Self:
         """The same file, read in another dialect, which may be given by its name."""
-        return type(self)(self._whole(), dialect_named(dialect), self._charset, self._crawler)
+        return type(self)(self._whole(), dialect_named(dialect), self._charset)
 
     def cool(self) -> None:
         """Keeps only the compressed file and the compact rules, until the next question."""
@@ -197,41 +188,23 @@ class RobotsParser(RobotParser):
     def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
         """Whether the user agent may fetch the URL."""
         # A crawl may ask this of each URL: whose rules are known is not checked again.
-        if user_agent != self._agent:
-            self._meet(user_agent)
-        elif self._rules is not None:
-            _hot.touch(self)
-            return self._rules.allowed(url)
-        elif self._file is None and self._compact is not None:
-            return allowed_by_compact_rules(self._compact, url, self.dialect)
+        if user_agent == self._agent:
+            if self._rules is not None:
+                _hot.touch(self)
+                return self._rules.allowed(url)
+            if self._file is None and self._compact is not None:
+                return allowed_by_compact_rules(self._compact, url, self.dialect)
         is_allowed = self.file.allowed(url, user_agent)
+        self._agent = self._agent or user_agent
         if self._file is not None and user_agent == self._agent:
             self._rules = self._file.rules_for(user_agent)
         return is_allowed
 
-    def _meet(self, user_agent: Agent) -> None:
-        """An agent asks that has not asked first, or is the first. Warns, once per crawl, about one
-        that no site can address."""
-        if self._agent is None:
-            self._agent = user_agent
-        names, crawler = as_names(user_agent), self._crawler() if self._crawler else None
-        is_addressed = self.dialect.names_are_parts or names == "*" or has_product_token(names)
-        if is_addressed or crawler is None or crawler in _warned:
-            return
-        _warned.add(crawler)
-        logger(crawler).warning(
-            "The user agent %r holds no product token of its own, so sites can only address it by "
-            "the robots.txt rules for all crawlers (*). Name your crawler in USER_AGENT or "
-            "ROBOTSTXT_USER_AGENT.",
-            user_agent,
-        )
-
     def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
         """Whether the user agent may fetch the URL, and which rule on which line says so."""
-        if user_agent != self._agent:
-            self._meet(user_agent)
-        elif self._file is None and self._compact is not None:
+        if user_agent == self._agent and self._file is None and self._compact is not None:
             return self._verdict_by_compact_rules(self._compact, url, user_agent)
+        self._agent = self._agent or user_agent
         return self.file.verdict(url, user_agent)
 
     def _verdict_by_compact_rules(self, compact: bytes, url: str | bytes, agent: Agent) -> Verdict:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scrapy import Request
-    from twisted.python.failure import Failure
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
@@ -47,28 +46,8 @@ if TYPE_CHECKING:
 TEXTS_PARSED = 64
 """How many texts of overrides are kept parsed."""
 
-
-_TYPE = "text/plain; charset=utf-8"
+_HEADERS = {"content-type": "text/plain; charset=utf-8"}
 """Of these texts: without it, some dialects would read them in another charset."""
-
-
-def record_of_text(origin: Origin, text: str | None, now: float) -> RobotsRecord:
-    """The record of an origin for which an override has *text* in place of its file; None for one
-    whose file does not matter.
-    """
-    url = origin.robots_url
-    if text is None:
-        return RobotsRecord(origin, Access.UNAVAILABLE, 404, url, now, inf)
-    body, headers = _encoded(text), {"content-type": _TYPE}
-    digest = hashlib.sha256(body).hexdigest()
-    return RobotsRecord(origin, Access.RULES, 200, url, now, inf, headers, digest, body=body)
-
-
-@lru_cache(TEXTS_PARSED)
-def _encoded(text: str) -> bytes:
-    """The same object for the same text, which may be that of thousands of subdomains."""
-    return text.encode("utf-8", "replace")
-
 
 NOT_READ = "not_read"
 """The preference where nobody has looked what the robots.txt says about it."""
@@ -140,9 +119,9 @@ class Policies:
         self._agents = crawl.get(Agents)
         self._stats = crawl.stats
         self._clock = crawl.clock
-        self._views: Recent[tuple[Origin, RobotsSettings], tuple[Policy | None, Policy]]
+        self._views: Recent[tuple[Policy | Origin, RobotsSettings], Policy]
         self._views = Recent(settings.cache_size)
-        """Policies under settings of requests, each with the fetched one that it was made of."""
+        """Fetched policies, or origins without one, as they are under settings of requests."""
         self._paces: Recent[Origin, Paces] = Recent(settings.cache_size)
         """The paces of origins without a fetched policy, which all their views share."""
         self._read = lru_cache(TEXTS_PARSED)(self._parsed)
@@ -294,42 +273,45 @@ class Policies:
         """
         if fetched is not None and fetched.settings is settings:
             return fetched
-        made_of, view = self._views.get((origin, settings), (None, None))
-        if view is None or made_of is not fetched:
-            if fetched is not None and settings.needs_file:
-                view = fetched.under(settings)
-            else:
-                view = self._without_file(settings, origin, fetched)
-        self._views.put((origin, settings), (fetched, view))
+        key = fetched or origin, settings
+        view = self._views.get(key)
+        if view is None and fetched is not None and settings.needs_file:
+            view = fetched.under(settings)
+        view = view or self._without_file(settings, origin, fetched)
+        self._views.put(key, view)
         return view
 
     def _without_file(
         self, settings: RobotsSettings, origin: Origin, fetched: Policy | None
     ) -> Policy:
-        text = settings.robots_txt
-        record = record_of_text(origin, text, self._clock.wall())
-        file = None if text is None else self._read(text, settings.dialect)
-        if fetched is None:
-            paces = self._paces.setdefault(origin, Paces())
-            self._paces.put(origin, paces)
+        now, url, text = self._clock.wall(), origin.robots_url, settings.robots_txt
+        if text is None:
+            file, record = None, RobotsRecord(origin, Access.UNAVAILABLE, 404, url, now, inf)
         else:
-            paces = fetched.paces
+            file, body = self._read(text, settings.dialect)
+            digest = hashlib.sha256(body).hexdigest()
+            record = RobotsRecord(
+                origin, Access.RULES, 200, url, now, inf, _HEADERS, digest, body=body
+            )
+        paces = fetched.paces if fetched else self._paces.get(origin, Paces())
+        if fetched is None:
+            self._paces.put(origin, paces)
         clock, collector, source = self._clock, self._stats, Source.OVERRIDE
         policy = Policy(record, file, settings, clock, collector, source=source, paces=paces)
         if text is not None:
             self._retrieval.tell(Retrieved(None, policy, record))
         return policy
 
-    def _parsed(self, text: str, dialect: Dialect) -> ParsedFile | None:
-        read, subject = self._retrieval.parsers.file_of, "the robots_txt of an override"
-        return read(_encoded(text), "utf-8", dialect, subject)[0]
+    def _parsed(self, text: str, dialect: Dialect) -> tuple[ParsedFile | None, bytes]:
+        """The same for the same text, which may be that of thousands of subdomains."""
+        body, subject = text.encode("utf-8", "replace"), "the robots_txt of an override"
+        return self._retrieval.parsers.file_of(body, "utf-8", dialect, subject)[0], body
 
     def _start_fetch(self, origin: Origin, fetch: Fetch) -> None:
         """Starts the fetch independently of the request that needs it, which may be cancelled."""
         self._fetches[origin] = fetch
         self._closing_watch.start()
         fetch.running = compat.run_in_background(self._run_fetch(origin, fetch))
-        fetch.running.addErrback(self._log_failure, origin)
 
     async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
         previous = self._recent.get(origin)
@@ -340,34 +322,35 @@ class Policies:
                 fetch.policy = fetch.policy or self._retrieval.failed(origin, previous)
                 self._recent.put(origin, fetch.policy)
             await self._announce(fetch.policy, previous, fetch.request)
-        except Exception as error:
-            if not is_of_this_package(error):
-                raise
-            # Before it is answered: the crawl closes, so what waited is not denied but stays.
-            self._errors.tell("the fetch of a robots.txt", error)
+        except (Exception, *compat.CANCELLED) as error:  # noqa: BLE001 - whatever it is
+            self._interrupted(origin, error)
         finally:
             self._end_fetch(origin, fetch)
 
-    async def _announce(
-        self, policy: Policy, previous: Policy | None, request: Request | None
-    ) -> None:
-        """Sends Scrapy's signal for newly parsed rules, not for unchanged ones."""
-        parsed = policy.file is not None and (previous is None or policy.file is not previous.file)
-        if compat.robots_parsed is not None and parsed and request is not None:
-            await self._crawler.signals.send_catch_log_async(
-                compat.robots_parsed, robotparser=policy.parser, request=request
-            )
+    def _interrupted(self, origin: Origin, error: BaseException) -> None:
+        """Logs that a fetch was interrupted, unless by the crawl itself.
 
-    def _log_failure(self, failure: Failure, origin: Origin) -> None:
-        """Logs that a fetch was interrupted, unless by the crawl itself. A mistake ends it."""
-        error = failure.value
-        if error is not None and is_of_this_package(error):
+        A mistake of this package closes the crawl, so what waited is not denied but stays.
+        """
+        if is_of_this_package(error):
             self._errors.tell("the fetch of a robots.txt", error)
         elif not (isinstance(error, compat.CANCELLED) and compat.is_closing(self._crawler)):
             logger(self._crawler).error(
                 "Fetching the robots.txt of %s was interrupted: %s",
                 printable(origin),
                 printable(repr(error)),
+            )
+
+    async def _announce(
+        self, policy: Policy, previous: Policy | None, request: Request | None
+    ) -> None:
+        """Sends Scrapy's signal for newly parsed rules, not for unchanged ones."""
+        file, signal = policy.file, compat.robots_parsed
+        if file is None or (previous is not None and file is previous.file):
+            return
+        if signal is not None and request is not None:
+            await self._crawler.signals.send_catch_log_async(
+                signal, robotparser=file.parser, request=request
             )
 
     def _end_fetch(self, origin: Origin, fetch: Fetch) -> None:

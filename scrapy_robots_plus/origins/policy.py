@@ -19,7 +19,6 @@ from .judging import Delay, delay_of, longer_delay
 from .parsers import ParsedFile, guarded, parser_failed
 
 if TYPE_CHECKING:
-    from scrapy.robotstxt import RobotParser
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_robots_plus.crawl.clock import Clock
@@ -52,31 +51,22 @@ def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings
     """The longer of Crawl-delay and Request-rate, and the visiting hours; without a *file*, the
     delay that the user sets.
     """
-    delay, visits = _own(settings.own_delay), None
-    if file is not None:
-        visits = file.visit_time(agent) if settings.visit_time == "obey" else None
-        delay = _asked_delay(file, agent, settings) or delay
+    own = settings.own_delay
+    delay = Delay(own, own, own=True) if own else None
+    if file is None:
+        return Pace(delay) if delay else ANY_PACE
+    visits = file.visit_time(agent) if settings.visit_time == "obey" else None
+    if settings.fixed_delay is None:
+        rate = file.request_rate(agent)
+        asked = _bounded(rate.delay, settings) if rate else None
+        delay = longer_delay(_bounded(file.crawl_delay(agent), settings), asked) or delay
     pace = Pace(delay, visits)
     return ANY_PACE if pace == ANY_PACE else pace
 
 
-def _asked_delay(file: ParsedFile, agent: AgentNames, settings: RobotsSettings) -> Delay | None:
-    if settings.fixed_delay is not None:
-        return None
-    rate = file.request_rate(agent)
-    delay = _bounded(file.crawl_delay(agent), settings)
-    return longer_delay(delay, _bounded(rate.delay, settings) if rate else None)
-
-
-def _own(seconds: float) -> Delay | None:
-    """The delay that the user sets, within no limits; None for 0."""
-    return Delay(seconds, seconds, own=True) if seconds else None
-
-
 def _bounded(asked: object, settings: RobotsSettings) -> Delay | None:
-    too_long = settings.crawl_delay_too_long
-    if too_long == "skip" and not settings.obey:
-        too_long = "clamp"  # without ROBOTSTXT_OBEY nothing is dropped
+    # Without ROBOTSTXT_OBEY nothing is dropped.
+    too_long = settings.crawl_delay_too_long if settings.obey else "clamp"
     return delay_of(asked, settings.crawl_delay_max, too_long)
 
 
@@ -175,11 +165,6 @@ class Policy:
         lasts = max(fresh_for(tdmrep, self.now), LEAST_LIFETIME)
         self._tdmrep_until = self._clock.monotonic() + lasts
         self._fresh_until = min(self._fresh_until, self._tdmrep_until)
-
-    @property
-    def parser(self) -> RobotParser | None:
-        """The ``ROBOTSTXT_PARSER`` instance that holds the rules; None if there are none."""
-        return self.file.parser if self.file else None
 
     @property
     def parsed(self) -> RobotsTxt | None:
@@ -339,11 +324,6 @@ class Policy:
     def delay_for(self, agent: AgentNames) -> Delay | None:
         """The Crawl-delay that requests of *agent* keep, or are skipped for."""
         return self.pace_of(agent).delay
-
-    def refusal(self, url: str, agent: AgentNames) -> Verdict | None:
-        """Why *agent* may not fetch *url*; None if it may."""
-        verdict = self.judged(url, agent)
-        return None if verdict.allowed else self.signed(verdict)
 
     def verdict(self, url: str, agent: AgentNames) -> Verdict:
         """Whether *agent* may fetch *url*, and why."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.requests import START_META_KEY
 from scrapy_robots_plus.protocol.standing import Standing
@@ -34,12 +34,13 @@ class Row:
     """How it treats the requests that are allowed."""
 
 
-class Forgotten(NamedTuple):
+@dataclass(slots=True)
+class Forgotten:
     """Origins that were added up. One that comes back afterwards is counted again."""
 
-    origins: int
-    allowed: int
-    denied: int
+    origins: int = 0
+    allowed: int = 0
+    denied: int = 0
 
 
 class Tally:
@@ -48,8 +49,7 @@ class Tally:
     def __init__(self, size: int) -> None:
         self._size = size
         self._rows: OrderedDict[Origin, Row] = OrderedDict()
-        self._others = Row()
-        self._others_count = 0
+        self.forgotten = Forgotten()
         self.not_asked = 0
         """Requests with ``dont_obey_robotstxt``, which are in no row."""
         self.not_followed = 0
@@ -88,9 +88,11 @@ class Tally:
     def revoke(self, request: Request, origin: Origin) -> None:
         """*request* was counted as allowed, but is not sent after all."""
         row = self._row(origin)  # without it, it was added to the others meanwhile
-        self._count(request, row if row.allowed else self._others, allowed=-1)
+        self._count(request, row if row.allowed else self.forgotten, allowed=-1)
 
-    def _count(self, request: Request, row: Row | None, allowed: int = 0, denied: int = 0) -> None:
+    def _count(
+        self, request: Request, row: Row | Forgotten | None, allowed: int = 0, denied: int = 0
+    ) -> None:
         for each in (row, self._starts if request.meta.get(START_META_KEY) else None):
             if each is not None:
                 each.allowed = max(0, each.allowed + allowed)
@@ -105,20 +107,15 @@ class Tally:
         return iter(self._rows.items())
 
     def __len__(self) -> int:
-        return len(self._rows) + self._others_count
-
-    @property
-    def forgotten(self) -> Forgotten:
-        """The sum of the origins that no longer have a row."""
-        return Forgotten(self._others_count, self._others.allowed, self._others.denied)
+        return len(self._rows) + self.forgotten.origins
 
     @property
     def allowed(self) -> int:
-        return self._others.allowed + sum(row.allowed for row in self._rows.values())
+        return self.forgotten.allowed + sum(row.allowed for row in self._rows.values())
 
     @property
     def denied(self) -> int:
-        return self._others.denied + sum(row.denied for row in self._rows.values())
+        return self.forgotten.denied + sum(row.denied for row in self._rows.values())
 
     @property
     def denied_from_the_start(self) -> bool:
@@ -140,6 +137,6 @@ class Tally:
     def _shrink(self) -> None:
         if len(self._rows) > self._size:
             _, row = self._rows.popitem(last=False)
-            self._others.allowed += row.allowed
-            self._others.denied += row.denied
-            self._others_count += 1
+            self.forgotten.allowed += row.allowed
+            self.forgotten.denied += row.denied
+            self.forgotten.origins += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import asdict
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
         "not_indexed": tally.not_indexed,
         "denied_by_reason": _reasons(crawl),
         "uses": uses_fields(crawl),
-        "forgotten": tally.forgotten._asdict(),
+        "forgotten": asdict(tally.forgotten),
     }
 
 

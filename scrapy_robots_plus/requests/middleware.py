@@ -241,5 +241,6 @@ class RobotsMiddleware:
                 'ROBOTS_MODE is "observe": nothing is enforced. Requests that robots.txt forbids '
                 "are sent, without delays, and only counted as forbidden."
             )
+        self._agents.warn_if_nameless()
         if self._agents.fixed is None:
             compat.last_process_request(self._crawler, self._process_request_last)

@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import logging
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -242,7 +243,10 @@ async def test_no_leak_no_hung_waiter_no_lost_request(
     run_in_background(look_up(scenario)).addErrback(lambda _: None)
     # Without a network the HTTP cache is asked; with one the first error leads to another try.
     is_cut_off = is_in(injector.site, Fetcher.recall) or "recall" in injector.site
-    retrieval._fetcher._has_http_cache = is_cut_off
+    if is_cut_off:
+        storage = SimpleNamespace(retrieve_response=lambda *_: None)
+        cache = SimpleNamespace(storage=storage)
+        monkeypatch.setattr(scenario.crawler, "get_downloader_middleware", lambda _: cache)
     await settle(scenario, [LOST] * 4 if is_cut_off else [ERROR])
     for _ in range(2):  # an error to a conditional request; and one fault is no lasting harm
         if injector.fault == "close" and injector.hit:

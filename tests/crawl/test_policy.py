@@ -79,20 +79,19 @@ class TestVerdicts:
         verdict = policy_of().verdict(f"{URL}/closed", "Foobot")
         assert (verdict.allowed, verdict.reason, verdict.line) == (False, Reason.RULE, 2)
         assert (verdict.robots_url, verdict.outcome) == (ORIGIN.robots_url, "200")
-        assert policy_of().refusal(f"{URL}/closed", "Foobot") == verdict
 
     def test_nothing_is_refused_that_no_rule_matches(self) -> None:
-        assert policy_of().refusal(f"{URL}/open", "Foobot") is None
+        assert policy_of().verdict(f"{URL}/open", "Foobot").allowed
         assert policy_of().verdict(f"{URL}/open", "Foobot").reason is Reason.NO_RULE
 
     def test_a_form_that_may_be_sent_decides(self) -> None:
-        refusal = policy_of().refusal(f"{URL}/open/../closed", "Foobot")
-        assert refusal is not None
+        refusal = policy_of().verdict(f"{URL}/open/../closed", "Foobot")
+        assert not refusal.allowed
         assert (refusal.reason, refusal.form) == (Reason.RULE, "/closed")
 
     def test_without_a_file_everything_is_allowed(self) -> None:
         policy = policy_of(access=Access.UNAVAILABLE)
-        assert policy.refusal(f"{URL}/closed", "Foobot") is None
+        assert policy.verdict(f"{URL}/closed", "Foobot").allowed
         verdict = policy.verdict(f"{URL}/closed", "Foobot")
         assert (verdict.allowed, verdict.reason) == (True, Reason.UNAVAILABLE)
         assert policy.in_words == "404, all allowed"
@@ -110,15 +109,15 @@ class TestVerdicts:
         delays: Any = {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY_OBEY": True}
         unread = policy_of(Failure.TIMEOUT, access=Access.UNREACHABLE, **delays)
         for policy in (policy_of(**delays), unread):
-            assert policy.refusal(f"{URL}/closed", "Foobot") is None
+            assert policy.verdict(f"{URL}/closed", "Foobot").allowed
             assert not policy.denies_as_unreachable
         assert unread.verdict(f"{URL}/x", "Foobot").allowed
         assert unread.in_words == "timeout, no rules"
 
     def test_a_delay_for_which_the_host_is_skipped(self) -> None:
         policy = policy_of(ROBOTS_CRAWL_DELAY_TOO_LONG="skip")
-        refusal = policy.refusal(f"{URL}/open", "Foobot")
-        assert refusal is not None
+        refusal = policy.verdict(f"{URL}/open", "Foobot")
+        assert not refusal.allowed
         assert (refusal.reason, refusal.delay) == (Reason.CRAWL_DELAY, 90)
 
     def test_a_parser_that_names_no_rules(self) -> None:
@@ -131,8 +130,8 @@ class TestVerdicts:
     def test_a_parser_that_fails_allows_nothing(self, fails: str) -> None:
         parser = type("Failing", (RobotsParser,), {fails: lambda *_: 1 / 0})
         policy = policy_of(file=read(RULES, parser))
-        refusal = policy.refusal(f"{URL}/closed", "Foobot")
-        assert refusal is not None
+        refusal = policy.verdict(f"{URL}/closed", "Foobot")
+        assert not refusal.allowed
         assert refusal.reason is Reason.UNREACHABLE
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ONLY_FOOBOT = "User-agent: foobot\nAllow: /\n\nUser-agent: *\nDisallow: /\n"
 RULES_FOR_OTHERS = "User-agent: barbot\nDisallow: /\n\nUser-agent: *\nDisallow: /open\n"
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:121.0) Gecko/20100101 Firefox/121.0"
 NOT_FOOBOT = "User-agent: foobot\nDisallow: /\n"
 
 
@@ -34,6 +35,29 @@ async def test_the_setting_is_what_is_looked_for(sites: Sites) -> None:
     await crawl(host.url("/a"), ROBOTSTXT_USER_AGENT="Foobot", USER_AGENT="Mozilla/5.0")
     assert host.fetched == ["/a"]
     assert host.hits[-1].headers["user-agent"] == "mozilla/5.0"
+
+
+@reads_headers
+@pytest.mark.parametrize(
+    ("settings", "warnings"),
+    [
+        ({"USER_AGENT": BROWSER}, 1),
+        ({"USER_AGENT": BROWSER, "ROBOTS_DIALECT": "GOOGLE"}, 1),
+        ({"USER_AGENT": BROWSER, "ROBOTS_DIALECT": "GYM2008"}, 0),  # compares whole headers
+        ({"USER_AGENT": BROWSER, "ROBOTSTXT_USER_AGENT": "foobot"}, 0),
+        ({"USER_AGENT": "Foobot/1.0"}, 0),
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_a_name_that_no_site_can_address_is_told_once(
+    sites: Sites, settings: dict[str, Any], warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host("")
+    await crawl(host.url("/a"), host.url("/b"), **settings)
+    told = [each for each in caplog.records if "holds no product token" in each.getMessage()]
+    assert [(each.levelname, each.__dict__["spider"].name) for each in told] == (
+        [("WARNING", ProbeSpider.name)] * warnings
+    )
 
 
 @reads_headers
