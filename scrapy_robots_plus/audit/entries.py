@@ -253,7 +253,7 @@ class VerdictEntry(Entry):
 
 @dataclass(slots=True, kw_only=True)
 class PageEntry(Entry):
-    """Because of what a page says of itself, requests or items were dropped or marked"""
+    """A page asks that its links are not followed, or that it is not indexed"""
 
     url: Text
     """The URL of the page."""
@@ -265,13 +265,11 @@ class PageEntry(Entry):
     """Each directive that counts, with its `value`, its `source` (`X-Robots-Tag` or `meta`) and its
     `text` there."""
     nofollow: Text
-    """`ROBOTS_NOFOLLOW` for the page: `ignore`, `observe` or `obey`."""
-    requests: Count
-    """Requests that were dropped because of it, or marked if that is `observe`."""
+    """`ROBOTS_NOFOLLOW` for the page: `obey` if requests that its callback makes are dropped,
+    `observe` if they are marked, `ignore`."""
     noindex: Text
-    """`ROBOTS_NOINDEX` for the page: `ignore`, `observe` or `obey`."""
-    items: Count
-    """Items that were dropped because of it, or kept if that is `observe`."""
+    """`ROBOTS_NOINDEX` for the page: `obey` if its items are dropped, `observe` if they are counted,
+    `ignore`."""
     mode: Text
     """`obey`, or `observe` if nothing was dropped."""
 

@@ -87,7 +87,7 @@ class Recorder:
         self._knows_departures = crawl.watch_handovers(survives(self._handed_over))
         crawl.decision_listeners.append(survives(self._decided))
         crawl.exemption_listeners.append(survives(self._exempted))
-        crawl.page_listeners.append(survives(self._page_taken))
+        crawl.page_listeners.append(survives(self._page_read))
         crawl.standing_listeners.append(survives(self._stands_otherwise))
         crawl.get(Retrieval).subscribe(survives(self._retrieved))
         self._in_hand = None if self._enforces else crawl.in_hand
@@ -249,7 +249,7 @@ class Recorder:
 
     # A page, a site
 
-    def _page_taken(self, page: Page) -> None:
+    def _page_read(self, page: Page) -> None:
         entry = self._entry(
             PageEntry,
             url=page.url,
@@ -257,9 +257,7 @@ class Recorder:
             agent=page.agent,
             directives=page.directives.as_json(),
             nofollow=page.settings.on_nofollow,
-            requests=page.requests,
             noindex=page.settings.on_noindex,
-            items=page.items,
             mode=self._mode,
         )
         self._add(entry)

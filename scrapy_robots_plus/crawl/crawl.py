@@ -182,7 +182,8 @@ class Crawl:
         self.exemption_listeners: list[ExemptionListener] = []
         """Called with each request that passes unjudged because of ``dont_obey_robotstxt``."""
         self.page_listeners: list[PageListener] = []
-        """Called with each page whose directives had a consequence, when its callback is done."""
+        """Called with each page that asks for what the crawl's settings act on, before its
+        callback."""
         self.standing_listeners: list[StandingListener] = []
         """Called with each origin that comes to treat the crawl otherwise, how, and the URL that
         decided; if the crawl enforces robots.txt."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.log import logformatter_adapter
 
 from scrapy_robots_plus import compat
@@ -28,11 +28,8 @@ from scrapy_robots_plus.protocol.printable import printable
 from .stamp import put_page
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
-
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from typing_extensions import Self
 
     from scrapy_robots_plus.protocol.directives import PageDirectives, PageStatement
     from scrapy_robots_plus.protocol.origin import Origin
@@ -43,8 +40,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Page:
+class Page(NamedTuple):
     """One response, read for one crawler."""
 
     url: str
@@ -52,27 +48,13 @@ class Page:
     agent: AgentNames
     settings: RobotsSettings
     directives: PageDirectives
-    read_at: float
-    """Seconds since 1970."""
-    requests: int = 0
-    """Those that were dropped or marked."""
-    items: int = 0
-    """Those that were dropped or marked."""
-
-    @property
-    def nofollow(self) -> PageStatement | None:
-        """Why its links are not to be followed; None if they may be, or nobody asks."""
-        asks = self.settings.on_nofollow != "ignore"
-        return self.directives.against_following() if asks else None
-
-    @property
-    def noindex(self) -> PageStatement | None:
-        """Why it is not to be used; None if it may be, or nobody asks."""
-        asks = self.settings.on_noindex != "ignore"
-        return self.directives.against_indexing(self.read_at) if asks else None
+    nofollow: PageStatement | None
+    """Why its links are not to be followed; None if they may be, or nobody asks."""
+    noindex: PageStatement | None
+    """Why it is not to be used; None if it may be, or nobody asks."""
 
 
-class RobotsPagesMiddleware:
+class RobotsPagesMiddleware(BaseSpiderMiddleware):
     """Spider middleware that reads X-Robots-Tag headers and robots meta tags, and drops or marks
     what a callback makes of the page, as ``ROBOTS_NOFOLLOW`` and ``ROBOTS_NOINDEX`` say.
 
@@ -80,16 +62,12 @@ class RobotsPagesMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         self._crawl = crawl = Crawl.of(crawler)
-        self._crawler = crawler
         self._reads_any = crawl.settings.reads_any_pages
         self._enforces = crawl.settings.enforces
         self._stats = crawl.stats
         self._pages: WeakKeyDictionary[Response, Page | None] = WeakKeyDictionary()
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     # Reading
 
@@ -97,10 +75,10 @@ class RobotsPagesMiddleware:
         """Reads the page before its callback, which finds in the stamp what it says."""
         self._page_of(response)
 
-    def _page_of(self, response: Response) -> Page | None:
+    def _page_of(self, response: Response | None) -> Page | None:
         """The page, read once; None if what it says does not matter, or could not be read."""
-        request = response.request
-        if request is None or not (self._reads_any or OVERRIDE_META_KEY in request.meta):
+        request = None if response is None else response.request
+        if response is None or request is None or not (self._reads_any or OVERRIDE_META_KEY in request.meta):
             return None
         if response not in self._pages:
             try:
@@ -111,7 +89,7 @@ class RobotsPagesMiddleware:
                 logger.exception(
                     "The directives of %s could not be read: it counts as a page without any",
                     printable(response),
-                    extra={"spider": self._crawler.spider},
+                    extra={"spider": self.crawler.spider},
                 )
         return self._pages[response]
 
@@ -128,7 +106,13 @@ class RobotsPagesMiddleware:
             self._stats.inc_value(stats.filled(stats.PAGE_DIRECTIVES, directive))
         put_page(request, directives.as_json())
         now = self._crawl.clock.wall()
-        return Page(response.url, origin, agent, settings, directives, now)
+        nofollow = directives.against_following() if settings.on_nofollow != "ignore" else None
+        noindex = directives.against_indexing(now) if settings.on_noindex != "ignore" else None
+        page = Page(response.url, origin, agent, settings, directives, nofollow, noindex)
+        if nofollow is not None or noindex is not None:
+            for listener in self._crawl.page_listeners:
+                listener(page)
+        return page
 
     def _settings_of(self, request: Request, origin: Origin) -> RobotsSettings:
         try:
@@ -138,86 +122,56 @@ class RobotsPagesMiddleware:
 
     # What its callback makes of it
 
-    def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
-        """Called up to Scrapy 2.18 for callbacks that are not asynchronous."""
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        """Called by Scrapy with each request; returns it unless it is dropped."""
         page = self._page_of(response)
-        try:
-            for output in result:
-                if page is None or self._passes(output, page, response):
-                    yield output
-        finally:
-            self._is_done(page)
-
-    async def process_spider_output_async(
-        self, response: Response, result: AsyncIterator[Any]
-    ) -> AsyncIterator[Any]:
-        """Called for all other callbacks."""
-        page = self._page_of(response)
-        try:
-            async for output in result:
-                if page is None or self._passes(output, page, response):
-                    yield output
-        finally:
-            self._is_done(page)
-
-    def _is_done(self, page: Page | None) -> None:
-        if page is not None and (page.requests or page.items):
-            for listener in self._crawl.page_listeners:
-                listener(page)
-            page.requests = page.items = 0
-
-    def _passes(self, output: Any, page: Page, response: Response) -> bool:
-        if isinstance(output, Request):
-            return self._follows(output, page, response)
-        return output is None or self._keeps(output, page, response)
-
-    def _follows(self, request: Request, page: Page, response: Response) -> bool:
-        nofollow = page.nofollow
-        if nofollow is None and NOFOLLOW_META_KEY not in request.meta:
-            return True
-        if _is_for_the_same_page(request, response):
-            return True
-        if nofollow is None or request.meta.get(DONT_OBEY_META_KEY):
-            request.meta.pop(NOFOLLOW_META_KEY, None)  # it may have come with the meta of the page
-            return True
-        page.requests += 1
+        if response is None or page is None:
+            return request
+        nofollow, meta = page.nofollow, request.meta
+        has_mark = NOFOLLOW_META_KEY in meta  # it may have come with the meta of the page
+        if not (nofollow or has_mark) or _is_for_the_same_page(request, response):
+            return request
+        if nofollow is None or meta.get(DONT_OBEY_META_KEY):
+            meta.pop(NOFOLLOW_META_KEY, None)
+            return request
         if page.settings.on_nofollow == "observe":
             self._stats.inc_value(stats.NOFOLLOW_MARKED)
-            request.meta[NOFOLLOW_META_KEY] = True
-            return True
+            meta[NOFOLLOW_META_KEY] = True
+            return request
         self._stats.inc_value(stats.NOFOLLOW_DROPPED)
         self._crawl.get(Tally).not_followed += 1
         self._say("followed", request, nofollow, response)
-        if self._enforces:  # the signal says that a request was dropped
-            self._crawler.signals.send_catch_log(
-                request_not_followed, request=request, response=response, statement=nofollow
-            )
-        return not self._enforces
+        if not self._enforces:
+            return request
+        self.crawler.signals.send_catch_log(
+            request_not_followed, request=request, response=response, statement=nofollow
+        )
+        return None
 
-    def _keeps(self, item: Any, page: Page, response: Response) -> bool:
-        noindex = page.noindex
-        if noindex is None:
-            return True
-        page.items += 1
+    def get_processed_item(self, item: Any, response: Response | None) -> Any:
+        """Called by Scrapy with each item; returns it unless it is dropped."""
+        page = self._page_of(response)
+        if response is None or page is None or page.noindex is None or item is None:
+            return item
         if page.settings.on_noindex == "observe":
             self._stats.inc_value(stats.NOINDEX_MARKED)
-            return True
+            return item
         self._stats.inc_value(stats.NOINDEX_DROPPED)
         self._crawl.get(Tally).not_indexed += 1
-        if self._enforces:
-            self._tell_of_drop(item, RobotsNoindex(page.url, noindex), response)
-        else:
-            self._say("kept", item, noindex, response)
-        return not self._enforces
+        if not self._enforces:
+            self._say("kept", item, page.noindex, response)
+            return item
+        self._tell_of_drop(item, RobotsNoindex(page.url, page.noindex), response)
+        return None
 
     def _tell_of_drop(self, item: Any, exception: RobotsNoindex, response: Response) -> None:
         """As Scrapy tells of an item that a pipeline has dropped."""
-        spider = self._crawler.spider
-        formatter = self._crawler.logformatter
+        spider = self.crawler.spider
+        formatter = self.crawler.logformatter
         line = None if spider is None else formatter.dropped(item, exception, response, spider)
         if line is not None:
             logger.log(*logformatter_adapter(line), extra={"spider": spider, "item": item})
-        sending = self._crawler.signals.send_catch_log_async(
+        sending = self.crawler.signals.send_catch_log_async(
             signals.item_dropped, item=item, response=response, spider=spider, exception=exception
         )
         compat.run_in_background(sending)
@@ -231,7 +185,7 @@ class RobotsPagesMiddleware:
                 "page": printable(response),
                 "said": said.describe(),
             },
-            extra={"spider": self._crawler.spider},
+            extra={"spider": self.crawler.spider},
         )
 
 
