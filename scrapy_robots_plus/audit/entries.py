@@ -268,8 +268,8 @@ class PageEntry(Entry):
     """`ROBOTS_NOFOLLOW` for the page: `obey` if requests that its callback makes are dropped,
     `observe` if they are marked, `ignore`."""
     noindex: Text
-    """`ROBOTS_NOINDEX` for the page: `obey` if its items are dropped, `observe` if they are counted,
-    `ignore`."""
+    """`ROBOTS_NOINDEX` for the page: `obey` if its items are dropped, `observe` if they are
+    counted, `ignore`."""
     mode: Text
     """`obey`, or `observe` if nothing was dropped."""
 

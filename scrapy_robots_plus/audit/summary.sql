@@ -109,9 +109,11 @@ CREATE VIEW overrides AS
     max(example) AS example
   FROM verdicts WHERE override IS NOT NULL GROUP BY override ORDER BY sum(count) DESC;
 
+-- What the last attempt to read a robots.txt ended in, and what that meant.
 CREATE VIEW answers AS
-  SELECT status, access, sum(count) AS times
-  FROM files GROUP BY status, access ORDER BY times DESC, min(rowid);
+  SELECT coalesce(failure, status) AS answer, access, count(DISTINCT origin) AS origins,
+    sum(count) AS times
+  FROM files GROUP BY answer, access ORDER BY times DESC, min(rowid);
 
 -- Why a robots.txt could not be read, the causes of most sites first.
 CREATE VIEW causes AS

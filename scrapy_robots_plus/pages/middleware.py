@@ -78,7 +78,9 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
     def _page_of(self, response: Response | None) -> Page | None:
         """The page, read once; None if what it says does not matter, or could not be read."""
         request = None if response is None else response.request
-        if response is None or request is None or not (self._reads_any or OVERRIDE_META_KEY in request.meta):
+        if response is None or request is None:
+            return None
+        if not (self._reads_any or OVERRIDE_META_KEY in request.meta):
             return None
         if response not in self._pages:
             try:

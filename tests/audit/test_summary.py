@@ -96,7 +96,7 @@ def test_the_sample() -> None:
     assert (shop.denied, shop.example) == (40, f"{SHOP}/private/0")
     assert (news.denied, news.rule) == (12, "Disallow: /search")
     assert [change.origin for change in summary.rows("changes")] == [NEWS]
-    (unread,) = summary.rows("answers", status="503")
+    (unread,) = summary.rows("answers", answer="503")
     assert (unread.access, unread.times) == ("unreachable", 5)
     (override,) = summary.rows("overrides")
     assert (override.allowed, override.example) == (7, f"{PARTNER}/private/0")

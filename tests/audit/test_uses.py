@@ -34,7 +34,7 @@ def test_objections_are_counted_by_use_and_source() -> None:
         ["train-ai robots.txt Content-Usage; for example https://a.example/x", "1"],
     ]
     # A header is no rule of a robots.txt.
-    assert [row[1] for row in page.tables["reasons"] if len(row) == 2] == ["Denied", "1"]
+    assert [row[1] for row in page.tables["reasons"] if len(row) == 2] == ["Denied", "1", "1"]
 
 
 def test_what_crawls_were_for_and_what_sites_prefer() -> None:

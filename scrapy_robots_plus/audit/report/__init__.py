@@ -44,7 +44,7 @@ def page(summary: Summary, log: LogReader, title: str = "", part: Sequence[str] 
     *log* was read to its end. *part*: what the page is limited to, in words.
     """
     style = (_FOLDER / "style.css").read_text(encoding="ascii")
-    made = [(anchor, heading, list(make(summary))) for anchor, heading, make in _SECTIONS]
+    made = [(anchor, heading, join(make(summary))) for anchor, heading, make in _SECTIONS]
     shown = [section for section in made if section[-1]]
     links = [*((anchor, name) for anchor, name, _ in shown), ("proof", "What this proves")]
     last = join([" Hash of the last line: ", code(log.last.hash)]) if log.is_readable else ""
@@ -58,7 +58,7 @@ def page(summary: Summary, log: LogReader, title: str = "", part: Sequence[str] 
         header=join(_header(summary, log, part)),
         contents=join(element("a", name, href=f"#{anchor}") for anchor, name in links),
         sections=join(
-            element("section", element("h2", heading), *content, id=anchor)
+            element("section", element("h2", heading), content, id=anchor)
             for anchor, heading, content in shown
         ),
         chain=_CHAIN[log.state],

@@ -76,21 +76,22 @@ _WORDS = frozenset({"robots.txt", "Meaning", "When (UTC)"})
 
 def table(
     heads: Sequence[str],
-    rows: Sequence[Sequence[object]],
+    rows: Iterable[Sequence[object]],
     last: Sequence[object] = (),
     noun: str = "",
     empty: str = "",
 ) -> Html:
-    """The first cell of a row is its head. *last*: a row for the rest, or the sum.
+    """The first cell of a row is its head. *last*: a row for the sum.
 
     With a *noun* for what the rows are, further ones than the first unfold. *empty* is said in
     place of a table without rows.
     """
-    if not rows and empty:
-        return element("p", empty)
+    rows = list(rows)
+    if not rows:
+        return element("p", empty) if empty else Html()
     if noun and rows[FIRST:]:
-        more = fold(counted(len(rows) - FIRST, f"more {noun}"), table(heads, rows[FIRST:], last))
-        return join([table(heads, rows[:FIRST]), more])
+        more = fold(counted(len(rows) - FIRST, f"more {noun}"), table(heads, rows[FIRST:]))
+        return join([table(heads, rows[:FIRST], last), more])
     classes = [None, *(None if head in _WORDS else "number" for head in heads[1:])]
 
     def row_of(cells: Sequence[object]) -> Html:

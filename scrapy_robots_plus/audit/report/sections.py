@@ -10,8 +10,7 @@ from scrapy_robots_plus.audit.summary import TOLERANCE
 from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.protocol.verdict import Reason
 
-from . import html
-from .html import FIRST, Html, code, element, join, small, table
+from .html import FIRST, Html, code, element, fold, join, moment, seconds, small, span, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,29 +24,34 @@ RULES = 50
 """How many are shown."""
 _FEW = 100
 """How many changes, crawls, overrides and uses are shown."""
-_NAMED = 5
-"""Sites of a cause that are named."""
 _HASH = 12
 """Characters of a hash that are shown."""
 
 
 def sites(summary: Summary) -> Iterator[Html]:
     """A row for each site: its robots.txt, what was denied, and the delay that was kept."""
-    totals, shown = summary.totals, list(summary.rows("sites", SITES))
+    totals = summary.totals
     heads = ["Site", "robots.txt", "Denied", "Allowed", "Delay asked", "kept", "Smallest gap"]
-    denied = totals.denied - sum(site.requests_denied for site in shown)
-    allowed = totals.allowed - sum(site.requests_allowed for site in shown)
-    more = counted(totals.origins - len(shown), "more site")
-    last = [more, "", denied, allowed, "", "", ""] if totals.origins > len(shown) else []
+    last = [f"All {totals.origins:,}", "", totals.denied, totals.allowed, "", "", ""]
     nothing = "The log holds no decision about a request."
-    yield table(heads, list(map(_site, shown)), last, "site", nothing)
-    if shown:
-        yield element("p", " ".join(_remarks(totals)))
+    yield table(heads, map(_site, summary.rows("sites", SITES)), last, "site", nothing)
+    if not totals.logs_all:
+        yield element(
+            "p",
+            f"Of the allowed requests, {totals.allowed:,} are in the log, and counted here. The "
+            "others were not logged (ROBOTS_AUDIT_LOG_ALLOWED), or not sent.",
+        )
+    yield element(
+        "p",
+        "A gap is the time from the start of one request to a site to that of the next, in a crawl "
+        "whose log holds all allowed requests (ROBOTS_AUDIT_LOG_ALLOWED = True); it counts as too "
+        f"short below the delay by more than {TOLERANCE * 1000:g} ms.",
+    )
 
 
 def _site(site: Any) -> list[object]:
     asked, kept, gap = site.delay_asked, site.delay_kept, site.smallest_gap
-    shortest: str = "" if gap is None else html.seconds(gap)
+    shortest: str = "" if gap is None else seconds(gap)
     return [
         code(site.origin) if site.origin else "No site, or not http",
         site.status + (f", {site.standing}" if site.standing not in ("", "open") else ""),
@@ -57,19 +61,6 @@ def _site(site: Any) -> list[object]:
         "" if kept is None else f"{kept:g} s",
         element("b", shortest, class_="short") if site.gaps_too_short else shortest,
     ]
-
-
-def _remarks(totals: Any) -> Iterator[str]:
-    if not totals.logs_all:
-        yield (
-            f"Of the allowed requests, {totals.allowed:,} are in the log, and counted here. The "
-            "others were not logged (ROBOTS_AUDIT_LOG_ALLOWED), or not sent."
-        )
-    yield (
-        "A gap is the time from the start of one request to a site to that of the next, in a crawl "
-        "whose log holds all allowed requests (ROBOTS_AUDIT_LOG_ALLOWED = True); it counts as too "
-        f"short below the delay by more than {TOLERANCE * 1000:g} ms."
-    )
 
 
 _REASONS = {reason.value: reason.words.format("the robots.txt") for reason in Reason}
@@ -82,16 +73,12 @@ def reasons(summary: Summary) -> Iterator[Html]:
         [_capitalized(_REASONS.get(each.reason, each.reason)), each.denied, each.allowed]
         for each in summary.rows("reasons", FIRST)
     ]
-    last: list[object] = ["All", totals.denied, totals.allowed]
+    last = ["All", totals.denied, totals.allowed]
     yield table(["What decided", "Denied", "Allowed"], rows, last)
-    rules = list(summary.rows("rules", RULES))
-    if rules:
-        left = totals.denied_by_rule - sum(each.denied for each in rules)
-        last = ["All other rules", left] if left else []
-        shown = table(["Rule", "Denied"], list(map(_rule, rules)), last)
-        yield element("div", html.fold("The rules that denied most", shown), id="rules")
-    else:
-        yield element("p", "No rule of a robots.txt denied a request.")
+    rules = map(_rule, summary.rows("rules", RULES))
+    nothing = "No rule of a robots.txt denied a request."
+    shown = table(["Rule", "Denied"], rules, ["All rules", totals.denied_by_rule], empty=nothing)
+    yield fold("The rules that denied most", shown)
 
 
 def _rule(rule: Any) -> list[object]:
@@ -108,39 +95,24 @@ _ACCESS = {
 
 
 def files(summary: Summary) -> Iterator[Html]:
-    """What the robots.txt files answered, why some could not be read, and which changed."""
+    """What the robots.txt files answered, or why they did not, and which changed."""
     totals = summary.totals
-    if not totals.files:
-        yield element("p", "The log does not hold how any robots.txt was read.")
-        return
     rows = [
-        [each.status, _ACCESS.get(each.access, _capitalized(each.access)), each.times]
+        [
+            _capitalized(cause_in_words(each.answer)),
+            _ACCESS.get(each.access, _capitalized(each.access)),
+            each.origins,
+            each.times,
+        ]
         for each in summary.rows("answers", FIRST)
     ]
-    yield table(["Answer", "Meaning", "Times"], rows, ["All", "", totals.files])
-    causes = list(summary.rows("causes", FIRST))
-    left = totals.failures - sum(cause.times for cause in causes)
-    rows = [_cause(summary, cause) for cause in causes]
-    last = ["All others", "", left] if left else ()
-    nothing = "Each robots.txt could be read whenever it was asked for."
-    yield table(["Why it could not be read", "Sites", "Times"], rows, last, empty=nothing)
-    if totals.changes > _FEW:
-        yield element("p", f"The latest {_FEW} of {totals.changes:,} changes.")
+    nothing = "The log does not hold how any robots.txt was read."
+    heads = ["Answer", "Meaning", "Sites", "Times"]
+    yield table(heads, rows, ["All", "", "", totals.files], empty=nothing)
     latest = list(map(_change, summary.rows("changes", _FEW)))[::-1]
     nothing = "No robots.txt changed while it was being obeyed."
-    yield table(["Changed", "When (UTC)"], latest, (), "change", nothing)
-
-
-def _cause(summary: Summary, cause: Any) -> list[object]:
-    named = [code(each.origin) for each in summary.rows("failed", _NAMED, failure=cause.failure)]
-    left = cause.origins - len(named)
-    sites = [*named, *([counted(left, "more site")] if left else [])]
-    head = [
-        _capitalized(cause_in_words(cause.failure)),
-        small(html.span(cause.first, cause.last)),
-        small(join(sites, ", ")),
-    ]
-    return [join(head), cause.origins, cause.times]
+    last = ["Changes in all", totals.changes]
+    yield table(["Changed", "When (UTC)"], latest, last, "change", nothing)
 
 
 _CAUSES = {
@@ -168,19 +140,15 @@ def _change(change: Any) -> list[object]:
         code(each[:_HASH]) if each else Html("no rules") for each in (change.before, change.after)
     )
     what = [code(change.origin), small("SHA-256 ", before, " became ", after)]
-    return [join(what), html.moment(change.time)]
+    return [join(what), moment(change.time)]
 
 
 def uses(summary: Summary) -> Iterator[Html]:
     """What was skipped for what a crawl is for, and what sites prefer."""
-    objections = list(map(_objection, summary.rows("objections", _FEW)))
-    if objections:
-        yield table(["Objection", "Denied"], objections)
+    yield table(["Objection", "Denied"], map(_objection, summary.rows("objections", _FEW)))
     preferred = summary.rows("preferences", _FEW)
     rows = [[code(each.preference), each.responses] for each in preferred]
-    if rows:
-        yield element("p", "Responses whose site had a preference, in the log or not:")
-        yield table(["Preference", "Responses"], rows)
+    yield table(["Preference of the site", "Responses, in the log or not"], rows)
 
 
 def _objection(objection: Any) -> list[object]:
@@ -190,11 +158,8 @@ def _objection(objection: Any) -> list[object]:
 
 def overrides(summary: Summary) -> Iterator[Html]:
     """What was set for some requests in place of what robots.txt says, and why."""
-    rows = list(map(_override, summary.rows("overrides", _FEW)))
-    if rows:
-        text = "For these requests the crawl had settings of its own beside what robots.txt says."
-        yield element("p", text)
-        yield table(["Reason and override", "Denied", "Allowed"], rows, (), "override")
+    heads = ["Settings for these requests alone, and why", "Denied", "Allowed"]
+    yield table(heads, map(_override, summary.rows("overrides", _FEW)), (), "override")
 
 
 def _override(override: Any) -> list[object]:
@@ -209,20 +174,17 @@ def crawls(summary: Summary) -> Iterator[Html]:
     """Spider, begin, end, settings and version of each."""
     totals = summary.totals
     known = sorted(summary.rows("crawls", _FEW), key=lambda crawl: crawl.first)
-    denied = totals.denied - sum(crawl.denied for crawl in known)
-    allowed = totals.all_allowed - sum(crawl.all_allowed for crawl in known)
-    others = f"Others of {counted(totals.crawls, 'crawl')}"
-    last = [others, denied, allowed] if len(known) == _FEW and (denied or allowed) else []
-    rows = list(map(_crawl, known))
-    yield table(["Crawl", "Denied", "Allowed"], rows, last, "crawl", "The log holds no crawl.")
+    allowed = totals.all_allowed if totals.counts_all else ""
+    last = [f"All {totals.crawls:,}", totals.denied, allowed]
+    heads, nothing = ["Crawl", "Denied", "Allowed"], "The log holds no crawl."
+    yield table(heads, map(_crawl, known), last, "crawl", nothing)
 
 
 def _crawl(crawl: Any) -> list[object]:
-    ended = f"ended: {crawl.ended}" if crawl.ended is not None else _NO_END
-    span = html.span(crawl.first, crawl.last)
+    ended = _NO_END if crawl.ended is None else f"ended: {crawl.ended}"
     details = [
         element("b", crawl.spider or "Its begin is not in the log"),
-        element("div", span, ", ", ended),
+        element("div", span(crawl.first, crawl.last), ", ", ended),
     ]
     if crawl.mode not in (None, "obey"):
         details.append(small("Observe mode: nothing was blocked or delayed"))
@@ -230,8 +192,7 @@ def _crawl(crawl: Any) -> list[object]:
         details.append(small(f"{counted(crawl.lost, 'line')} could not be written"))
     head = f"crawl {crawl.crawl}, scrapy-robots-plus {crawl.version or 'of unknown version'}"
     settings = json.loads(crawl.settings or "{}").items()
-    lines = [small(code(f"{name} = {value}")) for name, value in settings]
-    details.append(html.fold(head, *lines) if lines else small(head))
+    details.append(fold(head, *(small(code(f"{name} = {value}")) for name, value in settings)))
     allowed = crawl.all_allowed
     if not crawl.logs_all and crawl.counted is None:
         allowed = f"at least {crawl.allowed:,}" if crawl.allowed else "not logged"
