@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from math import isfinite
-from operator import attrgetter
 from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_type_hints
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
@@ -320,21 +319,14 @@ ENTRIES: tuple[type[Entry], ...] = (
 
 _BY_TYPE = {entry.type: entry for entry in ENTRIES}
 _FIELDS = {entry: tuple(fields_of(entry)) for entry in (*ENTRIES, Entry)}
-_NAMES = {entry: ("type", *(each.name for each in _FIELDS[entry])) for entry in ENTRIES}
-_VALUES = {entry: attrgetter(*names) for entry, names in _NAMES.items()}
-_MOMENTS = {
-    entry: [each.name for each in declared if each.kind is _MOMENT]
-    for entry, declared in _FIELDS.items()
-}
 
 
 def to_fields(entry: Entry) -> dict[str, Any]:
     """The fields of the line, in the order in which they are written."""
-    kind = type(entry)
-    written = dict(zip(_NAMES[kind], _VALUES[kind](entry), strict=True))
-    for name in _MOMENTS[kind]:
-        if written[name] is not None:
-            written[name] = rfc3339(written[name])
+    written = {"type": entry.type}
+    for name, kind, _ in _FIELDS[type(entry)]:
+        value = getattr(entry, name)
+        written[name] = rfc3339(value) if kind is _MOMENT and value is not None else value
     return written
 
 
@@ -347,17 +339,12 @@ def from_fields(line: Mapping[str, Any]) -> Entry:
     version = line.get("v")
     if version != VERSION:
         raise ValueError(f"version {version!r} of the schema; this is a reader of {VERSION}")
-    of_line = line.get("type")
-    if not isinstance(of_line, str):
-        raise ValueError(f"'type': expected a string, not {of_line!r:.100}")
-    entry = _BY_TYPE.get(of_line, Entry)
+    entry = _BY_TYPE.get(_TEXT.read(line.get("type")), Entry)
     found = {}
     for name, kind, nullable in _FIELDS[entry]:
         value = line.get(name)
         if value is None and nullable:
             continue
-        if name not in line:
-            raise ValueError(f"{name!r} is missing")
         try:
             found[name] = kind.read(value)
         except (ValueError, OverflowError) as error:

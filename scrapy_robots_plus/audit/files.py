@@ -68,9 +68,9 @@ class Appender:
         self._tell = warn
         self._once = Once()
 
-    def _take(self, entry: Any, *, is_last: bool = False) -> None:
-        """Has *entry* written by the next :meth:`flush`. There is always room for the last one."""
-        if len(self._waiting) < self._room or is_last:
+    def add(self, entry: Any) -> None:
+        """Has *entry* written by the next :meth:`flush`."""
+        if len(self._waiting) < self._room:
             self._waiting.append(entry)
         else:
             self.lost += 1

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from .chain import HEAD, START, seal
-from .entries import CrawlEntry, EndEntry, Entry, to_fields
+from .entries import CrawlEntry, to_fields
 from .files import Appender, append, is_at, open_to_append
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
 ROOM = 10_000
@@ -41,8 +41,6 @@ class AuditLog(Appender):
         *now* tells seconds since the epoch.
         """
         super().__init__(path, warn, ROOM, "lines")
-        self.written = 0
-        """Lines."""
         self.last = START
         """The last line that this crawl has written."""
         self._begin = begin
@@ -51,13 +49,6 @@ class AuditLog(Appender):
         """Whether the file has the crawl's beginning."""
         self._end = 0
         """Where the crawl's last line ends in the file, in octets from its start."""
-
-    def add(self, entry: Entry) -> None:
-        """Takes *entry*, to be written by the next :meth:`flush`.
-
-        An end gets its count of lost lines then.
-        """
-        self._take(entry, is_last=isinstance(entry, EndEntry))
 
     def _let_go(self) -> None:
         super()._let_go()
@@ -82,13 +73,6 @@ class AuditLog(Appender):
             self._file = file
         return self._file
 
-    def _beginning(self) -> Sequence[CrawlEntry]:
-        """What the file needs before the crawl's next line."""
-        if self._is_begun:
-            return ()
-        is_first = self.last == START
-        return (self._begin if is_first else replace(self._begin, time=self._now()),)
-
     def _append(self, file: BinaryIO) -> None:
         """Appends a batch. Raises OSError."""
         size = file.seek(0, os.SEEK_END)
@@ -101,18 +85,20 @@ class AuditLog(Appender):
             lines.append(b"\n")
             if not self._is_begun:
                 self._warn_once("its last line has no end: a crawl was killed while it wrote it")
-        for entry in (*self._beginning(), *waiting):
-            if isinstance(entry, EndEntry):
-                entry.lost = lost
+        entries = list(waiting)
+        if not self._is_begun:
+            is_first = self.last == START
+            begin = self._begin if is_first else replace(self._begin, time=self._now())
+            entries.insert(0, begin)
+        for entry in entries:
             try:
                 line, last = seal(to_fields(entry), last)
-            except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            except (ValueError, TypeError, OverflowError, RecursionError) as error:  # noqa: PERF203
                 self._warn_once(f"a line was left out ({type(error).__name__}: {error})")
                 lost += 1
             else:
                 lines.append(line)
         self._end = append(file, b"".join(lines))
-        self.written += last.number - self.last.number
         self.last, self.lost, self._is_begun = last, lost, True
         del self._waiting[: len(waiting)]
 

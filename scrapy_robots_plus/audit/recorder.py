@@ -90,8 +90,7 @@ class Recorder:
         crawl.page_listeners.append(survives(self._page_read))
         crawl.standing_listeners.append(survives(self._stands_otherwise))
         crawl.get(Retrieval).subscribe(survives(self._retrieved))
-        self._in_hand = None if self._enforces else crawl.in_hand
-        if self._in_hand is not None:
+        if not self._enforces:
             crawl.end_listeners.append(survives(self._left))
 
     def _entry(self, kind: type[_E], **fields: Any) -> _E:
@@ -122,7 +121,8 @@ class Recorder:
         )
 
     def end(self, reason: str) -> None:
-        """The last line, to be written by the next flush, which counts what was lost."""
+        """Adds the last line, behind all others."""
+        self.log.flush()
         tally, counts = self._crawl.get(Tally), self._crawl.stats.get_stats()
         entry = self._entry(
             EndEntry,
@@ -131,7 +131,7 @@ class Recorder:
             denied=tally.denied,
             dont_obey=tally.not_asked,
             preferences=stats.by_part(counts, stats.PREFERENCES) or None,
-            lost=0,
+            lost=self.log.lost,
         )
         self.log.add(entry)
 
@@ -177,13 +177,13 @@ class Recorder:
         about: dict[str, Any] = {"robots_url": verdict.robots_url}
         if policy is not None:
             about = _about_decision(policy, verdict)
-            self._store_own_text(policy)
+            if policy.settings.robots_txt is not None:  # it is in no file of a site
+                text = policy.settings.robots_txt.encode("utf-8", "replace")
+                self._store(policy.record.sha256, text)
         entry = self._verdict(request, origin, agent, verdict, about)
         # A page that is skipped was sent. In observe mode somebody else may answer what is denied.
         entry.sent = self._sent.get(request)
-        is_left = self._in_hand is not None and request not in self._in_hand
-        is_never_sent = is_denied and (self._enforces or is_left)
-        if entry.sent is None and not is_never_sent:
+        if entry.sent is None and not (is_denied and self._enforces):
             self._add_when_sent(request, entry)
         else:
             self._add(entry)
@@ -219,12 +219,6 @@ class Recorder:
             mode=self._mode,
             **about,
         )
-
-    def _store_own_text(self, policy: Policy) -> None:
-        """Stores the text of an override, which is in no file of a site."""
-        text = policy.settings.robots_txt
-        if text is not None:
-            self._store(policy.record.sha256, text.encode("utf-8", "replace"))
 
     def _add_when_sent(self, request: Request, entry: VerdictEntry) -> None:
         if self._knows_departures:
@@ -276,8 +270,6 @@ def _bodies_of(setting: bool | str, log: Path) -> Bodies | None:
 
 def is_in_share(url: str, share: float) -> bool:
     """Whether *url* is in a *share*, from 0 to 1, of all URLs: the same ones each time."""
-    if share in (0, 1):
-        return bool(share)
     digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") < share * 2**64
 

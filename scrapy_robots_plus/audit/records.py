@@ -16,6 +16,7 @@ from scrapy_robots_plus.origins.fetcher import Fetcher
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.checks import filled_in
 
+from .log import AuditLog
 from .recorder import Recorder
 from .warc import Warc
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-
-    from .log import AuditLog
 
 logger = crawl_log(__name__)
 
@@ -83,15 +82,12 @@ class Audit:
                 self._crawl.stats.inc_value(stats.AUDIT_ERRORS, log.errors)
             if log.lost:
                 self._crawl.stats.inc_value(stats.AUDIT_LOST, log.lost)
-        if self._recorder is not None:
-            self._tell(self._recorder.log)
-
-    def _tell(self, log: AuditLog) -> None:
-        """Counts what was written, and names the last line."""
-        self._crawl.stats.set_value(stats.AUDIT_LINES, log.written)
-        if log.written:
-            text = "%s: %d lines written; the last is number %d, its hash is %s"
-            logger(self._crawl.crawler).info(text, log.path, log.written, *log.last)
+            if isinstance(log, AuditLog):
+                written = log.last.number + 1
+                self._crawl.stats.set_value(stats.AUDIT_LINES, written)
+                if written:
+                    text = "%s: %d lines written; the last is number %d, its hash is %s"
+                    logger(self._crawl.crawler).info(text, log.path, written, *log.last)
 
     def _write(self) -> None:
         for log in self._logs:

@@ -75,17 +75,6 @@ OUR_PARSER = "scrapy_robots_plus.origins.parsers.RobotsParser"
 """``ROBOTSTXT_PARSER`` where rules have names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What is to be different from the crawl; None where nothing is."""
-
-    agent: AgentNames | None = None
-    dialect: Dialect | None = None
-
-    def __bool__(self) -> bool:
-        return (self.agent, self.dialect) != (None, None)
-
-
 class Decided(NamedTuple):
     """A verdict, as far as two of them are compared."""
 
@@ -121,16 +110,23 @@ class CrawlReplay:
     """Replays the verdicts of one crawl."""
 
     def __init__(
-        self, crawl: CrawlEntry, bodies: Bodies | None, files: ParsedFiles, changes: Changes
+        self,
+        crawl: CrawlEntry,
+        bodies: Bodies | None,
+        files: ParsedFiles,
+        agent: AgentNames | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         """*bodies*: the texts; without them only verdicts without rules can be recomputed.
+
+        *agent*, *dialect*: what is to be different from the crawl.
 
         Raises ValueError or TypeError if *crawl* has a dialect that this version does not know.
         """
         self.crawl = crawl
         self.parsed = partial(files.get, bodies)
-        self.dialect = changes.dialect or dialect_from_json(crawl.dialect)
-        self._agent = changes.agent
+        self.dialect = dialect or dialect_from_json(crawl.dialect)
+        self._agent = agent
 
     def verdict(self, entry: VerdictEntry) -> Decided:
         """The verdict on the request of *entry*; what a page said, or a ``tdmrep.json``, is taken

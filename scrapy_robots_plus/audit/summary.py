@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -262,27 +262,13 @@ def _fields_of(override: Mapping[str, Any]) -> Fields:
     return tuple(sorted((_kept(name), _kept(str(value))) for name, value in override.items()))
 
 
-_SETTINGS = {
-    "ROBOTSTXT_OBEY": "obey",
-    "ROBOTSTXT_USER_AGENT": "agent",
-    "ROBOTSTXT_PARSER": "parser",
-    "ROBOTS_STATUS_POLICY": "status_policy",
-    "ROBOTS_CRAWL_DELAY_OBEY": "crawl_delay_obey",
-    "ROBOTS_CRAWL_DELAY_MAX": "crawl_delay_max",
-    "ROBOTS_CRAWL_DELAY_TOO_LONG": "crawl_delay_too_long",
-    "ROBOTS_STALE_MAX": "stale_max",
-    "ROBOTS_AI_USES": "ai_uses",
-    "ROBOTS_CONTENT_USE": "content_use",
-    "ROBOTS_AI_POLICY": "ai_policy",
-    "ROBOTS_AI_TOKENS": "use_tokens",
-    "ROBOTS_AUDIT_LOG_ALLOWED": "allowed_share",
-}
-"""Settings that are shown, and the fields of a crawl's begin that say them."""
+_NO_SETTINGS = {"time", "crawl", "spider", "version", "mode", "dialect", "overrides", "bodies"}
+"""Fields of a crawl's begin that are not among its settings; of a dialect, the name is."""
 
 
 def _settings_of(entry: CrawlEntry) -> Fields:
-    given = {name: getattr(entry, field) for name, field in _SETTINGS.items()}
-    given["ROBOTS_DIALECT"] = entry.dialect.get("name")
+    names = [each.name for each in fields(entry) if each.name not in _NO_SETTINGS]
+    given = {"dialect": entry.dialect.get("name"), **{each: getattr(entry, each) for each in names}}
     return tuple(
         (name, _kept(str(value))) for name, value in given.items() if value not in (None, (), {})
     )

@@ -49,7 +49,7 @@ class Warc(Appender):
 
     def add(self, exchange: Exchange) -> None:
         """Takes one exchange, to be written by the next :meth:`flush`."""
-        self._take(self._records(partial(_write_pair, exchange)))
+        super().add(self._records(partial(_write_pair, exchange)))
 
     def _write(self) -> None:
         if self._waiting:

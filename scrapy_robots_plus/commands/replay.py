@@ -15,7 +15,6 @@ from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, SHOWN
 from scrapy_robots_plus.audit.replay import (
     KINDS,
     UNREPLAYED,
-    Changes,
     CrawlReplay,
     Decided,
     Differences,
@@ -96,7 +95,7 @@ class Replay(LogCommand):
     # Decides again about each request
 
     def _replay(self) -> None:
-        self._changes = Changes(self.given.agent, self.given.dialect)
+        self._changes = (self.given.agent, self.given.dialect)
         self._crawls: Recent[str, CrawlReplay] = Recent(MOST_OPEN_CRAWLS)
         """Those without an end so far; killed crawls have none."""
         self._differences = Differences()
@@ -123,7 +122,7 @@ class Replay(LogCommand):
 
     def _begin(self, entry: CrawlEntry) -> None:
         try:
-            replay = CrawlReplay(entry, self._texts_of(entry), self._files, self._changes)
+            replay = CrawlReplay(entry, self._texts_of(entry), self._files, *self._changes)
         except (ValueError, TypeError) as error:
             self._undecide(f"{place(**self.reader.place)}: {error}")
             return
@@ -165,7 +164,7 @@ class Replay(LogCommand):
         left_out = total - sum(group.count for group in groups)
         if left_out:
             yield f"and {left_out:,} more"
-        differ = "would differ" if self._changes else "differ"
+        differ = "would differ" if any(self._changes) else "differ"
         counts = (f"{count:,} {KINDS[kind]}" for kind, count in found.kinds.items() if count)
         parts = ", ".join(counts)
         text = f"{counted(found.verdicts, 'verdict')}, {total:,} {differ}"

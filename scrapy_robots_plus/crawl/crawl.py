@@ -25,7 +25,7 @@ from .clock import DEFAULT_CLOCK, CallLater, Clock
 from .requests import RequestSettings, origin_to_ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -187,8 +187,6 @@ class Crawl:
         self.standing_listeners: list[StandingListener] = []
         """Called with each origin that comes to treat the crawl otherwise, how, and the URL that
         decided; if the crawl enforces robots.txt."""
-        self.in_hand: Container[object] | None = None
-        """The requests that the downloader has; None if another one is in use."""
         self.end_listeners: list[Callable[[Request], None]] = []
         """Called with every request that the downloader is done with, except those for robots.txt,
         unless another one is in use."""

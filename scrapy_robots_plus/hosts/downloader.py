@@ -90,7 +90,7 @@ class RobotsDownloader(Downloader):
         if has_throttler:
             # The limit would hold for robots.txt and for what waits at the door, too.
             self.total_concurrency = 0
-        crawl.in_hand = self.active = ActiveRequests(
+        self.active = ActiveRequests(
             crawler, lambda: not crawl.has_middleware or crawl.get(Policies).awaited
         )
         self._count_taken = self._count_with_waiting if has_throttler else self.active.__len__

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_robots_plus.audit.chain import State
+from scrapy_robots_plus.audit.chain import START, State
 from scrapy_robots_plus.audit.entries import CrawlEntry
 from scrapy_robots_plus.audit.log import ROOM
 from tests.audit.logs import (
@@ -34,7 +34,7 @@ def test_a_crawl_is_written_with_its_beginning_and_end(tmp_path: Path) -> None:
     log = write(path, verdict())
     assert entries_in(path) == [begin(), verdict(), end()]
     assert damages_in(path) == []
-    assert (log.written, log.lost, log.errors) == (3, 0, 0)
+    assert (log.last.number, log.lost, log.errors) == (2, 0, 0)
 
 
 def test_nothing_is_written_before_a_flush_and_the_beginning_at_the_first(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_what_cannot_be_a_log_is_warned_of_once(tmp_path: Path, kind: str) -> No
     assert not log.flush()
     assert not log.flush()
     log.close()
-    assert (log.errors, log.lost, log.written) == (2, 1, 0)
+    assert (log.errors, log.lost, log.last) == (2, 1, START)
     assert len(warned) == 1
 
 
@@ -235,7 +235,7 @@ def test_what_waits_is_bounded(tmp_path: Path) -> None:
     assert log.lost == 10
     tmp_path.joinpath("audit.jsonl").rmdir()
     assert log.flush()
-    assert log.written == ROOM + 1
+    assert log.last.number == ROOM
     log.close()
 
 

@@ -16,7 +16,6 @@ from scrapy_robots_plus.audit.entries import (
 )
 from scrapy_robots_plus.audit.replay import (
     EXAMPLES,
-    Changes,
     CrawlReplay,
     Decided,
     Differences,
@@ -54,10 +53,10 @@ def logged(**others: Any) -> VerdictEntry:
 def replayed(
     bodies: Bodies | None,
     entry: VerdictEntry,
-    changes: Changes | None = None,
+    changes: dict[str, Any] | None = None,
     **crawl: Any,
 ) -> Decided:
-    replay = CrawlReplay(crawl_entry(**crawl), bodies, ParsedFiles(), changes or Changes())
+    replay = CrawlReplay(crawl_entry(**crawl), bodies, ParsedFiles(), **(changes or {}))
     return replay.verdict(entry)
 
 
@@ -84,7 +83,7 @@ def test_what_another_parser_decided_is_undecided(bodies: Bodies) -> None:
 
 
 def test_another_agent(bodies: Bodies) -> None:
-    changes = Changes(agent="Barbot/1.0")
+    changes = {"agent": "Barbot/1.0"}
     decided = replayed(bodies, logged(url="http://x.example/open"), changes)
     assert decided == Decided(False, "rule", "Disallow: /", 5, ("barbot",))
     overridden = logged(url="http://x.example/open", override={"user_agent": "Foobot"})
@@ -94,7 +93,7 @@ def test_another_agent(bodies: Bodies) -> None:
 def test_another_dialect(bodies: Bodies) -> None:
     entry = logged(url="http://x.example/robots.txt", agent="barbot")
     assert replayed(bodies, entry).allowed
-    assert not replayed(bodies, entry, Changes(dialect=GOOGLE)).allowed
+    assert not replayed(bodies, entry, {"dialect": GOOGLE}).allowed
     assert not replayed(bodies, entry, dialect=dialect_to_json(GOOGLE)).allowed
     overridden = logged(url=entry.url, agent="barbot", override={"dialect": "GOOGLE"})
     assert not replayed(bodies, overridden).allowed

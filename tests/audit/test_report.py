@@ -137,11 +137,11 @@ def test_each_crawl_has_its_version_and_settings(sample: Page) -> None:
     crawl = sample.tables["crawls"][1][0]
     assert "crawl 1a2b3c4d, scrapy-robots-plus 1.0" in crawl
     for setting in (
-        "ROBOTSTXT_OBEY = True",
-        "ROBOTSTXT_USER_AGENT = examplebot",
-        "ROBOTS_DIALECT = RFC9309",
-        "ROBOTS_CRAWL_DELAY_MAX = 60.0",
-        "ROBOTS_AUDIT_LOG_ALLOWED = 1.0",
+        "obey = True",
+        "agent = examplebot",
+        "dialect = RFC9309",
+        "crawl_delay_max = 60.0",
+        "allowed_share = 1.0",
     ):
         assert setting in crawl
 

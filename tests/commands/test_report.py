@@ -122,7 +122,7 @@ def test_json_has_what_the_page_has(reporter: Robots) -> None:
     assert (cause["times"], cause["failed_origins"]) == (5, [sample_log.BROKEN])
     (crawl,) = (each for each in others if "crawl" in each)
     assert (crawl["spider"], crawl["ended"], crawl["version"]) == ("prices", "finished", "1.0")
-    assert crawl["settings"]["ROBOTS_DIALECT"] == "RFC9309"
+    assert crawl["settings"]["dialect"] == "RFC9309"
     assert {path.name for path in reporter.folder.iterdir()} == {"audit.jsonl"}
 
 
