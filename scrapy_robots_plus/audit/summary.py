@@ -38,44 +38,38 @@ class Selection:
 
     hosts: tuple[str, ...] = ()
     """Hosts or origins, as in ``ROBOTS_OVERRIDES``; all if there are none."""
-    crawls: tuple[str, ...] = ()
-    """Names of crawls, or of spiders; all if there are none."""
     since: float = -inf
     """Seconds since the epoch."""
     until: float = inf
     """Seconds since the epoch."""
 
-    @cached_property
+    @property
     def words(self) -> list[str]:
         """What it is limited to; nothing if nothing is left out."""
-        words = [f"host {host}" for host in self.hosts] + [f"crawl {name}" for name in self.crawls]
+        words = [f"host {host}" for host in self.hosts]
         times = {"since": self.since, "until": self.until}
         return words + [
             f"{name} {rfc3339(time)}" for name, time in times.items() if abs(time) < inf
         ]
 
     def of(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Those that count. A crawl begins with the first of them."""
-        return self._in_part(entries) if self.words else iter(entries)
-
-    def _in_part(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Those that count. A crawl with one of them has its begin and its end, too."""
+        if not self.words:
+            yield from entries
+            return
         begins: Recent[str, CrawlEntry] = Recent(MOST_OPEN_CRAWLS)
         shown: Recent[str, bool] = Recent(MOST_OPEN_CRAWLS)
         for entry in entries:
-            begin = begins.get(entry.crawl)
             if isinstance(entry, CrawlEntry):
                 begins.put(entry.crawl, entry)
-            elif self._counts(entry, begin):
-                if begin is not None and entry.crawl not in shown:
-                    shown.put(entry.crawl, True)
+            elif isinstance(entry, EndEntry):
+                if entry.crawl in shown:
+                    yield entry
+            elif self.since <= entry.time <= self.until and self._has_host_of(entry):
+                begin = begins.get(entry.crawl)
+                if begin is not None and shown.is_news(entry.crawl, True):
                     yield begin
                 yield entry
-
-    def _counts(self, entry: Entry, begin: CrawlEntry | None) -> bool:
-        names = {entry.crawl, "" if begin is None else begin.spider}
-        if self.crawls and names.isdisjoint(self.crawls):
-            return False
-        return self.since <= entry.time <= self.until and self._has_host_of(entry)
 
     def _has_host_of(self, entry: Entry) -> bool:
         """Whether it is about one of the hosts; what a crawl counts at its end is about all."""
@@ -230,7 +224,8 @@ class Summary:
     def _add_end(self, entry: EndEntry) -> None:
         allowed = None if self._is_part else max(entry.allowed + entry.dont_obey, 0)
         self._count("ends", (entry.crawl, entry.reason, allowed, max(entry.lost, 0)), entry.time)
-        for name, responses in (entry.preferences or {}).items():
+        preferences = None if self._is_part else entry.preferences
+        for name, responses in (preferences or {}).items():
             if type(responses) is int:
                 self._count("preferring", (name, max(responses, 0)), entry.time)
 

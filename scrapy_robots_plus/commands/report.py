@@ -60,13 +60,6 @@ class Report(LogCommand):
             "be given several times",
         ),
         argument(
-            "--crawl",
-            action="append",
-            default=[],
-            help="only this crawl, by its name in the log or by its spider; may be given several "
-            "times",
-        ),
-        argument(
             "--since",
             metavar="TIME",
             type=read_by(moment),
@@ -92,7 +85,7 @@ class Report(LogCommand):
 
     def run(self) -> None:
         given, target = self.given, Path(self.given.output)
-        part = Selection(tuple(given.host), tuple(given.crawl), given.since, given.until)
+        part = Selection(tuple(given.host), given.since, given.until)
         is_file = not given.as_objects and given.output != _STANDARD_OUTPUT
         if is_file:
             _check_target(target)

@@ -87,8 +87,8 @@ class Page(HTMLParser):
         return {row[0]: row[1:] for row in self.tables[section]}
 
 
-def text_of(entries: Iterable[Entry], *damages: str, title: str = "") -> str:
-    summary = Summary()
+def text_of(entries: Iterable[Entry], *damages: str, title: str = "", is_part: bool = False) -> str:
+    summary = Summary(is_part=is_part)
     for entry in entries:
         summary.add(entry)
     log = LogReader([Path("audit.jsonl")], str)
@@ -98,8 +98,8 @@ def text_of(entries: Iterable[Entry], *damages: str, title: str = "") -> str:
     return page(summary, log, title)
 
 
-def page_of(entries: Iterable[Entry], *damages: str) -> Page:
-    return Page(text_of(entries, *damages))
+def page_of(entries: Iterable[Entry], *damages: str, is_part: bool = False) -> Page:
+    return Page(text_of(entries, *damages, is_part=is_part))
 
 
 def assert_harmless(found: Page) -> None:

@@ -1,4 +1,4 @@
-"""A part of a log: of some hosts, some crawls, some time."""
+"""A part of a log: of some hosts, some time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from scrapy_robots_plus.audit import summary
 from scrapy_robots_plus.audit.summary import Selection
 
+from .pages import page_of
 from .sample_log import BEGIN, NEWS, SHOP, allowed, begin, denied, end, read
 
 ENTRIES = [
@@ -36,22 +37,19 @@ def test_all_of_it() -> None:
 
 
 def test_what_it_is_limited_to() -> None:
-    part = Selection(("x.example",), ("a", "b"), 0.0)
+    part = Selection(("x.example",), 0.0)
     since = "since 1970-01-01T00:00:00.000000Z"
-    assert part.words == ["host x.example", "crawl a", "crawl b", since]
+    assert part.words == ["host x.example", since]
 
 
 @pytest.mark.parametrize(
     ("options", "found"),
     [
         ({"since": 0.0}, ["a0", "a2", "a3", "b1", "b4", "b5", "a6", "b7"]),
-        ({"crawls": ("a",)}, ["a0", "a2", "a3", "a6"]),
-        ({"crawls": ("news",)}, ["b1", "b4", "b5", "b7"]),
-        ({"crawls": ("c",)}, []),
-        ({"hosts": ("shop.example",)}, ["a0", "a2", "a3", "b1", "b5"]),
-        ({"hosts": ("*.example",)}, ["a0", "a2", "a3", "b1", "b4", "b5"]),
+        ({"hosts": ("shop.example",)}, ["a0", "a2", "a3", "b1", "b5", "a6", "b7"]),
+        ({"hosts": ("*.example",)}, ["a0", "a2", "a3", "b1", "b4", "b5", "a6", "b7"]),
         ({"hosts": ("http://shop.example",)}, []),
-        ({"since": BEGIN + 4, "until": BEGIN + 6}, ["b1", "b4", "b5", "a0", "a6"]),
+        ({"since": BEGIN + 4, "until": BEGIN + 6}, ["b1", "b4", "b5", "b7"]),
         ({"until": BEGIN + 1}, []),
     ],
 )
@@ -80,3 +78,11 @@ def test_of_very_many_crawls_the_oldest_begins_are_forgotten(
         ("crawl", "c"),
         ("verdict", "c"),
     ]
+
+
+def test_a_part_of_a_crawl_that_has_ended_does_not_call_it_killed() -> None:
+    log = [begin(), denied(SHOP, "/", 1), denied(NEWS, "/", 2), end(at=3, preferences={"x": 1})]
+    part = Selection(hosts=("shop.example",))
+    found = page_of(part.of(log), is_part=True)
+    assert "ended: finished" in found.text
+    assert "uses" not in found.tables  # they were counted of all hosts
