@@ -52,8 +52,14 @@ class Diff(Subcommand):
         self.project.settings.set("ROBOTS_STORE", "memory", "cmdline")
         sources = self.project.read(places)
         dialect = self.project.robots.dialect
-        before, after = (_read(source, dialect) for source in sources)
-        self._show(names, sources, difference(before, after, self.project.agent))
+        old, new = (_read(source, dialect) for source in sources)
+        found = difference(old, new, self.project.agent)
+        before, after = (source.policy.access for source in sources)
+        paths = (
+            PathChange(_decided(each.before, before), _decided(each.after, after), each.examples)
+            for each in found.paths
+        )
+        self._show(names, sources, replace(found, paths=tuple(paths)))
 
     def _place(self, name: str) -> Origin | Source:
         """The site or the copy that *name* names."""
@@ -134,19 +140,27 @@ def _copy_fields(name: str, source: Source, terms: Terms) -> dict[str, Any]:
         "name": name,
         "in_words": None if source.is_file else source.policy.in_words,
         "access": source.policy.access,
-        "user_agents": terms.names,
+        "user_agents": terms.names if source.policy.access is Access.RULES else (),
         "crawl_delay": terms.crawl_delay,
         "request_rate": None if terms.request_rate is None else str(terms.request_rate),
         "visit_time": None if terms.visit_time is None else str(terms.visit_time),
     }
 
 
-def _read(source: Source, dialect: Dialect) -> RobotsTxt | Reason:
-    """The rules of a copy, or why there are none."""
+_DENIES_ALL = "User-agent: *\nDisallow: /"
+
+
+def _read(source: Source, dialect: Dialect) -> RobotsTxt:
+    """The rules of a copy; without a file, rules that mean the same."""
     access, record = source.policy.access, source.record
     if access is not Access.RULES:
-        return Reason[access.name]
+        return RobotsTxt.parse(_DENIES_ALL if access is Access.UNREACHABLE else "")
     return RobotsTxt.parse(record.body, dialect, charset_of(record.headers))
+
+
+def _decided(verdict: Verdict, access: Access) -> Verdict:
+    """What decided, which is no rule if there is no file."""
+    return verdict if access is Access.RULES else Verdict(verdict.allowed, Reason[access.name])
 
 
 _WORDS = {

@@ -14,16 +14,16 @@ from string import ascii_letters
 from typing import TYPE_CHECKING
 
 from .escapes import canonical
-from .groups import STAR
 from .matcher import NO_RANK, Pattern, Rank, allows
-from .robotstxt import RobotsTxt
-from .verdict import Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from .pace import RequestRate, VisitTime
     from .product_token import Agent
+    from .robotstxt import RobotsTxt
+    from .rules import Rules
+    from .verdict import Verdict
 
 
 __all__ = ["Difference", "PathChange", "Terms", "difference"]
@@ -64,7 +64,7 @@ class PathChange:
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What a file tells a crawler besides rules: its group, and other records (RFC 9309 2.2.1,
-    2.2.4). Without a file, all of it is empty."""
+    2.2.4)."""
 
     names: tuple[str, ...] = ()
     """The names, in lower case, by which user-agent lines address the crawler: its own, or ``*``;
@@ -128,20 +128,16 @@ def _without(urls: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(url for url in urls if url not in others)
 
 
-def difference(before: RobotsTxt | Reason, after: RobotsTxt | Reason, agent: Agent) -> Difference:
-    """What changed for *agent* from *before* to *after*, which are read in the same dialect.
-
-    In place of a file that does not exist stands ``Reason.UNAVAILABLE``, which allows all, and of
-    one that cannot be read ``Reason.UNREACHABLE``, which denies all but ``/robots.txt`` (RFC 9309
-    2.3.1). Any other reason raises ValueError.
+def difference(before: RobotsTxt, after: RobotsTxt, agent: Agent) -> Difference:
+    """What changed for *agent* from *before* to *after*, which are read in the same dialect (RFC
+    9309 2.2).
 
     Every example changed. What changed only where three or more rules meet may be missed.
     """
     old, new = _patterns(before, agent), _patterns(after, agent)
     every = {**old, **new}
-    files = [each for each in (before, after) if isinstance(each, RobotsTxt)]
     # Where the first rule decides, all may have changed, and escapes in rules are undone.
-    by_order = any(each.dialect.first_rule_decides for each in files)
+    by_order = before.dialect.first_rule_decides or after.dialect.first_rule_decides
     changed = [each for each in every if by_order or old.get(each) is not new.get(each)]
     starred = [each for each in every if _has_star(each)]
     # Two rules without wildcards meet nowhere but where the longer one is by itself.
@@ -157,38 +153,19 @@ def difference(before: RobotsTxt | Reason, after: RobotsTxt | Reason, agent: Age
     most = _MOST_STEPS // (1_000 + sum(len(_spelled(each)) for each in starred))
     paths = sorted(dict.fromkeys(islice(valid, most)), key=len)
     return Difference(
-        _changes(_verdicts(before, agent), _verdicts(after, agent), paths),
+        _changes(before.rules_for(agent), after.rules_for(agent), paths),
         _terms(before, agent),
         _terms(after, agent),
         next(valid, None) is None and next(pairs, None) is None,
     )
 
 
-_INSTEAD = {Reason.UNAVAILABLE: "", Reason.UNREACHABLE: "User-agent: *\nDisallow: /"}
-"""Texts that mean what it means that there is no file, or that it cannot be read."""
-
-
-def _as_file(file: RobotsTxt | Reason) -> RobotsTxt:
-    if isinstance(file, RobotsTxt):
-        return file
-    if file not in _INSTEAD:
-        raise ValueError(f"{file!r} does not stand for a missing or unreadable file")
-    return RobotsTxt.parse(_INSTEAD[file])
-
-
-def _patterns(file: RobotsTxt | Reason, agent: Agent) -> dict[Pattern, bool]:
+def _patterns(file: RobotsTxt, agent: Agent) -> dict[Pattern, bool]:
     """The patterns of the rules for a crawler, each with whether it allows."""
     found: dict[Pattern, Rank] = {}
-    for pattern, rank in _as_file(file).rules_for(agent).patterns():
+    for pattern, rank in file.rules_for(agent).patterns():
         found[pattern] = max(rank, found.get(pattern, NO_RANK))
     return {pattern: allows(rank) for pattern, rank in found.items()}
-
-
-def _verdicts(file: RobotsTxt | Reason, agent: Agent) -> Callable[[bytes], Verdict]:
-    rules = _as_file(file).rules_for(agent)
-    if isinstance(file, RobotsTxt):
-        return rules.verdict
-    return lambda url: Verdict(rules.allowed(url), file)
 
 
 def _has_star(pattern: Pattern) -> bool:
@@ -233,34 +210,22 @@ def _joined(pieces: tuple[bytes, ...], letter: bytes) -> Iterator[bytes]:
         yield path if path.startswith(b"/") else b"/" + path
 
 
-def _changes(
-    before: Callable[[bytes], Verdict], after: Callable[[bytes], Verdict], paths: Iterable[bytes]
-) -> tuple[PathChange, ...]:
+def _changes(before: Rules, after: Rules, paths: Iterable[bytes]) -> tuple[PathChange, ...]:
     """The changes of those paths that changed, by what decides."""
     found: dict[tuple[Verdict, Verdict], list[str]] = {}
     for path in paths:
-        verdicts = before(_SITE + path), after(_SITE + path)
+        verdicts = before.verdict(_SITE + path), after.verdict(_SITE + path)
         if verdicts[0].allowed is not verdicts[1].allowed:
             found.setdefault(verdicts, []).append(path.decode("ascii"))
     changes = (PathChange(*each, tuple(found[each][:_MOST_EXAMPLES])) for each in found)
     return tuple(sorted(changes, key=lambda each: (each.after.line or 0, each.before.line or 0)))
 
 
-def _terms(file: RobotsTxt | Reason, agent: Agent) -> Terms:
-    if isinstance(file, Reason):
-        return Terms()
+def _terms(file: RobotsTxt, agent: Agent) -> Terms:
     return Terms(
-        _names(file, agent),
+        tuple(sorted(file.addressed_as(agent))),
         file.crawl_delay(agent),
         file.request_rate(agent),
         file.visit_time(agent),
         file.sitemaps,
     )
-
-
-def _names(file: RobotsTxt, agent: Agent) -> tuple[str, ...]:
-    """The names in user-agent lines that match the crawler; if a part of one did, all of them."""
-    sections = file.rules_for(agent).chosen
-    named = {name for section in sections for names in section.names for name in names}
-    own = named.intersection(file.names_for(agent))
-    return tuple(sorted(own or named & {STAR} or named))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import pace
 from .dialect import RFC9309, Dialect, dialect_named
 from .groups import STAR, Chosen, GroupChoice, Scanner, Section, lines_apart
-from .lines import FILE_WIDE, Kind, Line, read_line, to_lines
+from .lines import Kind, Line, read_line, to_lines
 from .octets import Body, as_octets, text, texts, to_utf8, whole_lines
 from .product_token import Agent, as_names, as_text
 from .rules import Rules, read_rules
@@ -85,12 +85,8 @@ def is_whole_url(value: bytes) -> bool:
 
 _PATHS_BEGIN = ("", "/", "?", b"", b"/", b"?")
 
-_MAX_ASKED = 64
+_MAX_ASKED = 16
 """For how many crawlers a file keeps compiled rules."""
-
-_MAX_COMPILED = 50_000
-"""How many compiled rules a file keeps, however many crawlers share them in whatever way: as many
-as 500 KiB can contain."""
 
 OVERHEAD = 512
 """Octets that a parsed file takes in memory besides its lines, about."""
@@ -150,10 +146,7 @@ class RobotsTxt:
         if rules is None:
             sections = tuple([self._scanner.sections[each] for each in chosen])
             rules = Rules(sections, self._lines, self.dialect)
-        if len(self._rules) >= _MAX_ASKED or (
-            chosen not in self._by_groups
-            and rules.size + sum([each.size for each in self._by_groups.values()]) > _MAX_COMPILED
-        ):
+        if len(self._rules) >= _MAX_ASKED:
             self._rules.clear()
             self._by_groups.clear()
         self._by_groups[chosen] = rules
@@ -230,10 +223,11 @@ class RobotsTxt:
             return ()
         return tuple(lines_apart(self._lines, self.dialect.forgiving))
 
-    def is_named(self, agent: Agent) -> bool:
-        """Whether a group names the crawler, so that those for ``*`` do not apply to it (2.2.1)."""
+    def addressed_as(self, agent: Agent) -> set[str]:
+        """The names by which the user-agent lines of the crawler's groups address it: its own, or
+        ``*`` (2.2.1). Empty if no group applies to it."""
         names = set(self.names_for(agent))
-        return any(_meant(section, names) != {STAR} for section in self.rules_for(agent).chosen)
+        return set().union(*(_meant(section, names) for section in self.rules_for(agent).chosen))
 
     def groups_for(self, agent: Agent) -> tuple[Group, ...]:
         """The groups that apply to the crawler, in file order; empty if none does."""
@@ -245,20 +239,8 @@ class RobotsTxt:
         return tuple(map(self._group, self._scanner.sections))
 
     def as_text(self) -> str:
-        """The lines of groups, as they mean to be written: user-agent lines, rules, Crawl-delay and
-        the like, in file order. Parsed again, they mean the same. Where they end something for the
-        dialect, blank lines and sitemaps are kept, too."""
-        ends = self.dialect.blank_line_ends_group
-        left_out = {Kind.NOTHING} if ends else {Kind.NOTHING, *FILE_WIDE}
-        written = {
-            line.number: f"{line.kind.key.capitalize()}: {text(line.value)}"
-            for line in self.lines
-            if line.kind not in left_out
-        }
-        if ends:
-            blank = (number for number, line in enumerate(self._lines, 1) if not line.strip())
-            written.update(dict.fromkeys(blank, ""))
-        return "\n".join(written[number] for number in sorted(written))
+        """The lines that were read. Parsed again, they mean the same."""
+        return "\n".join(texts(self._lines))
 
     def _group(self, section: Section) -> Group:
         rules = read_rules(section.rules, self._lines, self.dialect.forgiving)
@@ -309,16 +291,6 @@ class RobotsTxt:
     def clean_params(self) -> tuple[CleanParam, ...]:
         """Clean-param lines, in file order."""
         return tuple(map(clean_param, self._values(Kind.CLEAN_PARAM)))
-
-    @property
-    def unknown(self) -> tuple[tuple[int, str], ...]:
-        """Number and text of the lines that mean nothing, except comments and blank lines."""
-        known = {line.number for line in self.lines if line.kind is not Kind.NOTHING}
-        return tuple(
-            (number, text(line.strip()))
-            for number, line in enumerate(self._lines, 1)
-            if number not in known and line.partition(b"#")[0].strip()
-        )
 
 
 def _meant(section: Section, names: set[str]) -> set[str]:

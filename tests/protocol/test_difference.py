@@ -6,7 +6,6 @@ import os
 import random
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,6 @@ from scrapy_robots_plus.protocol import (
     MK1996,
     RFC9309,
     Dialect,
-    Reason,
     RobotsTxt,
 )
 from scrapy_robots_plus.protocol.difference import PathChange, Terms, difference
@@ -130,16 +128,6 @@ def test_there_and_back_are_the_same_paths(texts: tuple[str, str]) -> None:
     }
 
 
-@given(literal, paths)
-def test_a_missing_file_allows_all_and_an_unreadable_one_denies_all(body: str, path: str) -> None:
-    file = RobotsTxt.parse(body)
-    told = verdict(file, path)
-    opened = {each.before for each in difference(file, Reason.UNAVAILABLE, "bot").became_allowed}
-    closed = {each.before for each in difference(file, Reason.UNREACHABLE, "bot").became_denied}
-    if told.reason is not Reason.ROBOTS_TXT:
-        assert told in (closed if told.allowed else opened)
-
-
 def changes(before: str, after: str, dialect: Dialect = RFC9309) -> list[tuple[str, ...]]:
     """Each class in words, with its examples."""
     head = "User-agent: *\n"
@@ -195,28 +183,6 @@ def test_each_rule_that_decides_is_named_with_its_line() -> None:
     assert found.became_denied[0].after.group == ("*",)
 
 
-def test_without_files() -> None:
-    unreachable, unavailable = Reason.UNREACHABLE, Reason.UNAVAILABLE
-    assert not difference(unavailable, unavailable, "bot")
-    assert not difference(unreachable, unreachable, "bot")
-    (opened,) = difference(unreachable, unavailable, "bot").paths
-    assert (opened.before.reason, opened.after.reason) == (unreachable, unavailable)
-    assert opened.allowed
-    assert opened.examples[0] == "/"
-    assert "/robots.txt" not in opened.examples
-    closing = RobotsTxt.parse("User-agent: *\nDisallow: /")
-    assert difference(closing, unreachable, "bot").paths == ()
-    with pytest.raises(ValueError, match="closing"):
-        difference(closing, Reason.CLOSING, "bot")
-
-
-def test_robots_txt_itself_stays_allowed_without_a_file() -> None:
-    dialect = replace(RFC9309, robots_txt_allowed=False)
-    denied = RobotsTxt.parse("User-agent: *\nDisallow: /robots.txt$\n", dialect)
-    (change,) = difference(denied, Reason.UNREACHABLE, "bot").became_allowed
-    assert change.examples == ("/robots.txt",)
-
-
 def test_what_else_changed() -> None:
     before = RobotsTxt.parse(
         "User-agent: *\nCrawl-delay: 2\nRequest-rate: 1/5s\nVisit-time: 0600-0700\n"
@@ -233,7 +199,7 @@ def test_what_else_changed() -> None:
     assert found.after == Terms(("bot",), sitemaps=("/both", "/new"))
     assert found.sitemaps_added == ("/new",)
     assert found.sitemaps_removed == ("/old",)
-    assert difference(before, Reason.UNAVAILABLE, "bot").after == Terms()
+    assert difference(before, RobotsTxt.parse(""), "bot").after == Terms()
 
 
 @pytest.mark.parametrize(

@@ -140,15 +140,6 @@ def test_an_html_page_has_no_rules() -> None:
     assert file.allowed("/", "bot")
 
 
-def test_lines_that_mean_nothing_are_told() -> None:
-    body = "# comment\nUser-agent: *\nNoindex: /x\n\nhello world out there\nDisallow: /y # z\nfoo"
-    assert RobotsTxt.parse(body).unknown == (
-        (3, "Noindex: /x"),
-        (5, "hello world out there"),
-        (7, "foo"),
-    )
-
-
 def test_index_pages_are_their_directories_to_an_allow() -> None:
     file = RobotsTxt.parse("User-agent: *\nDisallow: /\nAllow: /a/index.html\nAllow: /b/index.htm")
     assert file.allowed("/a/", "x")

@@ -41,7 +41,7 @@ def test_parsing_and_asking_is_total(
     assert delay is None or delay >= 0
     assert file.request_rate(agent) is None or file.request_rate(agent).delay > 0
     file.visit_time(agent)
-    assert all(isinstance(each, tuple) for each in (file.groups, file.sitemaps, file.unknown))
+    assert all(isinstance(each, tuple) for each in (file.groups, file.sitemaps))
     assert file.host is None or file.host
     assert len(list(file.lines)) >= len(file.sitemaps) + len(file.clean_params)
 

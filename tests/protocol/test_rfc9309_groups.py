@@ -118,11 +118,11 @@ class TestSection221UserAgentLine:
 
 @pytest.mark.parametrize(
     ("name", "named"),
-    [("foobot", True), ("Foobot/1.0", True), ("barbot", True), ("another", False), ("*", False)],
+    [("foobot", "foobot"), ("Foobot/1.0", "foobot"), ("barbot", "barbot"), ("another", "*")],
 )
-def test_a_crawler_is_named_or_the_group_for_all_is_for_it(name: str, named: bool) -> None:
+def test_a_crawler_is_named_or_the_group_for_all_is_for_it(name: str, named: str) -> None:
     file = RobotsTxt.parse(
         "User-agent: foobot\nDisallow: /a\nUser-agent: *\nUser-agent: barbot\nDisallow: /b\n"
     )
-    assert file.is_named(name) is named
-    assert not RobotsTxt.parse("Disallow: /\n").is_named(name)
+    assert file.addressed_as(name) == {named}
+    assert RobotsTxt.parse("Disallow: /\n").addressed_as(name) == set()

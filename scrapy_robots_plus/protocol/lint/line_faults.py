@@ -99,7 +99,7 @@ def _is_understood(kind: Kind, value: bytes) -> bool:
     if kind in READERS:
         return READERS[kind](value) is not None
     if kind is Kind.CONTENT_USAGE:
-        return _is_clear(usage(usage_rule(value).value))
+        return _is_clear(usage(usage_rule(value)[1]))
     return _is_clear(signals(value)) if kind is Kind.CONTENT_SIGNAL else is_whole_url(value)
 
 

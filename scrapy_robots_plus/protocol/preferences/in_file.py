@@ -6,16 +6,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.escapes import rule_form
+from scrapy_robots_plus.protocol.groups import STAR
 from scrapy_robots_plus.protocol.lines import Kind, Line
-from scrapy_robots_plus.protocol.matcher import (
-    NO_RANK,
-    Matcher,
-    Places,
-    line_of,
-    matches,
-    rank_of,
-    take_apart,
-)
+from scrapy_robots_plus.protocol.matcher import NO_RANK, Matcher, line_of, rank_of
 from scrapy_robots_plus.protocol.rules import path_in_form
 
 from . import TRAINING, Preference, Source, Statement, first_of_each, of_line
@@ -32,12 +25,11 @@ if TYPE_CHECKING:
 class UsageRules:
     """Which Content-Usage lines for a crawler are about a path.
 
-    The line with the most specific path counts, found by the same matcher as rules (RFC 9309
-    2.2.2). Lines with equal paths all count, and so do lines with other paths of that length that
-    match, as paths with wildcards may.
+    The lines with the most specific path count, found by the same matcher as rules (RFC 9309
+    2.2.2).
     """
 
-    __slots__ = ("_best", "_equals", "_patterns", "_said")
+    __slots__ = ("_best", "_said")
 
     def __init__(self, lines: Iterable[Line], dialect: Dialect) -> None:
         said: dict[bytes, list[Statement]] = {}
@@ -46,25 +38,13 @@ class UsageRules:
             stated = of_line(line, Source.CONTENT_USAGE, usage(value))
             said.setdefault(in_form(path, dialect), []).extend(stated)
         self._said = [first_of_each(each) for each in said.values()]
-        self._patterns = [take_apart(path, dialect.wildcards) for path in said]
-        by_length: dict[int, list[int]] = {}
-        for index, path in enumerate(said):
-            by_length.setdefault(len(path), []).append(index)
-        self._equals = [by_length[len(path)] for path in said]
         rules = [(path, rank_of(len(path), index, True)) for index, path in enumerate(said)]
         self._best = Matcher({}, rules, wildcards=dialect.wildcards).best
 
     def statements(self, path: bytes) -> tuple[Statement, ...]:
         """What is said about a path, which is in the dialect's form."""
         rank = self._best(path)
-        if rank == NO_RANK:
-            return ()
-        equals = self._equals[line_of(rank)]
-        if len(equals) == 1:
-            return self._said[equals[0]]
-        places = Places(path)
-        matching = (each for each in equals if matches(self._patterns[each], path, places))
-        return first_of_each(chain.from_iterable(map(self._said.__getitem__, matching)))
+        return () if rank == NO_RANK else self._said[line_of(rank)]
 
 
 def in_form(path: bytes, dialect: Dialect) -> bytes:
@@ -100,7 +80,8 @@ class FilePreferences:
         signals = _said(file.members(agent, Kind.CONTENT_SIGNAL))
         signals_apart = (line for line in apart if line.kind is Kind.CONTENT_SIGNAL)
         self._signals = first_of_each(chain(signals, _objections(_said(signals_apart))))
-        self._tokens = tuple(filter(file.is_named, use_tokens))
+        # The groups for ``*`` say nothing of what only a token is about.
+        self._tokens = tuple([each for each in use_tokens if file.addressed_as(each) - {STAR}])
 
     def __bool__(self) -> bool:
         return bool(self._usage or self._apart or self._signals or self._tokens)
@@ -142,6 +123,6 @@ def _objections(statements: Iterable[Statement]) -> Iterator[Statement]:
 def _said(lines: Iterable[Line]) -> Iterator[Statement]:
     for line in lines:
         if line.kind is Kind.CONTENT_USAGE:
-            yield from of_line(line, Source.CONTENT_USAGE, usage(usage_rule(line.value).value))
+            yield from of_line(line, Source.CONTENT_USAGE, usage(usage_rule(line.value)[1]))
         elif line.kind is Kind.CONTENT_SIGNAL:
             yield from of_line(line, Source.CONTENT_SIGNAL, signals(line.value))

@@ -49,15 +49,11 @@ _MEMBER = rb"(?P<key> %b ) (?: = (?: (?P<token> %b ) | %b ) )? %b %b" % (
 )
 
 
-class StructuredFieldError(ValueError):
-    """A value that is not a Dictionary (RFC 9651 4.2.2): all of it is to be ignored (4.2)."""
-
-
 def tokens_in(value: bytes) -> dict[str, str | None]:
     """The keys of a Dictionary, each with its value if that is a Token (RFC 9651 3.3.4); None for
     a value of any other type. Parameters are left out; the last of equal keys counts (4.2.2).
 
-    Raises :class:`StructuredFieldError` for what is not a Dictionary.
+    Raises ValueError for what is not a Dictionary: all of it is to be ignored (4.2).
     """
     found = (member.group("key", "token") for member in _members(value))
     return {key.decode(): token.decode() if token else None for key, token in found}
@@ -69,12 +65,8 @@ def _members(value: bytes) -> Iterator[re.Match[bytes]]:
     at = len(value) - len(value.lstrip(b" "))
     while at < len(value):
         member = match(value, at)
-        if member is None:
-            raise StructuredFieldError(f"unexpected octet at {at}")
+        # A comma stands between two members, and not behind the last one.
+        if member is None or bool(member["comma"]) is not (member.end() < len(value)):
+            raise ValueError(f"no Dictionary: unexpected octet behind {at}")
         yield member
         at = member.end()
-        if member["comma"] and at == len(value):
-            raise StructuredFieldError("a comma ends the value")
-        if not member["comma"] and at < len(value):
-            missing = "value" if value.startswith(b"=", at) else "comma"
-            raise StructuredFieldError(f"no {missing} at octet {at}")

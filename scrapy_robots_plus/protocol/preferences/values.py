@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.octets import text
 
 from . import LABELS, LEVELS, SIGNALS, TRAINING, Preference, Source, Statement, first_of_each
-from .structured_fields import StructuredFieldError, tokens_in
+from .structured_fields import tokens_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -16,22 +16,14 @@ USAGE_TOKENS = {"y": Preference.ALLOW, "n": Preference.DISALLOW}
 SIGNAL_WORDS = {"yes": Preference.ALLOW, "no": Preference.DISALLOW}
 
 
-class UsageRule(NamedTuple):
-    """The value of a Content-Usage line: for which paths, and what."""
-
-    path: bytes
-    """A path-pattern as served; empty for all paths."""
-    value: bytes
-    """The Dictionary."""
-
-
-def usage_rule(value: bytes) -> UsageRule:
-    """Splits the value of a line: a path, if there is one, begins with ``/`` and ends before the
-    first space or tab (draft-ietf-aipref-attach-05, "Processing Content-Usage Rules")."""
+def usage_rule(value: bytes) -> tuple[bytes, bytes]:
+    """The path and the Dictionary in the value of a line: a path, if there is one, begins with
+    ``/`` and ends before the first space or tab (draft-ietf-aipref-attach-05, "Processing
+    Content-Usage Rules"). Without one, the line is for all paths."""
     if not value.startswith(b"/"):
-        return UsageRule(b"", value)
+        return b"", value
     path = value.replace(b"\t", b" ").partition(b" ")[0]
-    return UsageRule(path, value[len(path) :].lstrip(b" \t"))
+    return path, value[len(path) :].lstrip(b" \t")
 
 
 def usage(value: bytes) -> Iterator[tuple[str, Preference]]:
@@ -42,37 +34,29 @@ def usage(value: bytes) -> Iterator[tuple[str, Preference]]:
     """
     try:
         found = tokens_in(value)
-    except StructuredFieldError:
+    except ValueError:
         found = dict.fromkeys(LABELS)
     for label in LABELS:
         if label in found:
             yield label, USAGE_TOKENS.get(found[label] or "", Preference.UNKNOWN)
 
 
-def signal_parts(value: bytes) -> Iterator[tuple[str, str]]:
-    """Keys and values of Content-Signal, in lower case: ``search=yes, ai-train=no``. What has no
-    ``=`` has no value."""
-    for part in value.decode("utf-8", "backslashreplace").split(","):
-        key, _, said = part.partition("=")
-        if part.strip():
-            yield key.strip().lower(), said.strip().lower()
-
-
 def signals(value: bytes) -> Iterator[tuple[str, Preference]]:
     """What a Content-Signal states (contentsignals.org): ``yes`` allows, ``no`` disallows, a key
     with another value is unknown, and keys that nobody has defined are ignored. ``use=reference``
     allows ``use=immediate`` and ``use=reference``, and disallows ``use=full``."""
-    for key, said in signal_parts(value):
+    for part in text(value).lower().split(","):
+        key, _, said = (each.strip() for each in part.partition("="))
         if key in SIGNALS:
             yield SIGNALS[key], SIGNAL_WORDS.get(said, Preference.UNKNOWN)
+        elif key in LEVELS and said in LEVELS[key]:
+            is_allowed = Preference.ALLOW
+            for level in LEVELS[key]:
+                yield f"{key}={level}", is_allowed
+                if level == said:
+                    is_allowed = Preference.DISALLOW
         elif key in LEVELS:
-            levels = LEVELS[key]
-            most = levels.index(said) if said in levels else -1
-            if most < 0:
-                yield key, Preference.UNKNOWN
-                continue
-            for each, level in enumerate(levels):
-                yield f"{key}={level}", Preference.ALLOW if each <= most else Preference.DISALLOW
+            yield key, Preference.UNKNOWN
 
 
 def usage_header(values: Iterable[bytes]) -> tuple[Statement, ...]:

@@ -10,7 +10,6 @@ from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.preferences import Preference, Source, Statement, combine
 from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.preferences.values import (
-    UsageRule,
     usage,
     usage_header,
     usage_rule,
@@ -117,7 +116,7 @@ def test_all_is_unknown_if_a_value_is_broken(value: str) -> None:
     ],
 )
 def test_a_path_may_come_first(value: str, path: str, rest: str) -> None:
-    assert usage_rule(value.encode()) == UsageRule(path.encode(), rest.encode())
+    assert usage_rule(value.encode()) == (path.encode(), rest.encode())
 
 
 def header(*values: str) -> dict[str, Preference]:
@@ -182,6 +181,6 @@ def test_any_octets_have_a_meaning(value: bytes) -> None:
 def test_time_grows_with_the_length(repeated: str) -> None:
     def work(size: int) -> float:
         value = (repeated * size)[:size].encode()
-        return seconds(lambda: (dict(usage(usage_rule(value).value)), usage_header([value])), 5)
+        return seconds(lambda: (dict(usage(usage_rule(value)[1])), usage_header([value])), 5)
 
     assert work(80_000) < 10 * work(20_000) + 0.001

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.preferences.structured_fields import (
-    StructuredFieldError,
-    tokens_in,
-)
+from scrapy_robots_plus.protocol.preferences.structured_fields import tokens_in
 from tests.protocol.preferences import slow_structured_fields as slow
 from tests.protocol.worst_cases import seconds
 
@@ -96,24 +93,10 @@ def test_tokens_of_a_dictionary(value: str, found: dict[str, str | None]) -> Non
 
 @pytest.mark.parametrize("value", REFUSED)
 def test_what_is_not_a_dictionary_is_refused_as_a_whole(value: str) -> None:
-    with pytest.raises(StructuredFieldError):
+    with pytest.raises(ValueError, match="no Dictionary"):
         tokens_in(value.encode())
     with pytest.raises(slow.FailedError):
         slow.tokens_in(value.encode())
-
-
-def test_an_error_says_where() -> None:
-    for value, words in {
-        b"a=y, B=n": "unexpected octet at 5",
-        b"a=y b=n": "no comma at octet 4",
-        b"a=y,": "a comma ends the value",
-        b"a=(1y)": "no value at octet 1",
-        b"a=:Y:": "no value at octet 1",
-        b'a=%"%ff"': "no value at octet 1",
-    }.items():
-        with pytest.raises(StructuredFieldError) as failed:
-            tokens_in(value)
-        assert str(failed.value) == words
 
 
 PIECES = (
@@ -144,7 +127,7 @@ PIECES = (
 def outcome(parse: object, value: bytes) -> object:
     try:
         return parse(value)  # type: ignore[operator]
-    except (StructuredFieldError, slow.FailedError):
+    except (ValueError, slow.FailedError):
         return "refused"
 
 
