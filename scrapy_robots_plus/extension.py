@@ -79,7 +79,7 @@ class RobotsExtension:
     def _spider_opened(self) -> None:
         interval = self._crawl.crawler.settings.getfloat("LOGSTATS_INTERVAL")
         if interval > 0:
-            self._loop = create_looping_call(self._sum_up)
+            self._loop = create_looping_call(log_progress, self._crawl.crawler)
             self._loop.start(interval, now=False)
         _report_wiring(self._crawl)
         if not self._crawl.has_middleware:
@@ -91,10 +91,6 @@ class RobotsExtension:
             self._summary_file = SummaryFile(self._crawl, self._crawl.settings.summary_file)
             self._summary_file.prepare()
 
-    def _sum_up(self) -> None:
-        self._outages.sum_up()
-        log_progress(self._crawl.crawler)
-
     def _spider_idle(self) -> None:
         if self._crawl.holds_requests and self._crawl.get(Tally).denied_from_the_start:
             raise CloseSpider("robotstxt_denied")
@@ -102,7 +98,6 @@ class RobotsExtension:
     def _spider_closed(self, spider: Spider, reason: str) -> None:
         if self._loop is not None and self._loop.running:
             self._loop.stop()
-        self._outages.sum_up()
         tally = self._crawl.get(Tally)
         if self._crawl.has_middleware and len(tally):
             self._log_table(spider)

@@ -147,8 +147,7 @@ class Purge(Subcommand):
         with self.project.open_store() as reader:  # one that is missing or damaged is left alone
             held = len(reader)
         robots, deleted = self.project.robots, 0
-        uri = self.project.store_uri
-        with open_store(uri, robots.store_max, robots.fetch_max_bytes) as store:
+        with open_store(str(robots.store), robots.store_max, robots.fetch_max_bytes) as store:
             for origin in origins:
                 deleted += store.get(origin) is not None
                 store.delete(origin)

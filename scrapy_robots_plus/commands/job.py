@@ -16,14 +16,13 @@ from scrapy_robots_plus.job import (
     QUEUE_FOLDER,
     UNSORTED,
     JobFile,
-    JobFileError,
     held_requests,
     overview,
 )
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
 
-from .output import UnreadableError, WrongUsageError, complain, picked, say
+from .output import WrongUsageError, complain, picked, say
 from .scrapys_files import SEEN, fingerprints_in, parts_in
 from .subcommand import JSON, Exit, Subcommand, argument
 
@@ -64,14 +63,11 @@ class _OfJob(Subcommand):
 
     @contextmanager
     def opened(self, path: Path | None = None) -> Iterator[JobFile]:
-        """The job, as the next run would resume it, or a new one. Raises UnreadableError."""
-        try:
-            with JobFile(path or self.path) as file:
-                for trouble in file.troubles:
-                    complain(trouble)
-                yield file
-        except JobFileError as error:
-            raise UnreadableError(str(error)) from error
+        """The job, as the next run would resume it, or a new one. Raises JobFileError."""
+        with JobFile(path or self.path) as file:
+            for trouble in file.troubles:
+                complain(trouble)
+            yield file
 
 
 def described(request: StoredRequest) -> str:
@@ -103,11 +99,8 @@ class Show(_OfJob):
 
     def run(self) -> None:
         path = self.path
-        try:
-            found = overview(path, _HOSTS)
-            held = list(map(_request, held_requests(path))) if self.given.urls else []
-        except JobFileError as error:
-            raise UnreadableError(str(error)) from error
+        found = overview(path, _HOSTS)
+        held = list(map(_request, held_requests(path))) if self.given.urls else []
         fields = _fields(path, found)
         if self.given.urls:
             fields["requests"] = held

@@ -14,7 +14,6 @@ from scrapy_robots_plus.origins.policies import USES, Policies
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
 
-from .output import say, say_as_json
 from .subcommand import JSON, Exit, Subcommand, argument
 from .urls import URLS, Asked, asked_ahead, urls_in
 
@@ -56,7 +55,7 @@ class Permissions(Subcommand):
 
     async def _ask(self, crawl: Crawl) -> None:
         use, pages = self.given.use, not self.given.no_pages
-        self._head("URL", use, "said by", "words")
+        self.show([], _head("URL", use, "said by", "words"))
         at_once = crawl.crawler.settings.getint("CONCURRENT_REQUESTS")
         running: deque[Any] = deque()
         async for asked in asked_ahead(self._asked, crawl.get(Policies)):
@@ -65,11 +64,8 @@ class Permissions(Subcommand):
                 self._add(*await compat.wait_for(running.popleft()))
         while running:
             self._add(*await compat.wait_for(running.popleft()))
-        if not self.as_json:
-            say("")
-        self._head(use, "said by", "URLs")
-        for said, count in sorted(self._counts.items()):
-            self._line(*said, f"{count:,}")
+        rows = (_line(*said, f"{count:,}") for said, count in sorted(self._counts.items()))
+        self.show([], ["", *_head(use, "said by", "URLs"), *rows])
 
     def _add(self, fields: dict[str, Any], source: str, words: str) -> None:
         preference = fields["preference"]
@@ -78,18 +74,16 @@ class Permissions(Subcommand):
             self.note(Exit.UNDECIDED)
         elif preference in ("disallow", "denied"):
             self.note(Exit.FOUND)
-        if self.as_json:
-            say_as_json(fields)
-        self._line(fields["url"], preference, source, words)
+        self.show([fields], [_line(fields["url"], preference, source, words)])
 
-    def _head(self, *cells: str) -> None:
-        self._line(*cells)
-        self._line(*("---" for _ in cells))
 
-    def _line(self, *cells: str) -> None:
-        if not self.as_json:
-            shown = (printable(each, _SHOWN).replace("|", "\\|") for each in cells)
-            say(f"| {' | '.join(shown)} |")
+def _head(*cells: str) -> list[str]:
+    return [_line(*cells), _line(*("---" for _ in cells))]
+
+
+def _line(*cells: str) -> str:
+    shown = (printable(each, _SHOWN).replace("|", "\\|") for each in cells)
+    return f"| {' | '.join(shown)} |"
 
 
 async def _row(

@@ -34,7 +34,7 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import open_reader
 from scrapy_robots_plus.storage.record import RobotsRecord
 
-from .output import UnreadableError, WrongUsageError
+from .output import UnreadableError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -86,23 +86,13 @@ class Project:
         """The checked ``ROBOTS_`` settings. Raises RobotsSettingsError if they are wrong."""
         return RobotsSettings.from_settings(self.settings)
 
-    @property
-    def store_uri(self) -> str:
-        """The store that outlives crawls. Raises WrongUsageError if the project has none."""
-        uri = self.robots.store
-        if uri is None or uri == "memory":
-            raise WrongUsageError(
-                "expected a ROBOTS_STORE that outlives its crawl, or a JOBDIR with a store"
-            )
-        return uri
-
     def open_store(self) -> StoreReader:
-        """That store, to be read only. Raises StoreError, and what :attr:`store_uri` does."""
-        return open_reader(self.store_uri, self.robots.fetch_max_bytes)
+        """The store, to be read only. Raises StoreError if there is none that outlives crawls."""
+        return open_reader(self.robots.store or "memory", self.robots.fetch_max_bytes)
 
     def stored(self, origin: Origin) -> RobotsRecord:
-        """What that store has of *origin*. Raises UnreadableError if it has nothing, and what
-        :meth:`open_store` does.
+        """What that store has of *origin*. Raises UnreadableError if it has nothing, and StoreError
+        as :meth:`open_store` does.
         """
         with self.open_store() as store:
             record = store.get(origin)

@@ -84,6 +84,8 @@ class RobotsCommand(ScrapyCommand):
             cast("Settings", self.settings).set("LOG_LEVEL", "WARNING", "cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002
+        from scrapy_robots_plus.job.schema import JobFileError
+
         from .project import Project
 
         try:
@@ -98,7 +100,7 @@ class RobotsCommand(ScrapyCommand):
             self.exitcode = Exit.INTERRUPTED
         except WrongUsageError as error:
             opts.parser.error(printable(error))
-        except (RobotsSettingsError, StoreError, OSError, sqlite3.Error) as error:
+        except (RobotsSettingsError, StoreError, JobFileError, OSError, sqlite3.Error) as error:
             complain(f"{opts.program}: {error}")
             self.exitcode = Exit.UNDECIDED
         except Exception:  # noqa: BLE001 - Python's own status is 1, which means "denied" here

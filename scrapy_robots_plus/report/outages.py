@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.access import Access, Failure
-from scrapy_robots_plus.protocol.printable import counted, duration, printable
+from scrapy_robots_plus.protocol.printable import duration, printable
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -33,7 +32,7 @@ class Outage(NamedTuple):
 
 
 class Outages:
-    """One warning per origin and outage; after ``MOST_WARNINGS``, summaries only."""
+    """One warning per origin and outage; after ``MOST_WARNINGS``, at DEBUG."""
 
     MOST_WARNINGS = 20
 
@@ -43,7 +42,6 @@ class Outages:
         self._settings = crawl.settings
         self._open: Recent[Origin, Outage] = Recent(crawl.settings.cache_size)
         self._warnings = 0
-        self._untold: Counter[str] = Counter()
 
     def landed(self, origin: Origin, policy: Policy | None) -> None:
         """A fetch has ended and produced *policy*."""
@@ -56,23 +54,13 @@ class Outages:
         elif before is None or before.denies is not policy.denies_as_unreachable:
             self._begin(origin, policy)
 
-    def sum_up(self) -> None:
-        """Logs a summary of the outages that got no warning of their own since the last summary."""
-        if self._untold:
-            files = counted(self._untold.total(), "more robots.txt file")
-            causes = ", ".join(f"{count:,} x {cause}" for cause, count in self._untold.items())
-            logger(self._crawler).warning("%s cannot be read: %s", files, causes)
-            self._untold.clear()
-
     def _begin(self, origin: Origin, policy: Policy) -> None:
         told = self._warnings < self.MOST_WARNINGS
         self._open.put(origin, Outage(policy.denies_as_unreachable, told))
         text = self._in_words(origin, policy)
-        if told:
-            self._warnings += 1
-            text += _THE_REST if self._warnings == self.MOST_WARNINGS else ""
-        else:
-            self._untold[str(policy.record.failure)] += 1
+        self._warnings += told
+        if told and self._warnings == self.MOST_WARNINGS:
+            text += _THE_REST
         level = logging.WARNING if told else logging.DEBUG
         logger(self._crawler).log(level, "%s", text)
 
@@ -111,7 +99,7 @@ class Outages:
         return "its Crawl-delay is unknown"
 
 
-_THE_REST = " Further warnings are logged at DEBUG and summed up."
+_THE_REST = " Further ones are logged at DEBUG; see the table at the end of the crawl."
 
 
 _WRAPPED = re.compile(r"\[?<twisted\.python\.failure\.Failure [\w.]+: (.*?)>\]?")

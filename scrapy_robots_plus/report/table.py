@@ -184,20 +184,18 @@ def _lines(sites: Sequence[Site], most: int) -> Iterator[tuple[str, ...]]:
     share = _share([len(group) for group in groups], most)
     for group in groups:
         shown = len(group) if len(group) <= share else share - 1
-        for site in group[:shown]:
-            kept = "skipped" if site.is_skipped else _range([site.delay])
-            name = shortened(site.origin, MOST_OF_A_NAME)
-            yield _line(name, printable(site.in_words), [site], kept)
-        rest = group[shown:]
-        if rest:
-            kept = _range([site.delay for site in rest])
-            yield _line(f"{len(rest):,} more", ", ".join(_in_sum(rest)), rest, kept)
+        yield from (_line(shortened(site.origin, MOST_OF_A_NAME), [site]) for site in group[:shown])
+        if rest := group[shown:]:
+            yield _line(f"{len(rest):,} more", rest)
 
 
-def _line(name: str, words: str, sites: Sequence[Site], kept: str) -> tuple[str, ...]:
+def _line(name: str, sites: Sequence[Site]) -> tuple[str, ...]:
+    """One site, or the sum of several."""
+    are_skipped = all(site.is_skipped for site in sites)
     asked = _range([site.delay_asked for site in sites])
+    kept = "skipped" if are_skipped else _range([site.delay for site in sites])
     allowed, denied = sum(site.allowed for site in sites), sum(site.denied for site in sites)
-    return name, words, asked, kept, f"{allowed:,}", f"{denied:,}"
+    return name, ", ".join(_in_words(sites)), asked, kept, f"{allowed:,}", f"{denied:,}"
 
 
 def _groups(sites: Iterable[Site]) -> list[list[Site]]:
@@ -225,11 +223,13 @@ def _share(sizes: Sequence[int], most: int) -> int:
     return share
 
 
-def _in_sum(sites: Sequence[Site]) -> Iterator[str]:
+def _in_words(sites: Sequence[Site]) -> Iterator[str]:
     """What happened, with the number of those that a sum must not hide."""
     happened = {site.in_words for site in sites}
     is_one = len(happened) == 1
     yield printable(happened.pop()) if is_one else "various"
+    if len(sites) == 1:
+        return
     hidden: Counter[str] = Counter()
     for site in sites:
         hidden["unreadable"] += site.is_unreadable and not is_one

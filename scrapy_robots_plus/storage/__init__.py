@@ -86,7 +86,8 @@ def open_reader(uri: str, max_body: int = MAX_BYTES) -> StoreReader:
     """
     scheme = _scheme_of(check_store_uri(uri))
     if scheme == "memory":
-        raise StoreError("the store 'memory' ends with its crawl: there is nothing to read")
+        what = "expected a ROBOTS_STORE that outlives its crawl, or a JOBDIR with a store"
+        raise StoreError(f"{what}: 'memory' ends with its crawl")
     if scheme == "sqlite":
         from .sqlite_store import SqliteReader
 
