@@ -87,12 +87,12 @@ async def test_a_job_is_refused_and_left_as_it_was(old: Path) -> None:
     assert [each.name for each in file.parent.iterdir() if each.is_file()] == [file.name]
 
 
-def test_a_store_is_read(old: Path) -> None:
-    store = open_store(f"sqlite:{old / 'store.db'}", 10)
-    record = store.get(ORIGIN)
-    store.close()
-    assert record is not None
-    assert (record.body, record.outcome, record.lifetime) == (RULES, 200, 86_400)
+def test_the_records_of_a_store_are_fetched_anew(
+    old: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_store(f"sqlite:{old / 'store.db'}", 10) as store:
+        assert store.get(ORIGIN) is None
+    assert caplog.messages[0].endswith("is deleted: not a record of version 2")
 
 
 def test_an_audit_log_is_verified_and_its_parser_is_told_to_be_another_one(tmp_path: Path) -> None:

@@ -6,14 +6,12 @@ Crawls may use it meanwhile.
 from __future__ import annotations
 
 import time
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.origins.freshness import fresh_for, held_to
 from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.printable import counted, duration
-from scrapy_robots_plus.storage import open_store
 
 from .output import WrongUsageError, complain, say
 from .subcommand import JSON, Exit, Subcommand, argument
@@ -123,10 +121,6 @@ def _span(seconds: float | None) -> str:
     return duration(seconds) if seconds and seconds > 0 else "-"
 
 
-_BATCH = 1_000
-"""Records of a file that are deleted at a time: a crawl that uses it goes on in between."""
-
-
 class Purge(Subcommand):
     """Delete records from a store.
 
@@ -144,16 +138,12 @@ class Purge(Subcommand):
         origins = [site_of(name)[1] for name in self.given.origins]
         if bool(origins) == self.given.all:
             raise WrongUsageError("expected either origins or --all")
-        with self.project.open_store() as reader:  # one that is missing or damaged is left alone
-            held = len(reader)
-        robots, deleted = self.project.robots, 0
-        with open_store(str(robots.store), robots.store_max, robots.fetch_max_bytes) as store:
+        with self.project.open_store() as store:
+            held = len(store)
+            deleted = store.delete_all() if self.given.all else 0
             for origin in origins:
                 deleted += store.get(origin) is not None
                 store.delete(origin)
-            limit = None if store.remote else _BATCH  # a server goes through all names each time
-            while self.given.all and (found := store.purge(inf, inf, limit)):
-                deleted += found
         say(f"{deleted:,} of {counted(held, 'record')} deleted")
 
 

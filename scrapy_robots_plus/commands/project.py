@@ -31,7 +31,7 @@ from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.settings.scrapys_own import job_folder
-from scrapy_robots_plus.storage import open_reader
+from scrapy_robots_plus.storage import open_store
 from scrapy_robots_plus.storage.record import RobotsRecord
 
 from .output import UnreadableError
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings, Settings
 
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.storage import StoreReader
+    from scrapy_robots_plus.storage import Store
 
     Work = Callable[[Crawl], Awaitable[None]]
 
@@ -86,9 +86,11 @@ class Project:
         """The checked ``ROBOTS_`` settings. Raises RobotsSettingsError if they are wrong."""
         return RobotsSettings.from_settings(self.settings)
 
-    def open_store(self) -> StoreReader:
-        """The store, to be read only. Raises StoreError if there is none that outlives crawls."""
-        return open_reader(self.robots.store or "memory", self.robots.fetch_max_bytes)
+    def open_store(self) -> Store:
+        """The store, as it is. Raises StoreError if there is none that outlives crawls."""
+        robots = self.robots
+        uri = robots.store or "memory"
+        return open_store(uri, robots.store_max, robots.fetch_max_bytes, as_it_is=True)
 
     def stored(self, origin: Origin) -> RobotsRecord:
         """What that store has of *origin*. Raises UnreadableError if it has nothing, and StoreError

@@ -19,7 +19,7 @@ from scrapy_robots_plus.protocol.access import Failure, Outcome, says_unavailabl
 from scrapy_robots_plus.protocol.http_caching import span_of_use
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import Store, StoreError, open_store
-from scrapy_robots_plus.storage.base import MemoryStore, Trust
+from scrapy_robots_plus.storage.trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ class CrawlStore:
     workers that run at the same time; the next crawl fetches the file again.
 
     It never returns a record older than the last one saved, even if the store failed to save that
-    (:class:`~scrapy_robots_plus.storage.base.Trust`). What is asked of it is done in the order of
+    (:class:`~scrapy_robots_plus.storage.trust.Trust`). What is asked of it is done in the order of
     asking: at once, or, in a store on a server, by a thread that the crawl does not wait for.
     """
 
@@ -176,8 +176,6 @@ class CrawlStore:
 
     def _opened(self, uri: str) -> Store:
         self._outlives_the_crawl = uri != _MEMORY
-        if uri == _MEMORY:
-            return MemoryStore(self._settings.store_max, self._settings.fetch_max_bytes)
         settings, limits = self._settings, self._settings.limits
         use = limits.stale_max + limits.ttl_max
         try:

@@ -21,8 +21,8 @@ from scrapy_robots_plus.protocol.preferences import LABELS
 from scrapy_robots_plus.protocol.printable import cut
 from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
-from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
-from scrapy_robots_plus.storage.redis_url import check_redis_url, without_password
+from scrapy_robots_plus.storage.open_by_scheme import check_place, check_store_uri
+from scrapy_robots_plus.storage.redis_url import without_password
 
 _T = TypeVar("_T")
 
@@ -290,14 +290,9 @@ dialect: Check[Dialect] = Check(
 )
 def shared_pace(value: object) -> str:
     """Opens nothing. Raises ValueError, which shows no password."""
-    if isinstance(value, str):
-        if value.lower() in ("process", "off"):
-            return value.lower()
-        if value.startswith("sqlite:"):
-            return check_sqlite_uri(value, shared_pace.expected)
-        if value.startswith(("redis:", "rediss:", "unix:")):
-            return check_redis_url(value)
-    raise UnexpectedError
+    if isinstance(value, str) and value.lower() in ("process", "off"):
+        return value.lower()
+    return check_place(value, shared_pace.expected)
 
 
 store_uri = or_unset(Check("`memory`, `sqlite:PATH` or the URL of a Redis server", check_store_uri))

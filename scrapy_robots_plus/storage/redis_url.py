@@ -39,14 +39,12 @@ _TLS_OPTIONS = frozenset(
 )
 
 
-def check_redis_url(url: object) -> str:
+def check_redis_url(url: str) -> str:
     """*url* as it is, if it names a Redis server. Connects to nothing.
 
     Raises ValueError, which shows nothing of *url* that could be part of a password, and says what
     is accepted; or how to install the package for Redis where it is missing.
     """
-    if not isinstance(url, str):
-        raise ValueError(f"{without_password(repr(url))} is not a string; {EXPECTED}")
     match = _match(url)
     if match is None:
         raise ValueError(f"{hidden(url)!r} is not the URL of a Redis server; {EXPECTED}")

@@ -10,6 +10,7 @@ import logging
 import os
 import sqlite3
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from time import sleep
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,8 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
     OSError if it cannot be used.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    if is_store(path) and not may_write(path):
+    may_write = partial(os.access, effective_ids=os.access in os.supports_effective_ids)
+    if is_store(path) and not may_write(path, os.W_OK):
         # SQLite would open it anyway and leave a log beside it that nobody may write.
         raise StoreError(f"{path} is read-only")
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
@@ -97,11 +99,6 @@ def is_store(path: Path) -> bool:
     return True
 
 
-def may_write(path: Path) -> bool:
-    """Whether this process may change the file or folder."""
-    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
-
-
 def is_damage(error: Exception) -> bool:
     """Whether *error* means that the file is damaged, rather than unusable for now."""
     # Our SQL is fixed: if it does not match, the schema is no longer the one we created. Nor do we
@@ -123,11 +120,6 @@ def is_of_the_moment(error: Exception) -> bool:
     Judged by the message: error codes need Python 3.11.
     """
     return any(words in str(error) for words in ("locked", "readonly", "is full", "encode"))
-
-
-def log_of(path: Path) -> Path:
-    """The write-ahead log of the store at *path*."""
-    return path.with_name(f"{path.name}-wal")
 
 
 def identity(path: Path, least_size: int = 0) -> Identity | None:

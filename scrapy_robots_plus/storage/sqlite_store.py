@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import sqlite_file as file
-from .base import Store, StoreReader, checked_maximum
-from .record import CodecError, Standing, StoreError, decode, encode, most_octets
+from .record import CodecError, Standing, StoreError, decode, encode, most_bytes
+from .store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-
-WAIT_SECONDS = 5.0
-"""How long a reader's statement waits for a process that has the file to itself, as recovery after
-a kill does."""
 
 Row = tuple[int, float, float, "bytes | None"]
 """``readable``, ``fetched_at``, ``failed_at``, and the record, unless it is too large."""
@@ -72,18 +68,37 @@ _PURGE = """
 _BATCH = 200
 
 
-class SqliteReader(StoreReader):
-    """Never creates, repairs, upgrades or sets aside a file, and deletes nothing from it.
+class SqliteStore(Store):
+    """Drops the least recently fetched records first.
 
-    Crawls that use the file notice nothing: in WAL mode, readers and writers do not wait for each
-    other.
+    Each put is a transaction: see docs/storage.md for what that costs and guarantees. In WAL mode,
+    readers and writers do not wait for each other.
     """
 
-    def __init__(self, path: str | os.PathLike[str], max_body: int = MAX_BYTES) -> None:
+    keeps_failures = False
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        max_records: int,
+        max_body: int = MAX_BYTES,
+        *,
+        as_it_is: bool = False,
+    ) -> None:
+        """*as_it_is*: whether the file is not created, repaired or set aside."""
         self._path = Path(os.path.realpath(path))
+        self.name = str(self._path)
+        self._max_records = max_records
         self._max_body = max_body
+        self._as_it_is = as_it_is
+        self._puts_between_counts = max(1, min(max_records // 100, _BATCH))
+        self._count_in = 0
         self._connection: sqlite3.Connection | None = None
+        self._identity: file.Identity | None = None
+        """Of the file that was opened last."""
+        self._patient = True
         self._closed = False
+        self.losses = -1  # not the first time that it is opened
         self._run(id)  # opens it
 
     def __len__(self) -> int:
@@ -92,109 +107,6 @@ class SqliteReader(StoreReader):
     def close(self) -> None:
         self._closed = True
         self._let_go()
-
-    def _found(self, name: str) -> RobotsRecord | None:
-        values = most_octets(self._max_body), name
-        row: Row | None = self._run(lambda its: its.execute(_READ, values).fetchone())
-        if row is None:
-            return None
-        if row[3] is None:
-            raise CodecError("too large, or not a record")
-        record = decode(row[3], self._max_body)
-        if str(record.origin) != name or Standing.of(record) != row[:3]:
-            raise CodecError("its row contradicts it")
-        return record
-
-    def _names(self, after: str) -> Iterator[str]:
-        # Each statement is complete before a record is returned: a read transaction that stays open
-        # would keep other processes from emptying the log.
-        while origins := self._run(partial(_origins, after=after)):
-            yield from origins
-            after = origins[-1]
-
-    def _distrust(self, origin: Origin, error: CodecError) -> None:
-        logger.warning("%s: the record of %s is ignored: %s", self._path, origin, error)
-
-    def _run(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        """What *work* returns, with the connection of the moment. Raises StoreError."""
-        try:
-            return work(self._opened())
-        except file.FAULTS as error:
-            what = " is damaged" if file.is_damage(error) else ""
-            raise StoreError(f"{self._path}{what}: {error}") from error
-
-    def _opened(self) -> sqlite3.Connection:
-        """The connection. If it cannot be opened, the next use tries again."""
-        if self._closed:
-            raise StoreError(f"{self._path}: the store is closed")
-        if self._connection is None:
-            self._connection = self._connect()
-        return self._connection
-
-    def _connect(self) -> sqlite3.Connection:
-        if not file.is_store(self._path):
-            raise StoreError(f"there is no store at {self._path}")
-        connection = sqlite3.connect(
-            _uri(self._path), timeout=WAIT_SECONDS, isolation_level=None, uri=True
-        )
-        try:
-            connection.execute("PRAGMA query_only = ON")
-            file.check_version(connection, self._path)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _let_go(self) -> None:
-        if self._connection is not None:
-            with suppress(sqlite3.Error):
-                self._connection.close()
-            self._connection = None
-
-
-def _uri(path: Path) -> str:
-    """How to open the file so that nothing is left beside it that its owner cannot write.
-
-    Opened for writing, SQLite shares the log and its index with others, and the last one removes
-    them. Where we may not write, they are used if they are there; otherwise the file is complete
-    by itself, and nobody writes to it.
-    """
-    if file.may_write(path) and file.may_write(path.parent):
-        return f"{path.as_uri()}?mode=rw"
-    if file.identity(file.log_of(path), least_size=1) is not None:
-        return f"{path.as_uri()}?mode=ro"
-    return f"{path.as_uri()}?mode=ro&immutable=1"
-
-
-def _count(connection: sqlite3.Connection) -> int:
-    """The number of records. Reads an index with some 20 octets of each."""
-    number: int = connection.execute("SELECT count(*) FROM records").fetchone()[0]
-    return number
-
-
-def _origins(connection: sqlite3.Connection, after: str) -> list[str]:
-    return [origin for (origin,) in connection.execute(_ORIGINS_AFTER, (after, _ORIGINS))]
-
-
-class SqliteStore(SqliteReader, Store):
-    """Drops the least recently fetched records first.
-
-    Each put is a transaction: see docs/storage.md for what that costs and guarantees.
-    """
-
-    keeps_failures = False
-
-    def __init__(
-        self, path: str | os.PathLike[str], max_records: int, max_body: int = MAX_BYTES
-    ) -> None:
-        self._max_records = checked_maximum(max_records)
-        self._puts_between_counts = max(1, min(max_records // 100, _BATCH))
-        self._count_in = 0
-        self._identity: file.Identity | None = None
-        """Of the file that was opened last."""
-        self._patient = True
-        self.losses = -1  # not the first time that it is opened
-        super().__init__(path, max_body)
 
     def put(self, record: RobotsRecord) -> bool:
         encoded = encode(record, self._max_body)
@@ -212,28 +124,51 @@ class SqliteStore(SqliteReader, Store):
 
         return self._run(work, writes=True)
 
+    def delete_all(self) -> int:
+        return self.purge(inf, inf)
+
+    def purge(self, before: float, after: float = inf, limit: float = inf) -> int:
+        deleted, batch = 0, min(_BATCH, limit)
+        while batch:
+            values = before, after, batch
+            found = self._run(partial(_purge, values=values), writes=True)
+            deleted += found
+            batch = min(_BATCH, limit - deleted) if found == batch else 0
+        return deleted
+
+    def _found(self, name: str) -> RobotsRecord | None:
+        values = most_bytes(self._max_body), name
+        row: Row | None = self._run(lambda its: its.execute(_READ, values).fetchone())
+        if row is None:
+            return None
+        if row[3] is None:
+            raise CodecError("too large, or not a record")
+        record = decode(row[3], self._max_body)
+        if str(record.origin) != name or Standing.of(record) != row[:3]:
+            raise CodecError("its row contradicts it")
+        return record
+
+    def _names(self) -> Iterator[str]:
+        # Each statement is complete before a record is returned: a read transaction that stays open
+        # would keep other processes from emptying the log.
+        after = ""
+        while origins := self._run(partial(_origins, after=after)):
+            yield from origins
+            after = origins[-1]
+
     def _delete(self, name: str) -> None:
         self._run(lambda connection: connection.execute(_DELETE, (name,)), writes=True)
 
-    def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
-        removed = 0
-        while limit is None or removed < limit:
-            batch = _BATCH if limit is None else min(_BATCH, limit - removed)
-            found = self._purge_some(before, after, batch)
-            removed += found
-            if found < batch:
-                break
-        return removed
-
-    def _purge_some(self, *values: float) -> int:
-        return self._run(lambda its: its.execute(_PURGE, values).rowcount, writes=True)
-
     def _distrust(self, origin: Origin, error: CodecError) -> None:
-        logger.warning("%s: the record of %s is deleted: %s", self._path, origin, error)
+        if self._as_it_is:
+            super()._distrust(origin, error)
+            return
+        logger.warning("%s: the record of %s is deleted: %s", self.name, origin, error)
         with suppress(StoreError):  # the record is ignored in any case
             self.delete(origin)
 
     def _run(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool = False) -> _T:
+        """What *work* returns, with the connection of the moment. Raises StoreError."""
         try:
             return self._attempt(work, writes=writes)
         except (*file.FAULTS, OSError) as error:
@@ -245,14 +180,12 @@ class SqliteStore(SqliteReader, Store):
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
         try:
-            connection = self._opened()
             if writes and file.identity(self._path) != self._identity:
                 # Another process set the file aside or removed it: writes to it would be lost.
                 self._let_go()
-                connection = self._opened()
-            result = work(connection)
+            result = work(self._opened())
         except file.FAULTS as error:
-            if not file.is_damage(error):
+            if self._as_it_is or not file.is_damage(error):
                 raise
             self._let_go()
             file.set_aside(self._path, self._identity, error)
@@ -261,7 +194,17 @@ class SqliteStore(SqliteReader, Store):
             self._be_patient(True)
         return result
 
+    def _opened(self) -> sqlite3.Connection:
+        """The connection. If it cannot be opened, the next use tries again."""
+        if self._closed:
+            raise StoreError(f"{self._path}: the store is closed")
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
+
     def _connect(self) -> sqlite3.Connection:
+        if self._as_it_is and not file.is_store(self._path):
+            raise StoreError(f"there is no store at {self._path}")
         for _ in range(file.TRIES):
             self._identity = file.identity(self._path)
             connection = file.connect(self._path, file.BUSY_SECONDS if self._patient else 0)
@@ -270,6 +213,12 @@ class SqliteStore(SqliteReader, Store):
                 return connection
             connection.close()  # it was replaced in between, or is new
         raise StoreError(f"{self._path} keeps being replaced")
+
+    def _let_go(self) -> None:
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
 
     def _be_patient(self, patient: bool) -> None:
         """After one wait in vain, stops waiting until the file is free again.
@@ -280,3 +229,17 @@ class SqliteStore(SqliteReader, Store):
         if self._connection is not None:
             seconds = file.BUSY_SECONDS if patient else 0
             file.wait_for_locks(self._connection, seconds)
+
+
+def _count(connection: sqlite3.Connection) -> int:
+    """The number of records. Reads an index with some 20 bytes of each."""
+    number: int = connection.execute("SELECT count(*) FROM records").fetchone()[0]
+    return number
+
+
+def _origins(connection: sqlite3.Connection, after: str) -> list[str]:
+    return [origin for (origin,) in connection.execute(_ORIGINS_AFTER, (after, _ORIGINS))]
+
+
+def _purge(connection: sqlite3.Connection, values: tuple[float, ...]) -> int:
+    return connection.execute(_PURGE, values).rowcount

@@ -167,7 +167,7 @@ def test_a_damaged_file_is_said_to_be_and_left_alone(
     before = listing(tmp_path)
     done = Robots(tmp_path)("cache", *arguments, *STORE)
     assert done.status == 2
-    assert "robots.db is damaged: " in done.output + done.errors
+    assert "robots.db: database disk image is malformed" in done.output + done.errors
     assert listing(tmp_path) == before
 
 
@@ -210,7 +210,7 @@ def test_the_store_is_that_of_the_project_or_its_job_or_the_one_named(tmp_path: 
         (("lsit",), "invalid choice"),
         (("list",), "expected a ROBOTS_STORE that outlives its crawl"),
         (("list", "--store", "memory"), "expected a ROBOTS_STORE that outlives its crawl"),
-        (("list", "--store", "robots.db"), "'robots.db' is not a store; expected"),
+        (("list", "--store", "robots.db"), "ROBOTS_STORE = 'robots.db': expected 'memory'"),
         (("list", *STORE, "extra"), "unrecognized arguments: extra"),
         (("show", *STORE), "required: ORIGIN"),
         (("show", "ftp://site.example", *STORE), "is not an http or https URL"),

@@ -70,7 +70,7 @@ def server() -> Iterator[RedisServer]:
 @pytest.fixture
 def other(server: RedisServer) -> Iterator[RedisStore]:
     """What another crawl has of it."""
-    with RedisStore(server.url, 100) as store:
+    with RedisStore(server.url) as store:
         yield store
 
 

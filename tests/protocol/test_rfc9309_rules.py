@@ -36,7 +36,7 @@ class TestSection222AllowAndDisallow:
         assert not allowed(body, "https://e.example/a?bc")
         assert not allowed("user-agent: *\ndisallow: /a$", "https://e.example/a#b")
 
-    def test_must_use_the_rule_with_the_most_octets(self) -> None:
+    def test_must_use_the_rule_with_the_most_bytes(self) -> None:
         body = "user-agent: *\nallow: /example/page/\ndisallow: /example/page/disallowed.gif"
         assert not allowed(body, "/example/page/disallowed.gif")
         assert allowed(body, "/example/page/")

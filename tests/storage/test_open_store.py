@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.storage import StoreError, check_store_uri, open_store
-from scrapy_robots_plus.storage.base import MemoryStore
+from scrapy_robots_plus.storage.memory_store import MemoryStore
 
 from .records import origin, rules
 
@@ -19,26 +19,22 @@ ACCEPTED = (
     "expected 'memory', 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db), or a Redis "
     "server: 'redis://HOST:PORT/DB', 'rediss://HOST:PORT/DB' (TLS), 'unix:///PATH'"
 )
-NO_PATH = "'sqlite:' needs a path"
-SLASHES = "write the path without '//' before it"
+SLASHES = f"write the path without '//' before it; {ACCEPTED}"
 
 
 @pytest.mark.parametrize(
     ("uri", "why"),
     [
-        *((uri, f"{uri!r} is not a store") for uri in ("", "Memory", "mysql://host/db")),
-        ("mysql://user:secret@host/db", "'mysql://***@host/db' is not a store"),
-        ("Redis://:secret@host", "'***' is not a store"),
-        *((uri, f"{uri!r} is not a store") for uri in ("robots.db", "/var/robots.db")),
-        *((uri, "nothing can follow 'memory'") for uri in ("memory:", "memory:x")),
-        *((uri, NO_PATH) for uri in ("sqlite", "sqlite:", "sqlite:  ", "sqlite:a\0b")),
-        ("sqlite::memory:", "'sqlite::memory:' is lost when the crawl ends"),
+        *((uri, ACCEPTED) for uri in ("", "Memory", "mysql://user:secret@host/db")),
+        *((uri, ACCEPTED) for uri in ("Redis://:secret@host", "robots.db", "/var/robots.db")),
+        *((uri, ACCEPTED) for uri in ("memory:", "memory:x", "sqlite::memory:")),
+        *((uri, ACCEPTED) for uri in ("sqlite", "sqlite:", "sqlite:  ", "sqlite:a\0b")),
         *((uri, SLASHES) for uri in ("sqlite://robots.db", "sqlite:///robots.db")),
-        *((value, f"{value!r} is not a string") for value in (None, 7)),
+        *((value, ACCEPTED) for value in (None, 7)),
     ],
 )
 def test_what_names_no_store_is_refused(uri: object, why: str) -> None:
-    words = f"^{re.escape(f'{why}; {ACCEPTED}')}$"
+    words = f"^{re.escape(why)}$"
     with pytest.raises(ValueError, match=words):
         check_store_uri(uri)
     with pytest.raises(ValueError, match=words):
@@ -97,14 +93,6 @@ def test_a_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="file"):
         open_store(f"sqlite:{tmp_path}/file/robots.db", 10)
-
-
-@pytest.mark.parametrize("uri", ["memory", "sqlite:robots.db", "redis://localhost"])
-def test_no_room_is_refused(uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="max_records"):
-        open_store(uri, 0)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_store_needs_neither_scrapy_nor_twisted_nor_a_clock() -> None:

@@ -14,13 +14,11 @@ from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
 from scrapy_robots_plus.storage import (
     Standing,
     StoreError,
-    open_reader,
     open_store,
-    redis_store,
 )
 from scrapy_robots_plus.storage import record as codec
-from scrapy_robots_plus.storage.base import SECONDS_OF_USE
 from scrapy_robots_plus.storage.redis_store import RedisStore, key_of
+from scrapy_robots_plus.storage.store import SECONDS_OF_USE
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 
@@ -54,7 +52,7 @@ def own_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def store(server: RedisServer) -> Iterator[RedisStore]:
-    with RedisStore(server.url, 100) as store:
+    with RedisStore(server.url) as store:
         yield store
 
 
@@ -70,7 +68,7 @@ class TestRedisStore(StoreConformance):
         self.url = server.url
 
     def open(self, folder: Path, max_records: int) -> Store:
-        return RedisStore(self.url, max_records)
+        return RedisStore(self.url)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +85,7 @@ class TestInACluster(StoreConformance):
         self.url = cluster.emptied().url
 
     def open(self, folder: Path, max_records: int) -> Store:
-        return RedisStore(self.url, max_records)
+        return RedisStore(self.url)
 
 
 KEY = key_of(origin(1))
@@ -101,7 +99,7 @@ def flipped(data: bytes, at: int) -> bytes:
 def standing_like(value: int, *times: float) -> bytes:
     import struct
 
-    return b"\x01" + bytes(16) + bytes([value]) + struct.pack(">dd", *times) + bytes(40)
+    return b"\x02" + bytes(16) + bytes([value]) + struct.pack(">dd", *times) + bytes(40)
 
 
 STRANGE = {
@@ -113,7 +111,7 @@ STRANGE = {
     "longer": GOOD + b"x",
     "flipped": flipped(GOOD, 50),
     "flipped time": flipped(GOOD, 25),
-    "later version": b"\x02" + GOOD[1:],
+    "later version": b"\x03" + GOOD[1:],
     "of another origin": codec.encode(rules(2)),
     "too large": codec.encode(rules(1, lines=90_000), 10_000_000),
     "not a number": standing_like(1, float("nan"), float("nan")),
@@ -129,7 +127,7 @@ def test_what_is_no_record_is_ignored_named_and_overwritten(
     client.set(KEY, data)
     assert store.get(origin(1)) is None
     assert "the record of https://host1.example is ignored: " in caplog.text
-    assert caplog.records[-1].name == redis_store.__name__
+    assert caplog.records[-1].name == "scrapy_robots_plus.storage.store"
     (found,) = store.scan()
     assert (found.origin, found.record) == ("https://host1.example", None)
     assert found.fault
@@ -153,14 +151,13 @@ def test_a_value_of_another_type_is_ignored_named_and_overwritten(
     assert store.get(origin(1)) is None
     assert "a value of another type" in caplog.text
     assert [each.fault for each in store.scan()] == ["not a record: a value of another type"]
-    assert store.purge(START + 1e9) == 0
     assert store.put(rules(1)) is True
     assert store.get(origin(1)) == rules(1)
 
 
 def test_of_something_huge_only_a_little_is_read(server: RedisServer, client: Any) -> None:
     client.setrange(KEY, 30_000_000, b"x")
-    with RedisStore(server.url, 10, max_body=1_000) as store:
+    with RedisStore(server.url, max_body=1_000) as store:
         before = server.usage()
         assert store.get(origin(1)) is None
         assert [each.fault for each in store.scan()] == ["too large"]
@@ -178,7 +175,7 @@ def test_strange_keys_are_no_records(store: RedisStore, client: Any) -> None:
     store.put(rules(1))
     found = list(store.scan())
     assert [each.record for each in found if each.record] == [rules(1)]
-    assert len(found) == 4
+    assert len(found) == 5
     assert {each.fault for each in found if not each.record} == {"its key contradicts it"}
 
 
@@ -209,7 +206,7 @@ def _dated(readable: bool, fetched_at: float, failed_at: float) -> Any:
 def test_of_two_that_are_stored_at_the_same_time_the_newer_stays(
     server: RedisServer, store: RedisStore, monkeypatch: pytest.MonkeyPatch, later: bool
 ) -> None:
-    other, look, looks = RedisStore(server.url, 100), store.server.look, []
+    other, look, looks = RedisStore(server.url), store.server.look, []
 
     def look_before_the_other_stores(*arguments: Any) -> Any:
         seen = look(*arguments)
@@ -251,25 +248,14 @@ def test_records_expire_when_they_are_of_no_use(server: RedisServer, client: Any
     assert SECONDS_OF_USE == 31 * 86_400
 
 
-def test_a_store_that_expires_needs_no_purge_but_can_be_purged(
+def test_all_that_is_there_can_be_deleted_be_it_a_record_or_not(
     store: RedisStore, client: Any
 ) -> None:
     client.set(KEY, "x")
-    store.put(rules(2, START))
-    store.put(rules(3, START + 10))
-    assert store.purge(START + 5) == 1
-    assert sorted(each.origin for each in store.scan()) == [str(origin(1)), str(origin(3))]
-
-
-def test_only_a_purge_of_everything_deletes_what_has_no_time(
-    store: RedisStore, client: Any
-) -> None:
-    client.set(KEY, "x")
-    client.set(key_of(origin(2)), b"\x02" + GOOD[1:])
+    client.set(key_of(origin(2)), b"\x01" + GOOD[1:])
     client.set(key_of(origin(3)), GOOD)
     assert store.purge(START + 1e9) == 0
-    assert len(store) == 3
-    assert store.purge(float("inf"), float("inf")) == 3
+    assert len(store) == store.delete_all() == 3
     assert len(store) == 0
 
 
@@ -285,7 +271,7 @@ class TestLosses:
     """What is found after one may be older than what was stored."""
 
     def test_there_are_none_as_long_as_nothing_happens(self, server: RedisServer) -> None:
-        with RedisStore(server.url, 10) as store, RedisStore(server.url, 10) as other:
+        with RedisStore(server.url) as store, RedisStore(server.url) as other:
             for number in range(3):
                 store.put(rules(number))
                 other.get(origin(number))
@@ -293,7 +279,7 @@ class TestLosses:
             assert (store.losses, other.losses) == (0, 0)
 
     def test_a_server_that_was_restarted(self, own_server: RedisServer) -> None:
-        with RedisStore(own_server.url, 10) as store:
+        with RedisStore(own_server.url) as store:
             store.get(origin(1))
             own_server.stop()
             own_server.start()
@@ -301,14 +287,14 @@ class TestLosses:
             assert store.losses == 1
 
     def test_another_server_at_the_same_address(self, own_server: RedisServer) -> None:
-        with RedisStore(own_server.url, 10) as store:
+        with RedisStore(own_server.url) as store:
             store.put(rules(1))
             own_server.fail_over_to_an_empty_one()
             assert store.get(origin(1)) is None
             assert store.losses >= 1
 
     def test_a_connection_that_was_cut_is_none(self, server: RedisServer) -> None:
-        with RedisProxy(server) as proxy, RedisStore(proxy.url, 10) as store:
+        with RedisProxy(server) as proxy, RedisStore(proxy.url) as store:
             store.put(rules(1))
             store.get(origin(1))
             proxy.cut()
@@ -319,19 +305,19 @@ class TestLosses:
         rights = "~{robots* +@read +@write +@scripting +time +ping"
         with (
             RedisServer(user="crawler", password="5ecret", rights=rights) as server,
-            RedisStore(server.url, 10) as store,
+            RedisStore(server.url) as store,
         ):
             store.put(rules(1))
             assert store.get(origin(1)) == rules(1)
             assert len(store) == 1
             store.delete(origin(1))
-            assert store.purge(START) == 0
+            assert store.delete_all() == 0
 
 
 class TestAServerThatDoesNotTakeWrites:
     @pytest.mark.parametrize("why", ["memory", "replica"])
     def test_is_read_all_the_same(self, own_server: RedisServer, why: str) -> None:
-        with RedisStore(own_server.url, 10) as store:
+        with RedisStore(own_server.url) as store:
             store.put(rules(1))
             own_server.run_out_of_memory() if why == "memory" else own_server.follow()
             for _ in range(3):
@@ -348,18 +334,18 @@ def test_a_script_that_the_server_forgot_is_sent_again(store: RedisStore, client
     client.script_flush()
     assert store.put(rules(1, START + 1)) is True
     client.script_flush()
-    assert store.purge(START + 2) == 1
+    assert store.delete_all() == 1
 
 
 def test_a_server_that_is_away_is_a_store_error(own_server: RedisServer) -> None:
-    with RedisStore(own_server.url, 10) as store:
+    with RedisStore(own_server.url) as store:
         store.put(rules(1))
         own_server.kill()
         for use in (
             lambda: store.get(origin(1)),
             lambda: store.put(rules(1)),
             lambda: store.delete(origin(1)),
-            lambda: store.purge(START),
+            lambda: store.delete_all(),
             lambda: len(store),
             lambda: list(store.scan()),
         ):
@@ -370,15 +356,15 @@ def test_a_server_that_is_away_is_a_store_error(own_server: RedisServer) -> None
 def test_opening_asks_nothing() -> None:
     url = "redis://127.0.0.1:1/0"
     open_store(url, 10).close()
-    open_reader(url).close()
+    open_store(url, 10, as_it_is=True).close()
 
 
 def test_a_reader_changes_nothing(server: RedisServer, client: Any) -> None:
-    with RedisStore(server.url, 10) as store:
+    with RedisStore(server.url) as store:
         store.put(rules(1))
     client.set(key_of(origin(2)), "x")
     before = {key: client.dump(key) for key in client.keys("*")}
-    with open_reader(server.url) as reader:
+    with open_store(server.url, 10, as_it_is=True) as reader:
         assert reader.get(origin(1)) == rules(1)
         assert reader.get(origin(2)) is None
         assert len(list(reader.scan())) == len(reader) == 2
@@ -387,7 +373,7 @@ def test_a_reader_changes_nothing(server: RedisServer, client: Any) -> None:
 
 def test_no_password_is_shown(caplog: pytest.LogCaptureFixture) -> None:
     with RedisServer(user="crawler", password="5ecret") as server:
-        with RedisStore(server.url, 10) as store, server.client() as client:
+        with RedisStore(server.url) as store, server.client() as client:
             client.set(KEY, "x")
             store.get(origin(1))
             assert "is ignored" in caplog.text

@@ -231,3 +231,53 @@ def test_so_is_what_is_purged(path: Path) -> None:
             newer.put(rules(1))
             assert store.purge(START + 1) == 1
             assert newer.get(origin(1)) is None
+
+
+def test_purge_drops_what_neither_answered_nor_failed_since(path: Path) -> None:
+    store = SqliteStore(path, 10_000)
+    kept = [
+        rules(1, START),
+        rules(2, START + 50),
+        rules(3, START - 50, failure=503, failures=1, failed_at=START + 1),
+        never_read(4, START + 1),
+    ]
+    dead = [
+        rules(5, START - 1),
+        rules(6, START - 50, failure=503, failures=1, failed_at=START - 20),
+        never_read(7, START - 1),
+    ]
+    for record in kept + dead:
+        store.put(record)
+    assert store.purge(START) == len(dead)
+    assert [store.get(record.origin) for record in kept] == kept
+    assert [store.get(record.origin) for record in dead] == [None] * len(dead)
+    assert len(store) == len(kept)
+    assert store.purge(START) == 0
+
+
+def test_purge_drops_what_a_clock_that_ran_ahead_wrote(path: Path) -> None:
+    store = SqliteStore(path, 10_000)
+    store.put(rules(1, START))
+    store.put(rules(2, START + 1_000))
+    store.put(rules(3, START, failure=503, failures=1, failed_at=START + 1_000))
+    assert store.purge(before=0, after=START + 999) == 2
+    assert store.get(origin(1)) == rules(1, START)
+    assert len(store) == 1
+
+
+def test_purge_stops_at_its_limit(path: Path) -> None:
+    store = SqliteStore(path, 10_000)
+    for number in range(7):
+        store.put(rules(number, START + number))
+    assert store.purge(START + 5, after=START + 5, limit=0) == 0
+    assert store.purge(START + 5, after=START + 5, limit=4) == 4
+    assert store.purge(START + 5, after=START + 5, limit=4) == 2
+    assert store.get(origin(5)) == rules(5, START + 5)
+
+
+def test_purge_of_many(path: Path) -> None:
+    store = SqliteStore(path, 10_000)
+    for number in range(1_234):
+        store.put(rules(number, START + number))
+    assert store.purge(START + 1_200) == 1_200
+    assert len(store) == 34

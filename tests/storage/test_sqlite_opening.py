@@ -13,8 +13,8 @@ import pytest
 from scrapy_robots_plus.storage import StoreError
 from scrapy_robots_plus.storage import sqlite_file as sqlite_file
 from scrapy_robots_plus.storage import sqlite_file as sqlite_layout
-from scrapy_robots_plus.storage.base import MemoryStore
-from scrapy_robots_plus.storage.sqlite_store import SqliteReader, SqliteStore
+from scrapy_robots_plus.storage.memory_store import MemoryStore
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
 from .records import START, never_read, origin, rules
 
@@ -36,16 +36,6 @@ def test_a_closed_store_says_so(path: Path) -> None:
     memory.close()
     with refused("the memory store is closed"):
         memory.get(origin(1))
-
-
-@pytest.mark.parametrize("size", [0, -1])
-def test_a_size_that_is_none_is_told(path: Path, size: int) -> None:
-    words = f"^max_records = {size}: expected a whole number of at least 1$"
-    with pytest.raises(ValueError, match=words):
-        MemoryStore(size)
-    with pytest.raises(ValueError, match=words):
-        SqliteStore(path, size)
-    assert not path.exists()
 
 
 def database(path: Path) -> None:
@@ -131,7 +121,7 @@ def test_a_record_that_does_not_belong_is_dropped_and_told(
 def test_a_damaged_record_is_dropped_and_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with SqliteStore(path, 10) as store:
         store.put(rules(1))
-        change(path, 1, data=b"\x01" + bytes(60))
+        change(path, 1, data=b"\x02" + bytes(60))
         assert store.get(origin(1)) is None
         assert len(store) == 0
     (message,) = caplog.messages
@@ -268,7 +258,7 @@ def test_a_store_is_found_by_any_build_of_sqlite(path: Path) -> None:
     for _ in range(2):
         with SqliteStore(path, 10) as store:
             store.put(rules(1))
-    with SqliteReader(path) as reader:
+    with SqliteStore(path, 10, as_it_is=True) as reader:
         assert reader.get(origin(1)) == rules(1)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.storage.base import MOST_ORIGINS, MemoryStore, Trust
+from scrapy_robots_plus.storage.memory_store import MemoryStore
 from scrapy_robots_plus.storage.record import StoreError
+from scrapy_robots_plus.storage.trust import MOST_ORIGINS, Trust
 
 from .records import origin, rules
 

@@ -98,8 +98,6 @@ TLS = "ssl_ca_certs, ssl_ca_path, ssl_cert_reqs, ssl_certfile, ssl_check_hostnam
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, f"None is not a string; {ACCEPTED}"),
-        (b"redis://me:secret@[", f"*** is not a string; {ACCEPTED}"),
         ("redis://:sec#ret@[", f"'redis://***' is not the URL of a Redis server; {ACCEPTED}"),
         ("secret", f"'***' is not the URL of a Redis server; {ACCEPTED}"),
         (
@@ -112,7 +110,7 @@ TLS = "ssl_ca_certs, ssl_ca_path, ssl_cert_reqs, ssl_certfile, ssl_check_hostnam
         ),
     ],
 )
-def test_an_error_says_what_is_accepted(value: object, message: str) -> None:
+def test_an_error_says_what_is_accepted(value: str, message: str) -> None:
     with pytest.raises(ValueError, match=r"accepted|expected") as caught:
         check_redis_url(value)
     assert str(caught.value) == message

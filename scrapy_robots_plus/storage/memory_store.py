@@ -1,0 +1,66 @@
+"""Records in memory, for one crawl."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
+
+from .record import RobotsRecord, StoreError, decode, encode, standing
+from .store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy_robots_plus.protocol.origin import Origin
+
+
+class MemoryStore(Store):
+    """Drops the least recently used records first.
+
+    Records are kept encoded: some hundred bytes each rather than some thousand.
+    """
+
+    def __init__(self, max_records: int, max_body: int = MAX_BYTES) -> None:
+        self._max_records = max_records
+        self._max_body = max_body
+        self._encoded: OrderedDict[str, bytes] | None = OrderedDict()
+
+    def get(self, origin: Origin) -> RobotsRecord | None:
+        if str(origin) in self._open():
+            self._open().move_to_end(str(origin))
+        return super().get(origin)
+
+    def _found(self, name: str) -> RobotsRecord | None:
+        data = self._open().get(name)
+        return None if data is None else decode(data, self._max_body)
+
+    def _names(self) -> Iterator[str]:
+        return iter(sorted(self._open()))
+
+    def put(self, record: RobotsRecord) -> bool:
+        encoded, origin = self._open(), str(record.origin)
+        data = encode(record, self._max_body)
+        held = encoded.get(origin)
+        if held is not None and standing(held) > standing(data):
+            return False
+        encoded[origin] = data
+        encoded.move_to_end(origin)
+        if len(encoded) > self._max_records:
+            encoded.popitem(last=False)
+        return True
+
+    def _delete(self, name: str) -> None:
+        self._open().pop(name, None)
+
+    def __len__(self) -> int:
+        return len(self._open())
+
+    def close(self) -> None:
+        self._encoded = None
+
+    def _open(self) -> OrderedDict[str, bytes]:
+        if self._encoded is None:
+            raise StoreError("the memory store is closed")
+        return self._encoded
