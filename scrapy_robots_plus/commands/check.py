@@ -14,9 +14,8 @@ from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.storage.record import RobotsRecord
-
-_NOT_HTTP = Verdict(allowed=True, reason=Reason.NOT_HTTP)
 
 
 class Check(Subcommand):
@@ -35,22 +34,20 @@ class Check(Subcommand):
         if self.given.file is None:
             self.project.ask(self._ask)
             return
-        source, agent = self.file(self.given.file), self.project.agent
+        source = self.file(self.given.file)
         self._tell_if_cut(source.record)
         for asked in map(urls.Asked.about, self._urls):
-            is_http = asked.origin is not None  # whatever the site
-            policy = source.policy
-            self._add(asked, policy.verdict(asked.requested, agent) if is_http else _NOT_HTTP)
+            self._add(asked, source.policy if asked.origin else None)  # whatever the site
 
     async def _ask(self, crawl: Crawl) -> None:
-        policies, agent = crawl.get(Policies), self.project.named_agent
         crawl.get(Retrieval).subscribe(lambda found: self._tell_if_cut(found.record))
-        async for asked in urls.asked_ahead(self._urls, policies):
-            is_http = asked.origin is not None
-            self._add(asked, await policies.verdict(asked.url, agent) if is_http else _NOT_HTTP)
+        async for asked, policy in urls.with_policies(self._urls, crawl.get(Policies)):
+            self._add(asked, policy)
 
-    def _add(self, asked: urls.Asked, verdict: Verdict) -> None:
-        """Prints *verdict*; of what is not a URL, its problem."""
+    def _add(self, asked: urls.Asked, policy: Policy | None) -> None:
+        verdict = Verdict(allowed=True, reason=Reason.NOT_HTTP)
+        if policy is not None:
+            verdict = policy.verdict(asked.requested, self.project.agent_for(policy))
         word, why = urls.word_for(verdict), verdict.describe()
         fields: dict[str, Any] = urls.fields_of(verdict)
         if asked.problem:

@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .subcommand import JSON, Exit, Subcommand, argument
-from .urls import URLS, Asked, asked_ahead, urls_in
+from .urls import URLS, Asked, urls_in, with_policies
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -58,7 +58,7 @@ class Permissions(Subcommand):
         self.show([], _head("URL", use, "said by", "words"))
         at_once = crawl.crawler.settings.getint("CONCURRENT_REQUESTS")
         running: deque[Any] = deque()
-        async for asked in asked_ahead(self._asked, crawl.get(Policies)):
+        async for asked, _ in with_policies(self._asked, crawl.get(Policies)):
             running.append(compat.run_in_background(_row(asked, use, crawl, pages=pages)))
             if len(running) >= at_once:
                 self._add(*await compat.wait_for(running.popleft()))

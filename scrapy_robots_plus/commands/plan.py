@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.origins.policies import Policies
@@ -16,7 +15,7 @@ from scrapy_robots_plus.protocol.pace import Timetable
 from scrapy_robots_plus.protocol.printable import counted, duration
 
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand
-from .urls import EXITS, URLS, asked_ahead, urls_in, word_for
+from .urls import EXITS, URLS, urls_in, with_policies, word_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,21 +96,15 @@ class Plan(Subcommand):
 
     async def _count(self, crawl: Crawl) -> None:
         """Counts the URLs, judged by the policies of their origins."""
-        policies, agent = crawl.get(Policies), self.project.agent
         of_origin: dict[Origin, Host] = {}
-        async for asked in asked_ahead(self._urls, policies):
-            origin = asked.origin
-            if origin is None:
+        async for asked, policy in with_policies(self._urls, crawl.get(Policies)):
+            if policy is None:
                 self._left_out["invalid" if asked.problem else "not_http"] += 1
                 continue
-            policy = await policies.obtain(origin)
-            if policy is None:  # the user stopped it
-                raise CancelledError
-            verdict = policy.verdict(asked.requested, agent)
-            word = "allowed" if verdict.allowed else word_for(verdict)
-            host = of_origin.get(origin) or self._host_of(policy, crawl)
-            host.counts[f"{word}_urls"] += 1
-            of_origin[origin] = host
+            verdict = policy.verdict(asked.requested, self.project.agent_for(policy))
+            host = of_origin.get(policy.origin) or self._host_of(policy, crawl)
+            host.counts[f"{word_for(verdict)}_urls"] += 1
+            of_origin[policy.origin] = host
 
     def _host_of(self, policy: Policy, crawl: Crawl) -> Host:
         """The slot of its requests, with what the project and the file of *policy* want of it."""
@@ -120,7 +113,7 @@ class Plan(Subcommand):
         if key not in self._hosts:
             _, delay, _ = compat.new_slot(downloader, key)
             self._hosts[key] = Host(key, delay)
-        self._hosts[key].paces[origin] = policy.pace_of(self.project.agent)
+        self._hosts[key].paces[origin] = policy.pace_of(self.project.agent_for(policy))
         return self._hosts[key]
 
     def _total(self, hosts: Sequence[Fields]) -> Fields:

@@ -74,8 +74,7 @@ class Project:
         for option in ("dialect", "store"):
             if value := getattr(arguments, option, None):
                 settings.set(f"ROBOTS_{option.upper()}", value, "cmdline")
-        self.named_agent: str | None = getattr(arguments, "agent", None)
-        """``--agent``."""
+        self._named_agent: str | None = getattr(arguments, "agent", None)
         _use_store_of_job(settings)
         for name, value in _FOR_A_QUESTION.items():
             settings.set(name, value, "cmdline")
@@ -102,10 +101,10 @@ class Project:
             raise UnreadableError(f"the store has no record of {origin}")
         return record
 
-    @cached_property
+    @property
     def agent(self) -> AgentNames:
         """``--agent``, else the agent of the project's crawls."""
-        return self.named_agent or self._agents.default
+        return self._named_agent or self._agents.default
 
     @cached_property
     def _agents(self) -> Agents:
@@ -113,7 +112,7 @@ class Project:
 
     def agent_for(self, policy: Policy) -> AgentNames:
         """``--agent``, else that of the project's crawls for what *policy* is about."""
-        return self.named_agent or self._agents.default_under(policy.settings)
+        return self._named_agent or self._agents.default_under(policy.settings)
 
     @cached_property
     def _idle_crawler(self) -> Crawler:
@@ -153,11 +152,10 @@ class Project:
                 records.setdefault(each.record.origin, each.record)
 
             crawl.get(Retrieval).subscribe(note)
-            waiting = {each: compat.run_in_background(policies.obtain(each)) for each in origins}
-            for origin, waiter in waiting.items():
-                policy = await compat.wait_for(waiter)
-                if policy is None:  # the user stopped it
-                    raise CancelledError
+            for origin in origins:
+                compat.run_in_background(policies.obtain(origin))
+            for origin in origins:
+                policy = await obtain(origin, policies)
                 record = records.get(origin, policy.record)
                 found[origin] = Source(policy, record, is_file=not policy.settings.needs_file)
 
@@ -222,6 +220,14 @@ class Source(NamedTuple):
     record: RobotsRecord
     is_file: bool = False
     """Whether it is no answer of a site, but a file on this disk, or the text of an override."""
+
+
+async def obtain(origin: Origin, policies: Policies) -> Policy:
+    """The policy of *origin*, fetched if needed. Raises CancelledError if the user stops it."""
+    policy = await policies.obtain(origin)
+    if policy is None:
+        raise CancelledError
+    return policy
 
 
 def _add_addon(settings: BaseSettings) -> None:

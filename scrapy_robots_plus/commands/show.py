@@ -64,7 +64,7 @@ class Show(Subcommand):
             }
         if policy.access is not Access.RULES:
             return {**fields, "lines": [], "findings": []}
-        robots, agent = self.project.robots, self.project.agent
+        robots, agent = self.project.robots, self.project.agent_for(policy)
         charset = charset_of(record.headers)
         linted = lint(record.body, robots.dialect, charset, robots.fetch_max_bytes)
         if record.is_cut:

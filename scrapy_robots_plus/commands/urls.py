@@ -12,6 +12,7 @@ from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.origin import Origin
 
 from .output import WrongUsageError, picked
+from .project import obtain
 from .subcommand import Exit, argument, opened
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy_robots_plus.origins.policies import Policies
+    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.verdict import Verdict
 
 _AHEAD = 1_000
@@ -112,10 +114,19 @@ class Asked(NamedTuple):
             return cls(url, problem=str(error))
 
 
-async def asked_ahead(urls: Iterable[str], policies: Policies) -> AsyncIterator[Asked]:
-    """*urls*, each returned when the robots.txt of those that follow are being fetched."""
+async def with_policies(
+    urls: Iterable[str], policies: Policies
+) -> AsyncIterator[tuple[Asked, Policy | None]]:
+    """*urls*, each with the policy that decides about it; None if it is not http or https. The
+    robots.txt of those that follow are being fetched meanwhile.
+    """
     window: deque[Asked] = deque()
     answered = 0
+
+    async def first() -> tuple[Asked, Policy | None]:
+        asked = window.popleft()
+        return asked, await obtain(asked.origin, policies) if asked.origin else None
+
     async for url in arriving(urls):
         asked = Asked.about(url)
         origin = asked.origin
@@ -124,11 +135,11 @@ async def asked_ahead(urls: Iterable[str], policies: Policies) -> AsyncIterator[
         window.append(asked)
         if len(window) > WINDOW:
             answered += 1
-            yield window.popleft()
+            yield await first()
             if answered % TURN == 0:
                 await compat.sleep(0)
     while window:
-        yield window.popleft()
+        yield await first()
 
 
 EXITS = {"allowed": Exit.OK, "denied": Exit.FOUND, "undecided": Exit.UNDECIDED}

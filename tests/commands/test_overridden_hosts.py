@@ -72,3 +72,12 @@ def test_wrong_overrides_are_wrong_usage(tmp_path: Path) -> None:
     assert done.status == 2
     assert "ROBOTS_OVERRIDES['a.example']['obay'] = True: there is no such key" in done.errors
     assert "Traceback" not in done.errors
+
+
+def test_a_plan_counts_as_the_agent_of_an_override(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host("User-agent: Barbot\nCrawl-delay: 3\nDisallow: /closed\n")
+    overrides = {host.address: {"user_agent": "Barbot"}}
+    robots = Robots.in_project(tmp_path, ROBOTS_OVERRIDES=overrides)
+    planned, total = robots("plan", host.url("/a"), host.url("/closed"), "--json").json
+    assert (total["allowed_urls"], total["denied_urls"]) == (1, 1)
+    assert planned["delay"] == 3
