@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import Dialect, Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
-from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms, difference
+from scrapy_robots_plus.protocol.difference import Terms, difference
 from scrapy_robots_plus.protocol.printable import printable
 
 from .output import named, picked
@@ -17,7 +17,7 @@ from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
 from .urls import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from scrapy_robots_plus.protocol.origin import Origin
 
@@ -26,6 +26,9 @@ STORED = "store:"
 
 _MOST = 20
 """Changes that are shown in each direction."""
+
+BEFORE = argument("before", metavar="A", help="the copy before")
+AFTER = argument("after", metavar="B", help="the copy after")
 
 
 class Diff(Subcommand):
@@ -37,29 +40,41 @@ class Diff(Subcommand):
     comparison was ended before it found a change.
     """
 
-    arguments = (
-        argument("before", metavar="A", help="the copy before"),
-        argument("after", metavar="B", help="the copy after"),
-        AGENT,
-        DIALECT,
-        JSON,
-    )
+    arguments = BEFORE, AFTER, AGENT, DIALECT, JSON
 
     def run(self) -> None:
-        names = self.given.before, self.given.after
+        names, agent = (self.given.before, self.given.after), self.project.agent
         # What a site has now, whatever a store has of it; and the store stays as it is.
         places = list(map(self._place, names))
         self.project.settings.set("ROBOTS_STORE", "memory", "cmdline")
         sources = self.project.read(places)
-        dialect = self.project.robots.dialect
-        old, new = (_read(source, dialect) for source in sources)
-        found = difference(old, new, self.project.agent)
+        old, new = (_read(source, self.project.robots.dialect) for source in sources)
+        found = difference(old, new, agent)
         before, after = (source.policy.access for source in sources)
-        paths = (
-            PathChange(_decided(each.before, before), _decided(each.after, after), each.examples)
-            for each in found.paths
-        )
-        self._show(names, sources, replace(found, paths=tuple(paths)))
+        fields = {
+            "agent": agent,
+            "differs": bool(found) or before is not after,  # also that there is a file now
+            "complete": found.complete,
+            "before": _copy_fields(names[0], sources[0], found.before),
+            "after": _copy_fields(names[1], sources[1], found.after),
+            "paths": [
+                {
+                    "became": "allowed" if change.allowed else "denied",
+                    "examples": change.examples,
+                    "before": _decided(change.before, before),
+                    "after": _decided(change.after, after),
+                }
+                for change in found.paths
+            ],
+            **picked(found, "sitemaps_removed", "sitemaps_added"),
+        }
+        self.show([fields], _in_words(fields))
+        if not all(is_definite(source.record.outcome) for source in sources):
+            self.note(Exit.UNDECIDED)
+        elif fields["differs"]:
+            self.note(Exit.FOUND)
+        elif not found.complete:
+            self.note(Exit.UNDECIDED)
 
     def _place(self, name: str) -> Origin | Source:
         """The site or the copy that *name* names."""
@@ -72,67 +87,6 @@ class Diff(Subcommand):
         access = access_of(record.outcome, self.project.robots.status_policy)
         record = replace(record, access=access)
         return Source(self.project.policy_of(record), record)
-
-    def _show(self, names: tuple[str, ...], sources: list[Source], found: Difference) -> None:
-        agent, access = self.project.agent, [source.policy.access for source in sources]
-        differs = bool(found) or access[0] is not access[1]  # also that there is a file now
-        if not all(is_definite(source.record.outcome) for source in sources):
-            self.note(Exit.UNDECIDED)
-        elif differs:
-            self.note(Exit.FOUND)
-        elif not found.complete:
-            self.note(Exit.UNDECIDED)
-        copies = list(map(_copy_fields, names, sources, (found.before, found.after)))
-        fields = {
-            "agent": agent,
-            "differs": differs,
-            "complete": found.complete,
-            "before": copies[0],
-            "after": copies[1],
-            "paths": list(map(_path_fields, found.paths)),
-            **picked(found, "sitemaps_removed", "sitemaps_added"),
-        }
-        # An unreadable file says nothing: what it says besides rules has not changed to nothing.
-        terms = [] if Access.UNREACHABLE in access else self._terms(fields)
-        self.show([fields], self._lines(fields, found, list(terms)))
-
-    def _lines(self, fields: dict[str, Any], found: Difference, terms: list[str]) -> Iterator[str]:
-        for title in ("before", "after"):
-            name, words = fields[title]["name"], fields[title]["in_words"]
-            yield f"{title:7} {name} ({words})" if words else f"{title:7} {name}"
-        yield f"agent   {named(fields['agent'])}"
-        for title, changes in (
-            ("became denied", found.became_denied),
-            ("became allowed", found.became_allowed),
-        ):
-            if changes:
-                yield from ("", f"{title} ({len(changes):,})")
-            for change in changes[:_MOST]:
-                yield "  " + " ".join(printable(path, _SHOWN) for path in change.examples)
-                yield f"      {_because(change.before)} -> {_because(change.after)}"
-            yield from _left_out(changes)
-        if terms:
-            yield from ("", *terms)
-        if not fields["differs"]:
-            yield from ("", "no difference" if found.complete else "no difference was found")
-        if not found.complete:
-            words = "so many rules that the comparison was ended; more may have changed"
-            yield from ("", f"not complete: {words}")
-
-    def _terms(self, fields: dict[str, Any]) -> Iterator[str]:
-        """What changed besides rules."""
-        for title, name in _TERMS.items():
-            before, after = (_in_words(fields[copy][name]) for copy in ("before", "after"))
-            if before != after:
-                yield f"{title:12} {before} -> {after}"
-        for mark, urls in (("-", fields["sitemaps_removed"]), ("+", fields["sitemaps_added"])):
-            yield from (f"sitemap      {mark} {url}" for url in urls[:_MOST])
-            yield from _left_out(urls)
-
-
-def _left_out(changes: tuple[object, ...]) -> Iterator[str]:
-    if len(changes) > _MOST:
-        yield f"  and {len(changes) - _MOST:,} more"
 
 
 def _copy_fields(name: str, source: Source, terms: Terms) -> dict[str, Any]:
@@ -158,28 +112,17 @@ def _read(source: Source, dialect: Dialect) -> RobotsTxt:
     return RobotsTxt.parse(record.body, dialect, charset_of(record.headers))
 
 
-def _decided(verdict: Verdict, access: Access) -> Verdict:
+def _decided(verdict: Verdict, access: Access) -> dict[str, Any]:
     """What decided, which is no rule if there is no file."""
-    return verdict if access is Access.RULES else Verdict(verdict.allowed, Reason[access.name])
+    if access is not Access.RULES:
+        verdict = Verdict(verdict.allowed, Reason[access.name])
+    return picked(verdict, "reason", "rule", "line")
 
 
-_WORDS = {
-    Reason.NO_RULE: "no rule",
-    Reason.NO_GROUP: "no group",
-    Reason.ROBOTS_TXT: "always allowed",
-    Reason.UNAVAILABLE: "no robots.txt",
-    Reason.UNREACHABLE: "robots.txt unreadable",
-}
+# In words
+
 _SHOWN = 200
 """Characters of a rule or a path that are shown; JSON has them whole."""
-
-
-def _because(verdict: Verdict) -> str:
-    if verdict.rule is None:
-        return _WORDS[verdict.reason]
-    return f"{printable(verdict.rule, _SHOWN)} (line {verdict.line})"
-
-
 _TERMS = {
     "group": "user_agents",
     "crawl-delay": "crawl_delay",
@@ -187,9 +130,57 @@ _TERMS = {
     "visit-time": "visit_time",
 }
 """What a file says besides rules and sitemaps, by its title."""
+_WORDS = {
+    Reason.NO_RULE: "no rule",
+    Reason.NO_GROUP: "no group",
+    Reason.ROBOTS_TXT: "always allowed",
+    Reason.UNAVAILABLE: "no robots.txt",
+    Reason.UNREACHABLE: "robots.txt unreadable",
+}
 
 
-def _in_words(said: object) -> str:
+def _in_words(fields: dict[str, Any]) -> Iterator[str]:
+    for title in ("before", "after"):
+        name, words = fields[title]["name"], fields[title]["in_words"]
+        yield f"{title:7} {name} ({words})" if words else f"{title:7} {name}"
+    yield f"agent   {named(fields['agent'])}"
+    for word in ("denied", "allowed"):
+        changes = [each for each in fields["paths"] if each["became"] == word]
+        if changes:
+            yield from ("", f"became {word} ({len(changes):,})")
+        for change in changes[:_MOST]:
+            yield "  " + " ".join(printable(path, _SHOWN) for path in change["examples"])
+            yield f"      {_because(change['before'])} -> {_because(change['after'])}"
+        yield from _left_out(changes)
+    if terms := list(_terms(fields)):
+        yield from ("", *terms)
+    if not fields["differs"]:
+        yield from ("", "no difference" if fields["complete"] else "no difference was found")
+    if not fields["complete"]:
+        words = "so many rules that the comparison was ended; more may have changed"
+        yield from ("", f"not complete: {words}")
+
+
+def _because(decided: dict[str, Any]) -> str:
+    if decided["rule"] is None:
+        return _WORDS[decided["reason"]]
+    return f"{printable(decided['rule'], _SHOWN)} (line {decided['line']})"
+
+
+def _terms(fields: dict[str, Any]) -> Iterator[str]:
+    """What changed besides rules. A file that cannot be read says nothing of it."""
+    before, after = fields["before"], fields["after"]
+    if Access.UNREACHABLE in (before["access"], after["access"]):
+        return
+    for title, name in _TERMS.items():
+        if before[name] != after[name]:
+            yield f"{title:12} {_term(before[name])} -> {_term(after[name])}"
+    for mark, urls in (("-", fields["sitemaps_removed"]), ("+", fields["sitemaps_added"])):
+        yield from (f"sitemap      {mark} {url}" for url in urls[:_MOST])
+        yield from _left_out(urls)
+
+
+def _term(said: object) -> str:
     if not said and said != 0:
         return "none"
     if isinstance(said, tuple):
@@ -197,10 +188,6 @@ def _in_words(said: object) -> str:
     return f"{said:.15g} s" if isinstance(said, float) else str(said)
 
 
-def _path_fields(change: PathChange) -> dict[str, Any]:
-    return {
-        "became": "allowed" if change.allowed else "denied",
-        "examples": change.examples,
-        "before": picked(change.before, "reason", "rule", "line"),
-        "after": picked(change.after, "reason", "rule", "line"),
-    }
+def _left_out(changes: Sequence[object]) -> Iterator[str]:
+    if len(changes) > _MOST:
+        yield f"  and {len(changes) - _MOST:,} more"

@@ -75,8 +75,9 @@ def test_a_replay_comes_to_each_reason_to_deny_or_says_why_it_cannot() -> None:
 
 
 def test_a_difference_can_be_told_for_each_reason_that_a_file_gives() -> None:
-    given = reasons_in("protocol/rules.py", "protocol/difference.py") - {Reason.RULE}
-    assert given == set(_WORDS), "_WORDS in commands/diff.py has a few words for each"
+    given = reasons_in("protocol/rules.py") - {Reason.RULE}
+    no_file = {Reason.UNAVAILABLE, Reason.UNREACHABLE}
+    assert given | no_file == set(_WORDS), "_WORDS in commands/diff.py has a few words for each"
 
 
 def test_the_statistics_of_denials_are_described() -> None:
