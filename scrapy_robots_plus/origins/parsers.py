@@ -27,7 +27,7 @@ from scrapy_robots_plus.protocol.octets import to_utf8
 from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
-from scrapy_robots_plus.protocol.rules import Rules, allowed_by_compact_rules, deciding_line
+from scrapy_robots_plus.protocol.rules import Rules, deciding_pattern
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.scrapys_own import class_in
 
@@ -193,7 +193,7 @@ class RobotsParser(RobotParser):
                 _hot.touch(self)
                 return self._rules.allowed(url)
             if self._file is None and self._compact is not None:
-                return allowed_by_compact_rules(self._compact, url, self.dialect)
+                return self._verdict_by_compact_rules(self._compact, url, user_agent).allowed
         is_allowed = self.file.allowed(url, user_agent)
         self._agent = self._agent or user_agent
         if self._file is not None and user_agent == self._agent:
@@ -209,13 +209,13 @@ class RobotsParser(RobotParser):
 
     def _verdict_by_compact_rules(self, compact: bytes, url: str | bytes, agent: Agent) -> Verdict:
         """Reads the file again only for a rule that has not decided yet."""
-        line = deciding_line(compact, url, self.dialect)
+        pattern = deciding_pattern(compact, url, self.dialect)
         known = self._verdicts
         if known is None or len(known) >= _MOST_VERDICTS:
             known = self._verdicts = {}
-        if line not in known:
-            known[line] = self.file.verdict(url, agent)
-        return known[line]
+        if pattern not in known:
+            known[pattern] = self.file.verdict(url, agent)
+        return known[pattern]
 
     def statements(
         self, url: str | bytes, user_agent: Agent, use_tokens: tuple[str, ...] = ()

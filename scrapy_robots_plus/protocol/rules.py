@@ -136,11 +136,6 @@ def _add_usual(
 
 
 MOST_OCTETS = 8192
-
-# The first octet of a line: whether the rule allows, and whether it is a prefix or has wildcards.
-_ALLOW, _DISALLOW, _ALLOW_WILD, _DISALLOW_WILD = b"a", b"d", b"A", b"D"
-
-
 _ROBOTS_TXT = b"/robots.txt"
 
 _OF_ROBOTS_TXT = Verdict(True, Reason.ROBOTS_TXT)
@@ -153,26 +148,20 @@ _MOST_VERDICTS = 64
 """How many verdicts are kept."""
 
 
-def allowed_by_compact_rules(compact: bytes, url: str | bytes, dialect: Dialect) -> bool:
-    """The same result as :meth:`Rules.allowed`, from :meth:`Rules.compact` alone."""
-    line = deciding_line(compact, url, dialect)
-    return line is None or line[:1] not in (_DISALLOW, _DISALLOW_WILD)
+def deciding_pattern(compact: bytes, url: str | bytes, dialect: Dialect) -> bytes | None:
+    """Which of :meth:`Rules.compact` decides: URLs with the same one have the same verdict.
 
-
-def deciding_line(compact: bytes, url: str | bytes, dialect: Dialect) -> bytes | None:
-    """What of :meth:`Rules.compact` decides: URLs with the same line have the same verdict.
-
-    None if no rule matches, or there is none; the path itself if it is allowed whatever they say.
+    None if none matches, or there is none; a line end if the URL is allowed whatever they say.
     """
     path = path_in_form(url, dialect)
     if _is_robots_txt(path, dialect):
-        return path
-    allowed, disallowed = _ALLOW + path, _DISALLOW + path
-    for line in compact.split(b"\n") if compact else ():
-        if disallowed.startswith(line) or allowed.startswith(line):
-            return line
-        if line[0] < 0x61 and matches(take_apart(line[1:]), path):
-            return line
+        return b"\n"
+    for pattern in compact.split(b"\n")[:-1]:
+        if dialect.wildcards and (b"*" in pattern or pattern.endswith(b"$")):
+            if matches(take_apart(pattern), path):
+                return pattern
+        elif path.startswith(pattern):
+            return pattern
     return None
 
 
@@ -199,8 +188,6 @@ class Rules:
     chosen: tuple[Section, ...]
     _lines: list[bytes]
     _dialect: Dialect
-    size: int = field(init=False)
-    """The number of rules."""
     _starts: list[tuple[int, Section]] = field(init=False)
     """The groups, each with its first rule; empty until a rule is to be named."""
     _shown: dict[int, tuple[str, ...]] = field(init=False)
@@ -212,7 +199,6 @@ class Rules:
     _matcher: Matcher | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.size = sum([len(section.rules) for section in self.chosen])
         self._starts, self._shown, self._verdicts = [], {}, {}
         self._safe, self._form = url_form(self._dialect)
 
@@ -242,28 +228,21 @@ class Rules:
         return best & 1 == 1 or _is_robots_txt(path, self._dialect)
 
     def compact(self) -> bytes | None:
-        """The rules in a few hundred octets, kept for hosts that are rarely needed; see
-        :func:`allowed_by_compact_rules`.
+        """The patterns of the rules in a few hundred octets, kept for hosts that are rarely needed;
+        see :func:`deciding_pattern`.
 
-        One line per rule, the strongest first, so that the first match decides. Compiled rules are
-        faster but take some twenty times the memory; without either, the whole file would be parsed
-        again. None if there are too many rules, if they are too long, or if one has a line end.
+        One a line, the strongest first, so that the first match decides. Compiled rules are faster
+        but take some twenty times the memory; without either, the whole file would be parsed again.
+        None if there are too many rules, if they are too long, or if one has a line end.
         """
-        if self.size > MOST_SCANNED:
+        if sum([len(section.rules) for section in self.chosen]) > MOST_SCANNED:
             return None
         best: dict[bytes, Rank] = {}
         for pattern, rank in self._ranked():
             best[pattern] = max(rank, best.get(pattern, rank))
-        lines = []
-        for pattern, rank in sorted(best.items(), key=itemgetter(1), reverse=True):
-            word = _ALLOW if allows(rank) else _DISALLOW
-            if self._dialect.wildcards and (b"*" in pattern or pattern.endswith(b"$")):
-                word = _ALLOW_WILD if allows(rank) else _DISALLOW_WILD
-            if b"\n" in pattern:
-                return None
-            lines.append(word + pattern)
-        compact = b"\n".join(lines)
-        return compact if len(compact) <= MOST_OCTETS else None
+        compact = b"".join([each + b"\n" for each in sorted(best, key=best.__getitem__)[::-1]])
+        fits = len(compact) <= MOST_OCTETS and compact.count(b"\n") == len(best)
+        return compact if fits else None
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Whether the URL may be fetched, and which rule decides."""
