@@ -67,9 +67,10 @@ class Show(Subcommand):
         robots, agent = self.project.robots, self.project.agent_for(policy)
         charset = charset_of(record.headers)
         linted = lint(record.body, robots.dialect, charset, robots.fetch_max_bytes)
+        findings = linted.findings
         if record.is_cut:
             text = "The copy ends at ROBOTS_FETCH_MAX_BYTES. What comes after it was not read."
-            linted = linted.with_finding(Finding(None, Code.FILE_TOO_LONG, text))
+            findings = Finding(None, Code.FILE_TOO_LONG, text), *findings
         return {
             **fields,
             "dialect": linted.dialect.name,
@@ -86,8 +87,7 @@ class Show(Subcommand):
                 for each in linted.lines
             ],
             "findings": [
-                {"line": each.line, "code": each.code, "message": each.text}
-                for each in linted.findings
+                {"line": each.line, "code": each.code, "message": each.text} for each in findings
             ],
         }
 

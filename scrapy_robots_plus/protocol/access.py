@@ -5,6 +5,7 @@ What each status and each failure means: presets, and changes of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeAlias
@@ -95,6 +96,7 @@ PRESETS: Mapping[str, StatusTable] = {
 }
 
 _WORDS = {"allow": _ALLOW, "disallow": _DENY}
+_STATUS = re.compile("[1-9][0-9]{2}")
 
 
 def access_of(outcome: Outcome, table: StatusTable) -> Access:
@@ -120,7 +122,15 @@ def status_table(value: object) -> StatusTable:
     changes = {str(key).lower(): word for key, word in value.items()}
     table = dict(_preset(changes.pop("preset", "rfc9309")))
     for key, word in changes.items():
-        table[_key(key)] = _word(key, word)
+        if key not in PRESETS["rfc9309"] and not _STATUS.fullmatch(key):
+            raise ValueError(
+                f"{key!r} is not a status (404), a class ({', '.join(_CLASSES)}) "
+                f"or a failure ({', '.join(map(str, Failure))})"
+            )
+        access = _WORDS.get(str(word).lower())
+        if access is None:
+            raise ValueError(f"{key!r} is {word!r}; expected {' or '.join(map(repr, _WORDS))}")
+        table[key] = access
     return MappingProxyType(table)
 
 
@@ -128,20 +138,3 @@ def _preset(name: object) -> StatusTable:
     if not isinstance(name, str) or name.lower() not in PRESETS:
         raise ValueError(f"{name!r} is not a preset; choose one of {', '.join(PRESETS)}")
     return PRESETS[name.lower()]
-
-
-def _key(key: str) -> str:
-    if key in _CLASSES or key in {str(failure) for failure in Failure}:
-        return key
-    if key.isascii() and key.isdigit() and 100 <= int(key) <= 999:
-        return key
-    raise ValueError(
-        f"{key!r} is not a status (404), a class ({', '.join(_CLASSES)}) "
-        f"or a failure ({', '.join(map(str, Failure))})"
-    )
-
-
-def _word(key: str, word: object) -> Access:
-    if not isinstance(word, str) or word.lower() not in _WORDS:
-        raise ValueError(f"{key!r} is {word!r}; expected {' or '.join(map(repr, _WORDS))}")
-    return _WORDS[word.lower()]

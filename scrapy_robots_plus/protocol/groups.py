@@ -35,7 +35,7 @@ class Section:
     Its rules are stored once, however many agents it has.
     """
 
-    __slots__ = ("_closed", "_run", "agents", "members", "names", "rules")
+    __slots__ = ("_described", "agents", "members", "names", "rules")
 
     def __init__(self) -> None:
         self.agents: list[bytes] = []
@@ -45,24 +45,15 @@ class Section:
         self.rules: list[int] = []
         """Line numbers of the allow and disallow lines."""
         self.members: list[Members] = []
-        self._run = 0
-        """Where the agents begin to which the next other line applies."""
-        self._closed = False  # whether such a line stands below them
-
-    def add_agent(self, value: bytes, names: tuple[str, ...]) -> None:
-        """Adds a user-agent line."""
-        if self._closed:
-            self._run = len(self.agents)
-            self._closed = False
-        self.agents.append(value)
-        self.names.append(names)
+        self._described = 0
+        """How many of the agents have other lines below them."""
 
     def add_member(self, line: Line) -> None:
         """Adds another line: it applies to the agents since the last such line."""
-        if not self._closed:
-            names = frozenset(chain.from_iterable(self.names[self._run :]))
+        if self._described < len(self.agents):
+            names = frozenset(chain.from_iterable(self.names[self._described :]))
             self.members.append(Members(names, []))
-            self._closed = True
+            self._described = len(self.agents)
         self.members[-1].lines.append(line)
 
 
@@ -161,7 +152,8 @@ class Scanner:
             section = self._current = Section()
             self.sections.append(section)
             self._collecting = True
-        section.add_agent(value, names_in(value, self._dialect))
+        section.agents.append(value)
+        section.names.append(names_in(value, self._dialect))
 
     def _other(self, line: Line) -> None:
         if self._dialect.blank_line_ends_group and line.kind in _ENDS_AGENTS:

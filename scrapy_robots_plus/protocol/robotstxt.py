@@ -31,7 +31,7 @@ READERS: dict[Kind, Callable[[bytes], Any]] = {
 }
 """What reads the values that are about time; None for those that cannot be understood."""
 
-_WHOLE_URL = re.compile(rb"https?://[^/]", re.IGNORECASE)
+_WHOLE_URL = re.compile("https?://[^/]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +72,9 @@ def clean_param(value: str) -> CleanParam:
     return CleanParam(tuple(filter(None, params.split("&"))), path)
 
 
-def is_url(value: object) -> bool:
-    """Whether a user agent, or what should be a URL, is a URL with a scheme and an authority."""
-    text = as_text(value) if isinstance(value, (str, bytes)) else ""
-    return text[:8].lower().startswith(("http://", "https://"))
-
-
-def is_whole_url(value: bytes) -> bool:
-    """Whether it has a scheme, http or https, and a host, as sitemaps and licenses need."""
-    return bool(_WHOLE_URL.match(value))
+def is_whole_url(value: object) -> bool:
+    """Whether it is text, or octets, of a URL with a scheme, http or https, and a host."""
+    return isinstance(value, (str, bytes)) and bool(_WHOLE_URL.match(as_text(value)))
 
 
 _PATHS_BEGIN = ("", "/", "?", b"", b"/", b"?")
@@ -160,7 +154,7 @@ class RobotsTxt:
         return (rules or self._rules_for(agent, url)).allowed(url)
 
     def _rules_for(self, agent: Agent, url: str | bytes) -> Rules:
-        if is_url(agent) and not is_url(url) and url[:1] not in _PATHS_BEGIN:
+        if is_whole_url(agent) and not is_whole_url(url) and url[:1] not in _PATHS_BEGIN:
             raise ValueError(f"{agent!r} is a URL and {url!r} is none: were the two exchanged?")
         return self.rules_for(agent)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -54,10 +54,6 @@ class LintedFile:
         """The numbers, from 1, of the groups that count for a crawler; empty if none does."""
         chosen = self._reading.choice.groups_for(as_names(agent))
         return tuple(position + 1 for position in chosen)
-
-    def with_finding(self, finding: Finding) -> LintedFile:
-        """The same file with one more *finding*, of somebody who knows more about it."""
-        return replace(self, findings=(finding, *self.findings))
 
 
 def lint(

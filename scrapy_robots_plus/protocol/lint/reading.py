@@ -105,8 +105,6 @@ class Meaning(NamedTuple):
     not a comment)."""
     group: int | None = None
     """The number of its group, from 1; None if it belongs to none."""
-    names: tuple[str, ...] = ()
-    """For a user-agent line: the names that are read in it, in lower case."""
     ignored: str = ""
     """Why it has no effect; empty if it has one."""
     words: str = ""
@@ -137,7 +135,6 @@ def _meaning(shown: str, line: Line, reading: Reading) -> Meaning:
         shown,
         line.kind.key,
         None if group is None else group + 1,
-        names,
         ignored,
         "" if ignored else _words(line, names, reading.dialect),
     )

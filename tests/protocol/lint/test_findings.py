@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309, Dialect
-from scrapy_robots_plus.protocol.lint import Code, Finding, lint
+from scrapy_robots_plus.protocol.lint import Code, lint
 
 STAR = "User-agent: *\n"
 MARK = "\ufeff"
@@ -277,14 +277,6 @@ def test_prose_is_shown_as_it_is_served() -> None:
         "text",
         "it has no key",
     )
-
-
-def test_somebody_else_may_add_a_finding() -> None:
-    linted = lint(f"{STAR}Disallow: a")
-    more = linted.with_finding(Finding(None, Code.FILE_TOO_LONG, "The copy is cut off."))
-    assert [str(each.code) for each in more.findings] == ["file-too-long", "never-matches"]
-    assert len(linted.findings) == 1
-    assert more.lines == linted.lines
 
 
 @pytest.mark.parametrize(
