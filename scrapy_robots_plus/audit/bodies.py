@@ -15,8 +15,6 @@ from .entries import SHA256
 if TYPE_CHECKING:
     from pathlib import Path
 
-_EMPTY = sha256(b"").hexdigest()
-
 LONGEST_BODY = 64 * 1024 * 1024
 """Octets. What is longer is not read."""
 
@@ -56,8 +54,6 @@ class Bodies:
         """The text with this *digest*. Raises :exc:`BodyError` if that is not to be had."""
         if not SHA256.fullmatch(digest):  # it comes from a file, and becomes a path
             raise BodyError(f"{digest!r:.100} is not a hash")
-        if digest == _EMPTY:
-            return b""  # nothing is kept of an empty file
         path = self._path(digest)
         try:
             with gzip.open(path) as file:

@@ -37,24 +37,23 @@ class _Chain:
     """The last one's: as stated, and as computed. If one was changed, the next line has the other.
     """
 
-    def take(self, line: Line) -> Iterator[Wrong]:
+    def take(self, line: Line) -> Wrong | None:
         """What is wrong with the next *line*."""
-        expected, number = self.number + 1, line.link.number
+        expected, number, wrong = self.number + 1, line.link.number, None
         if not line.is_genuine:
-            yield State.DAMAGED, "changed: its hash is another one"
+            wrong = State.DAMAGED, "changed: its hash is another one"
             number = expected
         elif number < expected:
             what = f"out of order: its number in its crawl is {number}, not {expected}"
-            yield State.DAMAGED, what
-            return
+            return State.DAMAGED, what
         elif number > expected:
-            some = counted(number - expected, "line")
-            are = "is" if number - expected == 1 else "are"
-            yield State.CUT, f"{some} of its crawl {are} missing before it"
+            missing = counted(number - expected, "line")
+            wrong = State.CUT, f"{missing} of its crawl missing before it"
         elif line.previous not in self.hashes:
             what = "does not follow its crawl's line before it, which was put there later"
-            yield State.DAMAGED, what
+            wrong = State.DAMAGED, what
         self.number, self.hashes = number, (line.link.hash, line.digest)
+        return wrong
 
 
 class Crawls:
@@ -76,7 +75,8 @@ class Crawls:
             chain = _Chain(where())
             if line.is_genuine:  # else its name may be what was changed
                 self._open[name] = chain
-        yield from chain.take(line)
+        if (wrong := chain.take(line)) is not None:
+            yield wrong
         if line.fields.get("type") == EndEntry.type and name in self._open:
             self._ended.put(name, self._open.pop(name))
         if len(self._open) > MOST_OPEN_CRAWLS:

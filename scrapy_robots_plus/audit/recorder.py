@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
@@ -51,8 +50,6 @@ _E = TypeVar("_E", bound=Entry)
 
 _AS_DECIDED = ("allowed", "reason", "rule", "line", "group", "form", "use", "source")
 """What an entry says as the verdict does."""
-_decided_by = attrgetter(*_AS_DECIDED)
-
 
 _AS_SET = (
     *("mode", "obey", "status_policy", "crawl_delay_obey", "crawl_delay_max"),
@@ -74,23 +71,23 @@ class Recorder:
         """*warn* gets the problems; *survives* makes of a listener one that raises nothing."""
         self._crawl = crawl
         self._name = uuid4().hex[:12]
-        self._mode = crawl.settings.mode
-        self._enforces = crawl.settings.enforces
+        self._settings = crawl.settings
         self._share = crawl.settings.audit_log_allowed
         self._under_way: WeakKeyDictionary[Request, VerdictEntry] = WeakKeyDictionary()
         """Requests with a verdict that no download handler has got yet."""
         self._sent: WeakKeyDictionary[Request, float] = WeakKeyDictionary()
         """When requests were sent, in seconds since the epoch: a verdict may come later."""
-        self._bodies = bodies = _bodies_of(crawl.settings.audit_bodies, path)
-        begin = self._begin(None if bodies is None else bodies.as_seen_from(path))
-        self.log = AuditLog(path, begin, warn, crawl.clock.wall)
+        kept = crawl.settings.audit_bodies
+        folder = Path(kept).absolute() if isinstance(kept, str) else folder_beside(path)
+        self._bodies = Bodies(folder) if kept else None
+        self.log = AuditLog(path, self._begin(path), warn, crawl.clock.wall)
         self._knows_departures = crawl.watch_handovers(survives(self._handed_over))
         crawl.decision_listeners.append(survives(self._decided))
         crawl.exemption_listeners.append(survives(self._exempted))
         crawl.page_listeners.append(survives(self._page_read))
         crawl.standing_listeners.append(survives(self._stands_otherwise))
         crawl.get(Retrieval).subscribe(survives(self._retrieved))
-        if not self._enforces:
+        if not crawl.settings.enforces:
             crawl.end_listeners.append(survives(self._left))
 
     def _entry(self, kind: type[_E], **fields: Any) -> _E:
@@ -104,7 +101,7 @@ class Recorder:
 
     # The crawl begins and ends
 
-    def _begin(self, bodies: str | None) -> CrawlEntry:
+    def _begin(self, log: Path) -> CrawlEntry:
         crawler, settings = self._crawl.crawler, self._crawl.settings
         return self._entry(
             CrawlEntry,
@@ -117,7 +114,7 @@ class Recorder:
             use_tokens=settings.ai_tokens,
             overrides={each: value.as_json() for each, value in settings.overrides.items()} or None,
             allowed_share=settings.audit_log_allowed,
-            bodies=bodies,
+            bodies=None if self._bodies is None else self._bodies.as_seen_from(log),
         )
 
     def end(self, reason: str) -> None:
@@ -139,7 +136,10 @@ class Recorder:
 
     def _retrieved(self, retrieved: Retrieved) -> None:
         before, policy, record = retrieved.previous, retrieved.policy, retrieved.record
-        changed = before is not None and _differs(before, policy)
+        previous, changed = None, False
+        if before is not None:
+            previous = before.record.sha256 or None
+            changed = (before.record.sha256, before.access) != (record.sha256, policy.access)
         delay = policy.pace_of(self._crawl.get(Agents).default).delay
         entry = self._entry(
             FileEntry,
@@ -147,12 +147,12 @@ class Recorder:
             source=policy.source,
             detail=policy.detail or None,
             changed=changed,
-            previous=(before.record.sha256 or None) if before else None,
+            previous=previous,
             delay_asked=None if delay is None else delay.asked,
             **_about(policy),
         )
         self._add(entry)
-        if record.body:
+        if record.sha256:
             self._store(record.sha256, record.body)
 
     def _store(self, digest: str, body: bytes) -> None:
@@ -183,7 +183,7 @@ class Recorder:
         entry = self._verdict(request, origin, agent, verdict, about)
         # A page that is skipped was sent. In observe mode somebody else may answer what is denied.
         entry.sent = self._sent.get(request)
-        if entry.sent is None and not (is_denied and self._enforces):
+        if entry.sent is None and not (is_denied and self._settings.enforces):
             self._add_when_sent(request, entry)
         else:
             self._add(entry)
@@ -214,9 +214,9 @@ class Recorder:
             url=request.url,
             origin=str(origin),
             agent=agent,
-            **dict(zip(_AS_DECIDED, _decided_by(verdict), strict=True)),
+            **{name: getattr(verdict, name) for name in _AS_DECIDED},
             statements=stamp.get("statements") or None,
-            mode=self._mode,
+            mode=self._settings.mode,
             **about,
         )
 
@@ -252,20 +252,13 @@ class Recorder:
             directives=page.directives.as_json(),
             nofollow=page.settings.on_nofollow,
             noindex=page.settings.on_noindex,
-            mode=self._mode,
+            mode=self._settings.mode,
         )
         self._add(entry)
 
     def _stands_otherwise(self, origin: Origin, site: Site, url: str) -> None:
         about = {"origin": str(origin), "standing": site.standing, "why": site.why, "url": url}
         self._add(self._entry(StandingEntry, **about))
-
-
-def _bodies_of(setting: bool | str, log: Path) -> Bodies | None:
-    """Where ``ROBOTS_AUDIT_BODIES`` puts the texts; None for nowhere."""
-    if isinstance(setting, str):
-        return Bodies(Path(setting).absolute())
-    return Bodies(folder_beside(log)) if setting else None
 
 
 def is_in_share(url: str, share: float) -> bool:
@@ -298,7 +291,3 @@ def _about_decision(policy: Policy, verdict: Verdict) -> dict[str, Any]:
         "age": round(policy.age, 3) if settings.needs_file else None,
         **(_about(policy) if has_file else {}),
     }
-
-
-def _differs(before: Policy, after: Policy) -> bool:
-    return before.record.sha256 != after.record.sha256 or before.access is not after.access

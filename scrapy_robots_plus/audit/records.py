@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider, signals
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
 
 logger = crawl_log(__name__)
-
-_P = ParamSpec("_P")
 
 SECONDS_BETWEEN_WRITES = 0.5
 """A crash of the process loses what came in since the last write."""
@@ -96,13 +93,12 @@ class Audit:
     def _warn(self, text: str) -> None:
         logger(self._crawl.crawler).warning("%s", printable(text))
 
-    def _survives(self, action: Callable[_P, None]) -> Callable[_P, None]:
+    def _survives(self, action: Callable[..., None]) -> Callable[..., None]:
         """*action*; the crawl survives its exceptions. They are logged, the first at ERROR."""
 
-        @wraps(action)
-        def guarded(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        def guarded(*about: Any) -> None:
             try:
-                action(*args, **kwargs)
+                action(*about)
             except Exception:  # noqa: BLE001 - an audit log is not worth a crawl
                 level = logging.ERROR if self._once.is_first() else logging.DEBUG
                 self._crawl.stats.inc_value(stats.AUDIT_ERRORS)

@@ -52,18 +52,14 @@ class ParsedFiles:
     def get(
         self, bodies: Bodies | None, digest: str, charset: str | None, dialect: Dialect
     ) -> RobotsTxt:
-        """The file with this hash. Raises :exc:`UndecidedError` if its text is not to be had."""
+        """The file with this hash. Raises :exc:`BodyError` if its text is not to be had."""
         if bodies is None:
-            raise UndecidedError("no robots.txt files were kept beside the log")
+            raise BodyError("no robots.txt files were kept beside the log")
         key = (bodies.folder, digest, charset, dialect)
         if key in self._parsed:
             self._parsed.move_to_end(key)
             return self._parsed[key]
-        try:
-            text = bodies.get(digest)
-        except BodyError as error:
-            raise UndecidedError(str(error)) from None
-        file = self._parsed[key] = RobotsTxt.parse(text, dialect, charset)
+        file = self._parsed[key] = RobotsTxt.parse(bodies.get(digest), dialect, charset)
         self._octets += file.size + OVERHEAD
         while self._octets > OCTETS and len(self._parsed) > 1:
             _, dropped = self._parsed.popitem(last=False)
@@ -142,7 +138,7 @@ class CrawlReplay:
         agent = entry.agent if known.fixes_agent else self._agent or entry.agent
         try:
             decided = judging.verdict(known, entry.url, agent)
-        except (ValueError, TypeError, AttributeError) as error:  # the log was tampered with
+        except (BodyError, ValueError, TypeError, AttributeError) as error:
             raise UndecidedError(str(error)) from None
         return Decided.of(entry if decided.allowed and entry.source in _NOT_KEPT else decided)
 
@@ -154,7 +150,8 @@ _NOT_KEPT = {each.value for each in Source if each.is_of_page or each is Source.
 class _Known:
     """What the crawl knew when it decided (:class:`~scrapy_robots_plus.origins.judging.Known`).
 
-    All of it raises :exc:`UndecidedError` if the log does not tell.
+    If the text of a file is not to be had, that raises :exc:`BodyError`; if the log was tampered
+    with, ValueError, TypeError or AttributeError.
     """
 
     def __init__(self, replay: CrawlReplay, entry: VerdictEntry) -> None:

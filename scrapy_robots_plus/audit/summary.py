@@ -57,6 +57,7 @@ class Selection:
         if not self.words:
             yield from entries
             return
+        patterns = HostPatterns((plain_pattern(host), True) for host in self.hosts)
         begins: Recent[str, CrawlEntry] = Recent(MOST_OPEN_CRAWLS)
         shown: Recent[str, bool] = Recent(MOST_OPEN_CRAWLS)
         for entry in entries:
@@ -65,25 +66,20 @@ class Selection:
             elif isinstance(entry, EndEntry):
                 if entry.crawl in shown:
                     yield entry
-            elif self.since <= entry.time <= self.until and self._has_host_of(entry):
+            elif self.since <= entry.time <= self.until and _is_about(entry, patterns):
                 begin = begins.get(entry.crawl)
                 if begin is not None and shown.is_news(entry.crawl, True):
                     yield begin
                 yield entry
 
-    def _has_host_of(self, entry: Entry) -> bool:
-        """Whether it is about one of the hosts; what a crawl counts at its end is about all."""
-        if not self.hosts:
-            return True
-        try:
-            origin = Origin.of(getattr(entry, "origin", None) or "")
-        except ValueError:  # the log was tampered with
-            return False
-        return origin is not None and self._patterns.of(origin) is not None
 
-    @cached_property
-    def _patterns(self) -> HostPatterns[bool]:
-        return HostPatterns((plain_pattern(host), True) for host in self.hosts)
+def _is_about(entry: Entry, patterns: HostPatterns[bool]) -> bool:
+    """Whether it is about a host that one of the *patterns* names, if there are any."""
+    try:
+        origin = Origin.of(getattr(entry, "origin", None) or "")
+    except ValueError:  # the log was tampered with
+        origin = None
+    return not patterns or (origin is not None and patterns.of(origin) is not None)
 
 
 ALL = -1
@@ -264,6 +260,4 @@ _NO_SETTINGS = {"time", "crawl", "spider", "version", "mode", "dialect", "overri
 def _settings_of(entry: CrawlEntry) -> Fields:
     names = [each.name for each in fields(entry) if each.name not in _NO_SETTINGS]
     given = {"dialect": entry.dialect.get("name"), **{each: getattr(entry, each) for each in names}}
-    return tuple(
-        (name, _kept(str(value))) for name, value in given.items() if value not in (None, (), {})
-    )
+    return _fields_of({name: value for name, value in given.items() if value not in (None, (), {})})

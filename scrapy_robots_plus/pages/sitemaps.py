@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from twisted.internet.defer import Deferred
-    from twisted.python.failure import Failure
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
@@ -98,23 +97,21 @@ class Sitemaps:
         self._waiting.append(policy)
         if self._working is None:
             self._working = compat.run_in_background(self._work())
-            self._working.addErrback(_ignore_cancellation)
 
     async def _work(self) -> None:
         try:
-            await compat.sleep(0)
             while self._waiting and not compat.is_closing(self._crawler):
                 policy = self._waiting.popleft()
                 try:
+                    await compat.sleep(0)
                     await self._publish(policy)
                 except compat.CANCELLED:
-                    raise
+                    return
                 except Exception:  # noqa: BLE001 - a scheduler elsewhere may fail for one origin
                     logger(self._crawler).exception(
                         "The sitemaps that %s names could not all be requested",
                         printable(policy.record.url),
                     )
-                await compat.sleep(0)
         finally:
             self._working = None
             self._waiting.clear()
@@ -130,12 +127,8 @@ class Sitemaps:
         self._crawler.signals.send_catch_log(
             sitemaps_found, origin=policy.origin, urls=urls, spider=self._crawler.spider
         )
-        if self._callback is not None:
-            await self._schedule(urls)
-
-    async def _schedule(self, urls: tuple[str, ...]) -> None:
         engine = compat.engine_of(self._crawler)
-        for number, url in enumerate(urls, 1):
+        for number, url in enumerate(urls if self._callback else (), 1):
             if compat.is_closing(self._crawler):
                 return
             self._stats.inc_value(stats.SITEMAPS_SCHEDULED)
@@ -209,10 +202,6 @@ class Sitemaps:
                 f"{left_out:,}",
                 stats.SITEMAPS_LEFT_OUT,
             )
-
-
-def _ignore_cancellation(failure: Failure) -> Failure | None:
-    return None if isinstance(failure.value, compat.CANCELLED) else failure
 
 
 LONGEST = 8_000

@@ -91,7 +91,7 @@ def test_a_removed_line_is_found(data: st.DataObject) -> None:
     number = data.draw(st.integers(0, 3))  # the last is told by the missing end of the crawl
     del lines[number]
     (damage,) = found_in(lines)
-    assert damage.startswith(f"line {number + 1}: 1 line of its crawl is missing before it")
+    assert damage.startswith(f"line {number + 1}: 1 line of its crawl missing before it")
 
 
 @given(st.data())
@@ -144,7 +144,7 @@ def test_a_line_replaced_by_one_with_a_right_hash_is_found(number: int) -> None:
 
 
 def test_a_log_whose_first_lines_are_gone_is_found() -> None:
-    assert found_in(some_lines(5)[2:]) == ["line 1: 2 lines of its crawl are missing before it"]
+    assert found_in(some_lines(5)[2:]) == ["line 1: 2 lines of its crawl missing before it"]
 
 
 @given(st.binary(max_size=200))

@@ -159,7 +159,7 @@ def test_a_file_that_is_removed_begins_anew(tmp_path: Path) -> None:
     again, last = entries_in(path)
     assert isinstance(again, CrawlEntry)
     assert last == end()
-    assert damages_in(path) == ["line 1: 6 lines of its crawl are missing before it"]
+    assert damages_in(path) == ["line 1: 6 lines of its crawl missing before it"]
     assert state_of(path) is State.CUT
     assert log.errors == 3
     (warning,) = warned

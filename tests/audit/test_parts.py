@@ -115,7 +115,7 @@ def test_a_part_alone_is_told_with_the_number_of_lines_before_it(
     first, second, last = rotated(tmp_path, rotate)
     assert state_of(first) is State.UNFINISHED
     assert state_of(second) is State.CUT
-    assert damages_in(last) == ["line 1: 22 lines of its crawl are missing before it"]
+    assert damages_in(last) == ["line 1: 22 lines of its crawl missing before it"]
     assert state_of(last) is State.CUT
     assert isinstance(entries_in(last)[0], CrawlEntry)
 
@@ -128,7 +128,7 @@ def test_a_part_that_is_missing_in_the_middle_is_found(
     state, damages = found_in(first, last)
     assert state is State.CUT
     (damage,) = damages
-    assert str(damage) == "audit.jsonl, line 1: 11 lines of its crawl are missing before it"
+    assert str(damage) == "audit.jsonl, line 1: 11 lines of its crawl missing before it"
 
 
 @pytest.mark.parametrize("kept", [1, 5, 10])
@@ -142,7 +142,7 @@ def test_a_log_that_is_cut_back_in_mid_crawl_is_not_whole(tmp_path: Path, kept: 
     state, (damage,) = found_in(path)
     assert state is State.CUT
     missing = 101 - kept
-    assert str(damage) == f"line {kept + 1}: {missing} lines of its crawl are missing before it"
+    assert str(damage) == f"line {kept + 1}: {missing} lines of its crawl missing before it"
     (warning,) = warned
     assert "it was emptied or cut" in warning
 
@@ -218,7 +218,7 @@ def test_a_crawl_that_began_in_the_new_file_does_not_break_the_others(
     assert found_in(part, path) == (State.WHOLE, [])
     state, (damage,) = found_in(path)
     assert state is State.CUT
-    assert str(damage) == "line 3: 2 lines of its crawl are missing before it"
+    assert str(damage) == "line 3: 2 lines of its crawl missing before it"
 
 
 def test_a_crawl_that_writes_seldom_knows_where_the_others_are(tmp_path: Path) -> None:

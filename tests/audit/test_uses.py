@@ -41,7 +41,7 @@ def test_what_crawls_were_for_and_what_sites_prefer() -> None:
     first = replace(begin(), ai_uses=("train-ai", "search"), ai_policy="observe")
     last = replace(end(), preferences={"train-ai/disallow": 2_000, "search/allow": 1})
     page = page_of([first, last, replace(first, crawl="b"), replace(last, crawl="b")])
-    assert page.text.count("ai_uses = ('train-ai', 'search') ai_policy = observe") == 2
+    assert page.text.count("ai_policy = observe ai_uses = ('train-ai', 'search')") == 2
     assert page.tables["uses"][1:] == [["search/allow", "2"], ["train-ai/disallow", "4,000"]]
 
 

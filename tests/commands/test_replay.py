@@ -226,13 +226,13 @@ def _torn(lines: list[bytes]) -> None:
     ("damage", "status", "found"),
     [
         (_changed, 5, ["line 4: changed"]),
-        (_without(0), 4, ["line 1: 1 line of its crawl is missing before it"]),
-        (_without(3), 4, ["line 4: 1 line of its crawl is missing before it"]),
+        (_without(0), 4, ["line 1: 1 line of its crawl missing before it"]),
+        (_without(3), 4, ["line 4: 1 line of its crawl missing before it"]),
         (_without(-1), 3, ["line 6: the end of crawl a, which begins in line 1, is missing"]),
-        (_exchanged, 5, ["line 3: 1 line of its crawl is missing", "line 4: out of order"]),
+        (_exchanged, 5, ["line 3: 1 line of its crawl missing", "line 4: out of order"]),
         (_twice, 5, ["line 5: out of order"]),
         (_inserted, 5, ["line 4: not a line of a log"]),
-        (_torn, 4, ["line 4: has no end", "line 5: 1 line of its crawl is missing before it"]),
+        (_torn, 4, ["line 4: has no end", "line 5: 1 line of its crawl missing before it"]),
     ],
 )
 def test_damage_is_found_and_named_by_its_line(
@@ -285,7 +285,7 @@ def test_a_verdict_of_a_crawl_that_began_elsewhere_is_undecided(tmp_path: Path) 
     done = Robots(tmp_path)("replay", log)
     assert done.status == 4
     assert "undecided  1 x the log does not say how its crawl began" in done.lines
-    assert "line 2: 1 line of its crawl is missing before it" in done.lines
+    assert "line 2: 1 line of its crawl missing before it" in done.lines
 
 
 @names_rules

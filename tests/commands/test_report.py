@@ -58,7 +58,7 @@ def test_the_parts_of_a_log_make_one_page(reporter: Robots) -> None:
     assert reporter("replay", *together, "--verify").lines[0] == "whole: 6 lines in 3 files"
     done = reporter("report", "audit.jsonl")
     assert done.status == 4
-    assert done.errors.startswith("audit.jsonl: line 1: 4 lines of its crawl are missing before it")
+    assert done.errors.startswith("audit.jsonl: line 1: 4 lines of its crawl missing before it")
     head = Page((reporter.folder / "report.html").read_text()).text.partition("What decided")[0]
     assert "This log is not whole" in head
     assert reporter("report", "audit.1", "audit.1").status == 2

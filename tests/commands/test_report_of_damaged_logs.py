@@ -63,8 +63,8 @@ def test_a_line_that_is_missing_is_named(reporter: Robots) -> None:
     damaged(reporter, 30, None)
     done = reporter("report", "audit.jsonl")
     assert done.status == 4
-    assert "line 30: 1 line of its crawl is missing before it" in done.errors
-    told = "1 line of its crawl is missing before it"
+    assert "line 30: 1 line of its crawl missing before it" in done.errors
+    told = "1 line of its crawl missing before it"
     assert told in (reporter.folder / "report.html").read_text()
 
 
