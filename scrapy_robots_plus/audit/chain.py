@@ -35,11 +35,6 @@ class State(IntEnum):
     DAMAGED = 3
     """Something was changed, moved, repeated or inserted."""
 
-    @property
-    def word(self) -> str:
-        """``whole``, ``damaged``."""
-        return self.name.lower()
-
 
 class Damage(NamedTuple):
     """Something that a whole log would not have."""

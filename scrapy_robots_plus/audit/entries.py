@@ -57,10 +57,6 @@ def _names(value: Any) -> AgentNames:
     return _texts(value) if isinstance(value, list) else value
 
 
-def _objects(values: list[Any]) -> list[Any]:
-    return list(map(_OBJECT.read, values))
-
-
 Text = Annotated[str, _TEXT]
 Texts = Annotated[tuple[str, ...], Kind("list of strings", (list,), _texts)]
 Names = Annotated[AgentNames, Kind("string, or list of strings", (str, list), _names)]
@@ -70,7 +66,7 @@ Number = Annotated[float, Kind("number", (float, int), _finite)]
 Seconds = Annotated[float, Kind("number of seconds", (float, int), _finite)]
 Moment = Annotated[float, _MOMENT]
 Object = Annotated[Mapping[str, Any], _OBJECT]
-Objects = Annotated[list[Any], Kind("list of JSON objects", (list,), _objects)]
+Objects = Annotated[list[Any], Kind("list of JSON objects", (list,))]
 
 
 class Field(NamedTuple):

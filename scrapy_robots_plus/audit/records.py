@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Spider, signals
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 
-from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.origins.fetcher import Fetcher
@@ -58,7 +57,7 @@ class Audit:
             self._logs.append(self._recorder.log)
         if settings.audit_warc:
             path = filled_in(settings.audit_warc, spider.name, now)
-            warc = Warc(path, f"scrapy-robots-plus {__version__}", self._warn)
+            warc = Warc(path, self._warn)
             crawl.get(Fetcher).subscribe(self._survives(warc.add))
             self._logs.append(warc)
         write = self._survives(self._write)

@@ -116,8 +116,6 @@ class Summary:
         finalize(self, self._file.close)
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.executescript(f"BEGIN; {_TABLES_AND_VIEWS.read_text(encoding='ascii')}")
-        of_page = ((source, True) for source in _OF_PAGE)
-        self._file.executemany("INSERT INTO of_page VALUES (?, ?)", of_page)
         self._tables: defaultdict[str, dict[Any, list[Any]]] = defaultdict(dict)
         """Not written yet: count, first, last and example by what tells lines apart."""
         self._logs_all: Recent[str, bool] = Recent(MOST_OPEN_CRAWLS)
@@ -183,11 +181,11 @@ class Summary:
         crawl, origin, override = entry.crawl, entry.origin or "", entry.override
         sets = None if override is None else _fields_of(override)
         key = (crawl, origin, status_of(entry), entry.allowed, entry.mode == "obey", entry.reason)
+        is_skipped = not entry.allowed and entry.source in _OF_PAGE  # its request has a line, too
         why: tuple[Any, ...] = (None,) * 5
         if not entry.allowed:
             why = (entry.rule, entry.line, entry.robots_url, entry.use, entry.source)
-        self._count("verdicts", (*key, sets, *why), entry.time, entry.url)
-        is_skipped = not entry.allowed and entry.source in _OF_PAGE  # its request has a line, too
+        self._count("verdicts", (*key, sets, *why, is_skipped), entry.time, entry.url)
         if entry.sent is not None and not is_skipped and self._logs_all.get(crawl):
             self._measure((_kept(crawl), _kept(origin)), entry.sent, entry.delay)
 

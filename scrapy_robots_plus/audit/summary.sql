@@ -3,7 +3,7 @@
 -- (of gaps: the shortest and the longest), in seconds, and the URL of the first.
 
 CREATE TABLE verdicts (crawl, origin, status, is_allowed, is_enforced, reason, override,
-  rule, line, robots_url, use, source,  -- of denials alone
+  rule, line, robots_url, use, source, is_of_page,  -- of denials alone
   count, first, last, example);
 CREATE TABLE files (crawl, origin, status, access, failure, delay_asked,
   count, first, last, example);
@@ -34,8 +34,8 @@ CREATE VIEW totals AS SELECT *,
       coalesce(sum(allowed), 0) AS allowed, coalesce(sum(denied), 0) AS denied FROM lines),
     (SELECT coalesce(sum(count), 0) AS not_enforced FROM verdicts
       WHERE NOT is_allowed AND NOT is_enforced),
-    (SELECT coalesce(sum(count), 0) AS skipped FROM verdicts JOIN of_page USING (source)
-      WHERE NOT is_allowed),  -- for what their pages say: they were requested, and allowed
+    (SELECT coalesce(sum(count), 0) AS skipped FROM verdicts
+      WHERE is_of_page),  -- for what their pages say: they were requested, and allowed
     (SELECT coalesce(sum(count), 0) AS denied_by_rule FROM ruled),
     (SELECT coalesce(sum(count), 0) AS crawls, coalesce(sum(count * logs_all), 0) AS full_crawls,
       coalesce(sum(count * (mode <> 'obey')), 0) AS observing_crawls FROM begins),
@@ -79,15 +79,14 @@ CREATE VIEW reasons AS
   SELECT reason, sum(count * (NOT is_allowed)) AS denied, sum(count * is_allowed) AS allowed
   FROM verdicts GROUP BY reason ORDER BY denied DESC, allowed DESC, min(rowid);
 
--- Headers and tags of a page are no rules of a robots.txt: of_page.
+-- Headers and tags of a page are no rules of a robots.txt.
 CREATE VIEW ruled AS
-  SELECT *, verdicts.rowid AS place FROM verdicts LEFT JOIN of_page USING (source)
-  WHERE NOT is_allowed AND rule IS NOT NULL AND (reason <> 'ai_preference' OR is_of_page IS NULL);
+  SELECT *, rowid AS place FROM verdicts
+  WHERE NOT is_allowed AND rule IS NOT NULL AND (reason <> 'ai_preference' OR NOT is_of_page);
 CREATE VIEW rules AS
   SELECT coalesce(robots_url, '') AS robots_url, line, rule, sum(count) AS denied, example,
     min(place) AS place
   FROM ruled GROUP BY ruled.robots_url, line, rule ORDER BY denied DESC, place;
-CREATE TABLE of_page (source, is_of_page);
 
 -- Why requests and pages were skipped, by use, and where the site says so.
 CREATE VIEW objections AS

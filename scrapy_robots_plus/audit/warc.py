@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
 
+from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.protocol.sent_forms import target_of
 
@@ -40,10 +41,9 @@ _COMPRESSED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 class Warc(Appender):
     """The WARC file of one crawl: no other writes to it, so nothing stands behind a torn record."""
 
-    def __init__(self, path: Path, software: str, warn: Callable[[str], None]) -> None:
-        """*software*: what made the records. *warn* gets the first problem."""
+    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
+        """*warn* gets the first problem."""
         super().__init__(path, warn, ROOM, "exchanges")
-        self._software = software
         self._info = b""
         """The first record, until it is written."""
 
@@ -57,7 +57,7 @@ class Warc(Appender):
                 self._let_go()
                 self._file = made_anew(self.path)
                 name = Path(self._file.name).name
-                self._info = self._records(partial(_write_info, name, self._software))
+                self._info = self._records(partial(_write_info, name))
             append(self._file, b"".join([self._info, *self._waiting]))
             self._info = b""
             self._waiting.clear()
@@ -82,7 +82,8 @@ def made_anew(path: Path) -> BinaryIO:
     raise AssertionError  # there are as many names as numbers
 
 
-def _write_info(name: str, software: str, writer: Any) -> None:
+def _write_info(name: str, writer: Any) -> None:
+    software = f"scrapy-robots-plus {__version__}"
     info = {"software": software, "format": f"WARC File Format {_VERSION}"}
     writer.write_record(writer.create_warcinfo_record(name, info))
 

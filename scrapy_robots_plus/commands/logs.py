@@ -63,13 +63,13 @@ class LogCommand(Subcommand):
         """With how much was read."""
         reader, files = self.reader, len(self.given.logs)
         in_files = f" in {counted(files, 'file')}" if files > 1 else ""
-        return f"{reader.state.word}: {counted(reader.lines, 'line')}{in_files}"
+        return f"{reader.state.name.lower()}: {counted(reader.lines, 'line')}{in_files}"
 
     def state_fields(self) -> dict[str, Any]:
         """The state for ``--json``."""
         reader = self.reader
         return {
-            "log_state": reader.state.word,
+            "log_state": reader.state.name.lower(),
             "lines_read": reader.lines,
             "damages": reader.damaged,
             "last_number": reader.last.number,
@@ -78,5 +78,5 @@ class LogCommand(Subcommand):
 
     def _tell(self, damage: Damage) -> None:
         if self.as_json:
-            where, found = picked(damage, "log", "line"), {"log_state": damage.state.word}
+            where, found = picked(damage, "log", "line"), {"log_state": damage.state.name.lower()}
             say_as_json({**where, "damage": damage.what, **found})

@@ -80,17 +80,16 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
                 value = json.dumps(stamp) if self._is_text else ItemStamp(deepcopy(stamp))
                 adapter[self._field] = value
         except Exception as error:  # noqa: BLE001 - any class of items may be in use
-            self._failed(type(item), error)
-
-    def _failed(self, kind: type, error: Exception) -> None:
-        self._stats.inc_value(stats.ITEMS_NOT_STAMPED)
-        if not self._once.is_first(kind):
-            return
-        logger(self.crawler).warning(
-            "Items of %(kind)s get no %(field)r of ROBOTS_ITEM_FIELD: %(error)s. Declare a field "
-            "of that name that can be assigned, or set ROBOTS_ITEM_FIELD to another one.",
-            {"kind": global_object_name(kind), "field": self._field, "error": printable(error)},
-        )
+            self._stats.inc_value(stats.ITEMS_NOT_STAMPED)
+            kind = global_object_name(type(item))
+            if self._once.is_first(kind):
+                logger(self.crawler).warning(
+                    "Items of %s get no %r of ROBOTS_ITEM_FIELD: %s. Declare a field of that name "
+                    "that can be assigned, or set ROBOTS_ITEM_FIELD to another one.",
+                    kind,
+                    self._field,
+                    printable(error),
+                )
 
 
 def _value(adapter: ItemAdapter, field: str) -> Any:

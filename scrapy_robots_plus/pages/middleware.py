@@ -179,26 +179,18 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         compat.run_in_background(sending)
 
     def _say(self, done: str, what: object, said: PageStatement, response: Response) -> None:
-        logger.debug(
-            "%(would)s %(what)s, because %(page)s says %(said)s",
-            {
-                "would": f"Not {done}:" if self._enforces else f"Would not be {done}:",
-                "what": printable(what),
-                "page": printable(response),
-                "said": said.describe(),
-            },
-            extra={"spider": self.crawler.spider},
-        )
+        would = "Not" if self._enforces else "Would not be"
+        shown = (printable(what), printable(response), said.describe())
+        spider = self.crawler.spider
+        text = "%s %s: %s, because %s says %s"
+        logger.debug(text, would, done, *shown, extra={"spider": spider})
 
 
 def _is_for_the_same_page(request: Request, response: Response) -> bool:
     """Whether it asks for the page again, as a retry does; that is no link."""
     asked = response.request
-    urls = [response.url]
+    urls = [request.url, response.url]
     if asked is not None:
         urls += [asked.url, *asked.meta.get(REDIRECT_META_KEY, ())]
-    return _without_fragment(request.url) in map(_without_fragment, urls)
-
-
-def _without_fragment(url: str) -> str:
-    return url.partition("#")[0]
+    wanted, *known = (url.partition("#")[0] for url in urls)
+    return wanted in known

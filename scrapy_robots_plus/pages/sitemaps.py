@@ -13,7 +13,7 @@ from scrapy.http import Response, TextResponse
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import sitemaps_found
-from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.origins.fetch_results import CACHED
@@ -64,7 +64,6 @@ class Sitemaps:
         """By their hash, the lines that went out last."""
         self._counted: Recent[Origin, int] = Recent(crawl.settings.cache_size)
         """Those that were counted."""
-        self._once = Once()
         self._waiting: deque[Policy] = deque()
         self._working: Deferred[None] | None = None
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -162,7 +161,9 @@ class Sitemaps:
             if number % AT_ONCE == 0:
                 await compat.sleep(0)
         if lines and self._counted.is_news(policy.origin, hash(lines)):
-            self._count(len(urls), left_out, policy)
+            self._stats.inc_value(stats.SITEMAPS_FOUND, len(urls))
+            if left_out:
+                self._stats.inc_value(stats.SITEMAPS_LEFT_OUT, left_out)
         return tuple(urls)
 
     def lines(self, policy: Policy) -> tuple[str, ...]:
@@ -183,25 +184,10 @@ class Sitemaps:
             return Response(request.url, status, flags=[CACHED])
         urls = await self._urls(policy, self.lines(policy))
         if not urls:
-            logger(self._crawler).info(
-                "%s names no sitemap that may be requested",
-                printable(policy.record.url),
-            )
+            text = "%s names no sitemap that may be requested"
+            logger(self._crawler).info(text, printable(policy.record.url))
         body = "".join(f"Sitemap: {url}\n" for url in urls)
         return TextResponse(request.url, body=body, encoding="utf-8", flags=[CACHED])
-
-    def _count(self, named: int, left_out: int, policy: Policy) -> None:
-        self._stats.inc_value(stats.SITEMAPS_FOUND, named)
-        if not left_out:
-            return
-        self._stats.inc_value(stats.SITEMAPS_LEFT_OUT, left_out)
-        if self._once.is_first():
-            logger(self._crawler).info(
-                "Sitemap lines of %s that are not requested: %s. Further ones are counted as %s.",
-                printable(policy.record.url),
-                f"{left_out:,}",
-                stats.SITEMAPS_LEFT_OUT,
-            )
 
 
 LONGEST = 8_000

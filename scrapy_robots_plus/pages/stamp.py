@@ -93,11 +93,6 @@ def _add(stamp: dict[str, Any], preferences: Preferences) -> None:
     stamp["tdm_policy"] = (preferences.tdm_policy or "")[:MOST_OF_A_TEXT] or None
 
 
-def remove_stamp(request: Request) -> None:
-    """Removes a stamp that came with the meta of another request, and says nothing of this one."""
-    request.meta.pop(STAMP_META_KEY, None)
-
-
 def put_page(request: Request, said: dict[str, Any]) -> None:
     """Adds what the page of *request* *said* to a copy of its stamp, which others may share."""
     request.meta[STAMP_META_KEY] = {**request.meta.get(STAMP_META_KEY, {}), "page": said}

@@ -13,6 +13,7 @@ from scrapy_robots_plus.crawl.events import denial_of, request_disallowed
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
     PUT_BACK_META_KEY,
+    STAMP_META_KEY,
     TAP_META_KEY,
     asks_for_sitemaps,
     says_not_to_ask,
@@ -21,7 +22,7 @@ from scrapy_robots_plus.hosts.pace import GivenUp
 from scrapy_robots_plus.origins.policies import Policies, closing_verdict
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.pages.stamp import PagePreferences, Sent, put_stamp, remove_stamp
+from scrapy_robots_plus.pages.stamp import PagePreferences, Sent, put_stamp
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
@@ -207,7 +208,7 @@ class Outcomes:
 
     def exempt(self, request: Request) -> None:
         """*request* passes without a robots.txt check."""
-        remove_stamp(request)
+        request.meta.pop(STAMP_META_KEY, None)  # it came with the meta of another request
         self._tally.exempt(request)
         if says_not_to_ask(request) and TAP_META_KEY not in request.meta:
             self._tally.not_asked += 1

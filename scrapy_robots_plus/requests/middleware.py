@@ -20,7 +20,12 @@ from scrapy_robots_plus.crawl.events import (
     denial_of,
 )
 from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.crawl.requests import SCHEDULED_META_KEY, asks_for_sitemaps, origin_to_ask
+from scrapy_robots_plus.crawl.requests import (
+    SCHEDULED_META_KEY,
+    STAMP_META_KEY,
+    asks_for_sitemaps,
+    origin_to_ask,
+)
 from scrapy_robots_plus.hosts.answers import Answers
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.pace import GivenUp
@@ -30,7 +35,7 @@ from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.pages.sitemaps import Sitemaps
-from scrapy_robots_plus.pages.stamp import PagePreferences, remove_stamp
+from scrapy_robots_plus.pages.stamp import PagePreferences
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import (
     report_settings_without_effect,
@@ -141,7 +146,7 @@ class RobotsMiddleware:
                 return None
             case None:
                 if again:
-                    remove_stamp(request)
+                    request.meta.pop(STAMP_META_KEY, None)
                 else:
                     self._outcomes.exempt(request)
                 return None

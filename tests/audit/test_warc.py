@@ -66,7 +66,7 @@ def records_in(path: Path) -> list[tuple[str, Any, bytes]]:
 @pytest.mark.parametrize("name", ["robots.warc", "robots.warc.gz"])
 def test_a_pair_of_records_for_each_exchange(tmp_path: Path, name: str) -> None:
     path, warned = tmp_path / "new" / name, Warned()
-    warc = Warc(path, "tests", warned)
+    warc = Warc(path, warned)
     assert warc.flush() is True
     warc.add(exchanged(address="127.0.0.1"))
     assert not path.exists()
@@ -96,7 +96,7 @@ def test_a_pair_of_records_for_each_exchange(tmp_path: Path, name: str) -> None:
 def test_warcios_own_check_finds_nothing_wrong(tmp_path: Path) -> None:
     path = tmp_path / "robots.warc.gz"
     for _ in range(2):
-        warc = Warc(path, "tests", Warned())
+        warc = Warc(path, Warned())
         warc.add(exchanged())
         assert warc.flush()
         warc.close()
@@ -110,7 +110,7 @@ def test_warcios_own_check_finds_nothing_wrong(tmp_path: Path) -> None:
 
 def test_a_coding_that_the_handler_has_undone_is_not_claimed(tmp_path: Path) -> None:
     path = tmp_path / "robots.warc"
-    warc = Warc(path, "tests", Warned())
+    warc = Warc(path, Warned())
     coded = {"Content-Encoding": "gzip", "Content-Length": "5"}
     warc.add(exchanged(headers=coded))
     warc.add(exchanged(headers=coded, body=gzip.compress(RULES.encode())))
@@ -127,7 +127,7 @@ def test_a_coding_that_the_handler_has_undone_is_not_claimed(tmp_path: Path) -> 
 def test_what_cannot_be_written_waits_and_is_warned_of_once(tmp_path: Path) -> None:
     path, warned = tmp_path / "folder" / "robots.warc", Warned()
     path.parent.touch()
-    warc = Warc(path, "tests", warned)
+    warc = Warc(path, warned)
     for _ in range(ROOM + 5):
         warc.add(exchanged(body=b""))
     assert not warc.flush()
@@ -140,7 +140,7 @@ def test_what_cannot_be_written_waits_and_is_warned_of_once(tmp_path: Path) -> N
 
 
 def test_what_still_waits_in_the_end_is_lost(tmp_path: Path) -> None:
-    warc = Warc(tmp_path, "tests", Warned())
+    warc = Warc(tmp_path, Warned())
     for _ in range(ROOM + 5):
         warc.add(exchanged(body=b""))
     warc.close()
@@ -241,7 +241,7 @@ def test_a_torn_record_is_in_no_other_crawls_way(tmp_path: Path, name: str, cut:
 
 
 def write_one(path: Path, url: str) -> None:
-    warc = Warc(path, "tests", Warned())
+    warc = Warc(path, Warned())
     warc.add(exchanged(url))
     assert warc.flush()
     warc.close()
@@ -250,7 +250,7 @@ def write_one(path: Path, url: str) -> None:
 def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
     path, warned = tmp_path / "robots.warc", Warned()
     path.write_bytes(b"name,price\n")
-    warc = Warc(path, "tests", warned)
+    warc = Warc(path, warned)
     warc.add(exchanged())
     assert warc.flush()
     warc.close()
@@ -261,7 +261,7 @@ def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_file_that_is_moved_away_is_made_anew(tmp_path: Path) -> None:
     path, aside = tmp_path / "robots.warc", tmp_path / "aside"
-    warc, other = (Warc(path, "tests", Warned()) for _ in range(2))
+    warc, other = (Warc(path, Warned()) for _ in range(2))
     for _ in range(2):
         warc.add(exchanged())
         assert warc.flush()
@@ -278,7 +278,7 @@ def test_a_file_that_is_moved_away_is_made_anew(tmp_path: Path) -> None:
 
 def test_two_crawls_at_the_same_time_have_a_file_each(tmp_path: Path) -> None:
     path = tmp_path / "robots.warc"
-    warcs = [Warc(path, "tests", Warned()) for _ in range(2)]
+    warcs = [Warc(path, Warned()) for _ in range(2)]
     for _ in range(2):
         for warc in warcs:
             warc.add(exchanged())
@@ -294,7 +294,7 @@ def test_a_name_that_another_crawl_takes_in_the_same_moment_is_left_to_it(
     path, warned = tmp_path / "robots.warc", Warned()
     path.write_bytes(b"of another crawl")
     monkeypatch.setattr(Path, "exists", lambda _: False)  # it was not there a moment ago
-    warc = Warc(path, "tests", warned)
+    warc = Warc(path, warned)
     warc.add(exchanged())
     assert warc.flush()
     warc.close()
@@ -316,7 +316,7 @@ from scrapy_robots_plus.audit.warc import Warc
 from tests.audit.logs import Warned
 from tests.audit.test_warc import exchanged, records_in
 path, warned = Path(sys.argv[1]), Warned()
-warc = Warc(path, "tests", warned)
+warc = Warc(path, warned)
 warc.add(exchanged())
 assert warc.flush()
 size = path.stat().st_size

@@ -57,6 +57,6 @@ def test_the_exit_statuses_are_those_of_the_page() -> None:
     page = (ROOT / "docs/audit-log.md").read_text()
     rows = re.findall(r"^\| (\d) \| (\w*) ?\|", page, re.MULTILINE)
     assert {state: int(status) for status, state in rows if state} == {
-        state.word: status.value for state, status in EXITS.items()
+        state.name.lower(): status.value for state, status in EXITS.items()
     }
     assert [status for status, state in rows if not state] == ["2", "1"]
