@@ -60,17 +60,16 @@ class List(Subcommand):
                 self.show([fields], [_line(found.record, fields)])
 
 
+ORIGIN = argument("origin", metavar="ORIGIN", help="such as https://site.example, or any URL of it")
+
+
 class Show(Subcommand):
     """Show one record of a store, and the text of its robots.txt.
 
     Exit status: 0; 2 if the store has no such record, or cannot be read.
     """
 
-    arguments = (
-        argument("origin", metavar="ORIGIN", help="such as https://site.example, or any URL of it"),
-        STORE,
-        JSON,
-    )
+    arguments = ORIGIN, STORE, JSON
 
     def run(self) -> None:
         _, origin = site_of(self.given.origin)

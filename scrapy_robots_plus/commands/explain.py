@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .project import Source
 
 
+URL = argument("url", metavar="URL", help="an absolute http or https URL")
+
+
 class Explain(Subcommand):
     """Show all that decides about one URL.
 
@@ -28,13 +31,7 @@ class Explain(Subcommand):
     if its robots.txt cannot be read.
     """
 
-    arguments = (
-        argument("url", metavar="URL", help="an absolute http or https URL"),
-        AGENT,
-        DIALECT,
-        FILE,
-        JSON,
-    )
+    arguments = URL, AGENT, DIALECT, FILE, JSON
 
     def run(self) -> None:
         url, origin = site_of(self.given.url)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator, Sequence
 
-    from scrapy_robots_plus.job import Overview, StoredRequest
+    from scrapy_robots_plus.job import StoredRequest
 
 
 FOLDER = argument("folder", metavar="JOBDIR", help="the folder of the job")
@@ -70,18 +70,20 @@ class _OfJob(Subcommand):
             yield file
 
 
-def described(request: StoredRequest) -> str:
-    """A request that is set aside, and why."""
-    why = (
-        f"the process was killed {request.hard_ends} times while it was under way"
-        if request.hard_ends
-        else "its spider could not send it"
-    )
-    return f"{url_in(request.data)}: {why}"
+def _aside(request: StoredRequest) -> dict[str, Any]:
+    """A request that is set aside."""
+    return {"url": url_in(request.data), "host": request.lane, "kills": request.hard_ends}
+
+
+def _in_words(aside: dict[str, Any]) -> str:
+    """Which it is, and why."""
+    killed = f"the process was killed {aside['kills']} times while it was under way"
+    return f"{aside['url']}: {killed if aside['kills'] else 'its spider could not send it'}"
 
 
 _HOSTS = 10
 """Those with the most requests, which are named."""
+NAMED = argument("--urls", action="store_true", help="name each request, in the order they came")
 
 
 class Show(_OfJob):
@@ -91,70 +93,55 @@ class Show(_OfJob):
     cannot be read.
     """
 
-    arguments = (
-        FOLDER,
-        argument("--urls", action="store_true", help="name each request, in the order they came"),
-        JSON,
-    )
+    arguments = FOLDER, NAMED, JSON
 
     def run(self) -> None:
         path = self.path
         found = overview(path, _HOSTS)
-        held = list(map(_request, held_requests(path))) if self.given.urls else []
-        fields = _fields(path, found)
+        fields: dict[str, Any] = {
+            "file": str(path),
+            **picked(found, "was_closed", "waiting", "under_way", "last", "losses"),
+            "hosts": found.lanes,
+            "set_aside": list(map(_aside, found.set_aside)),
+            "seen": found.fingerprints,
+            "size": path.stat().st_size,
+            "largest": dict(found.largest),
+        }
         if self.given.urls:
-            fields["requests"] = held
-        self.show([fields], _in_words(path, found, held))
+            fields["requests"] = [
+                {"url": url_in(each.data), "state": state, "priority": -each.priority}
+                for each, state in held_requests(path)
+            ]
+        self.show([fields], _listing(fields))
         if found.set_aside:
             self.note(Exit.FOUND)
 
 
-def _request(held: tuple[StoredRequest, str]) -> dict[str, Any]:
-    request, state = held
-    return {"url": url_in(request.data), "state": state, "priority": -request.priority}
-
-
-def _in_words(path: Path, found: Overview, held: list[dict[str, Any]]) -> Iterator[str]:
-    yield str(path)
-    for name, value in _facts(path, found):
-        yield f"  {name:13} {value}"
+def _listing(fields: dict[str, Any]) -> Iterator[str]:
+    yield fields["file"]
+    yield from (f"  {name:13} {value}" for name, value in _facts(fields))
     lists = {
-        "Most requests": [f"{number:>9,} {name}" for name, number in found.largest],
-        "Set aside": list(map(described, found.set_aside)),
-        "Requests": [f"{each['state']:<10} {each['url']}" for each in held],
+        "Most requests": [f"{number:>9,} {name}" for name, number in fields["largest"].items()],
+        "Set aside": list(map(_in_words, fields["set_aside"])),
+        "Requests": [f"{each['state']:<10} {each['url']}" for each in fields.get("requests", ())],
     }
     for title, lines in lists.items():
         if lines:
             yield from ("", title, *(f"  {line}" for line in lines))
 
 
-def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
-    yield "last run", "was closed" if found.was_closed else "was killed, or is not yet resumed"
-    yield "waiting", f"{counted(found.waiting, 'request')} to {counted(found.lanes, 'host')}"
-    if found.under_way:
-        yield "under way", f"{found.under_way:,} when the last run ended; they are sent again"
-    if found.last:
-        yield "last", f"{found.last:,} that were under way at two kills; they are sent at the end"
-    yield "set aside", f"{len(found.set_aside):,}"
-    for loss in found.losses:
-        yield "lost", loss
-    yield "seen", counted(found.fingerprints, "fingerprint")
-    yield "size", f"{path.stat().st_size:,} bytes"
-
-
-def _fields(path: Path, found: Overview) -> dict[str, Any]:
-    return {
-        "file": str(path),
-        **picked(found, "was_closed", "waiting", "under_way", "last", "losses"),
-        "hosts": found.lanes,
-        "set_aside": [
-            {"url": url_in(each.data), "host": each.lane, "kills": each.hard_ends}
-            for each in found.set_aside
-        ],
-        "seen": found.fingerprints,
-        "size": path.stat().st_size,
-        "largest": dict(found.largest),
-    }
+def _facts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    was_closed, hosts = fields["was_closed"], counted(fields["hosts"], "host")
+    yield "last run", "was closed" if was_closed else "was killed, or is not yet resumed"
+    yield "waiting", f"{counted(fields['waiting'], 'request')} to {hosts}"
+    if number := fields["under_way"]:
+        yield "under way", f"{number:,} when the last run ended; they are sent again"
+    if number := fields["last"]:
+        yield "last", f"{number:,} that were under way at two kills; they are sent at the end"
+    yield "set aside", f"{len(fields['set_aside']):,}"
+    yield from (("lost", loss) for loss in fields["losses"])
+    yield "seen", counted(fields["seen"], "fingerprint")
+    yield "size", f"{fields['size']:,} bytes"
 
 
 class Retry(_OfJob):
@@ -169,7 +156,7 @@ class Retry(_OfJob):
         with self.opened() as file:
             given_back = file.retry()
         for request in given_back:
-            say(described(request))
+            say(_in_words(_aside(request)))
         say(f"{counted(len(given_back), 'request')} will be sent again")
 
 

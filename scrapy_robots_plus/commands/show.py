@@ -22,23 +22,21 @@ if TYPE_CHECKING:
     from .project import Source
 
 
+SOURCES = argument(
+    "sources",
+    nargs="+",
+    metavar="ORIGIN|FILE",
+    help="a site, such as https://example.com, or a file; - for standard input",
+)
+
+
 class Show(Subcommand):
     """Show robots.txt files line by line: what each line means, and what is wrong.
 
     Exit status: 0 if nothing is wrong, 1 if anything is, 2 if a file cannot be read.
     """
 
-    arguments = (
-        argument(
-            "sources",
-            nargs="+",
-            metavar="ORIGIN|FILE",
-            help="a site, such as https://example.com, or a file; - for standard input",
-        ),
-        AGENT,
-        DIALECT,
-        JSON,
-    )
+    arguments = SOURCES, AGENT, DIALECT, JSON
 
     def run(self) -> None:
         places: list[Origin | Source] = [
