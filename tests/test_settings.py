@@ -144,7 +144,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_DEFAULT_DELAY", -1, STALE),
     ("ROBOTS_BACKOFF_MAX", "long", STALE),
     ("ROBOTS_GIVE_UP_AFTER", 1.5, "expected a whole number of refusals between 0 and 1,000,000"),
-    ("ROBOTS_SHARED_PACE", "redis", "'redis:***' is not the URL of a Redis server; "),
+    ("ROBOTS_SHARED_PACE", "redis", "expected 'process', 'off', 'sqlite:PATH'"),
     ("ROBOTS_SHARED_PACE", "sqlite:", "expected 'process', 'off', 'sqlite:PATH'"),
     ("ROBOTS_WORKERS", 0, "expected a whole number of crawls between 1 and 100,000"),
     ("ROBOTS_VISIT_TIME", "night", "expected 'ignore' or 'obey'"),

@@ -250,8 +250,8 @@ class Recorder:
             origin=str(page.origin),
             agent=page.agent,
             directives=page.directives.as_json(),
-            nofollow=page.settings.on_nofollow,
-            noindex=page.settings.on_noindex,
+            nofollow=page.settings.nofollow,
+            noindex=page.settings.noindex,
             mode=self._settings.mode,
         )
         self._add(entry)

@@ -193,9 +193,6 @@ class Slots:
         self._downloader = downloader
         self._looks_soon: set[str] = set()
 
-    def __contains__(self, key: str) -> bool:
-        return self.get(key) is not None
-
     def get(self, key: str) -> Slot | None:
         return slot_of(self._downloader, key)
 

@@ -56,7 +56,7 @@ def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings
     if file is None:
         return Pace(delay) if delay else ANY_PACE
     visits = file.visit_time(agent) if settings.visit_time == "obey" else None
-    if settings.fixed_delay is None:
+    if settings.crawl_delay is None:
         rate = file.request_rate(agent)
         asked = _bounded(rate.delay, settings) if rate else None
         delay = longer_delay(_bounded(file.crawl_delay(agent), settings), asked) or delay
@@ -274,7 +274,7 @@ class Policy:
         """The longest delay that the file asks of any agent looked up so far, kept or not; one that
         is too long comes before all others.
         """
-        if self.settings.fixed_delay is not None:
+        if self.settings.crawl_delay is not None:
             return None  # whatever it asks for
         paces = self._asked.values()
         delays = [pace.delay for pace in paces if pace.delay is not None and not pace.delay.own]

@@ -108,8 +108,8 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
             self._stats.inc_value(stats.filled(stats.PAGE_DIRECTIVES, directive))
         put_page(request, directives.as_json())
         now = self._crawl.clock.wall()
-        nofollow = directives.against_following() if settings.on_nofollow != "ignore" else None
-        noindex = directives.against_indexing(now) if settings.on_noindex != "ignore" else None
+        nofollow = directives.against_following() if settings.nofollow != "ignore" else None
+        noindex = directives.against_indexing(now) if settings.noindex != "ignore" else None
         page = Page(response.url, origin, agent, settings, directives, nofollow, noindex)
         if nofollow is not None or noindex is not None:
             for listener in self._crawl.page_listeners:
@@ -136,7 +136,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         if nofollow is None or meta.get(DONT_OBEY_META_KEY):
             meta.pop(NOFOLLOW_META_KEY, None)
             return request
-        if page.settings.on_nofollow == "observe":
+        if page.settings.nofollow == "observe":
             self._stats.inc_value(stats.NOFOLLOW_MARKED)
             meta[NOFOLLOW_META_KEY] = True
             return request
@@ -155,7 +155,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         page = self._page_of(response)
         if response is None or page is None or page.noindex is None or item is None:
             return item
-        if page.settings.on_noindex == "observe":
+        if page.settings.noindex == "observe":
             self._stats.inc_value(stats.NOINDEX_MARKED)
             return item
         self._stats.inc_value(stats.NOINDEX_DROPPED)

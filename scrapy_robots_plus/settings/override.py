@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 ABOUT = ("reason", "by", "evidence", "until")
 """Keys that say something about an override, and change nothing by themselves."""
-_NO_SETTINGS = (*ABOUT, "crawl_delay", "robots_txt")
-"""Keys that are no settings of a whole crawl, under the same names."""
 _SHOWN_AS_READ = ("ai_uses", "content_use", "ai_policy", "ai_tokens")
 
 
@@ -54,23 +52,15 @@ class Override:
         return self.read.get("until")
 
     @property
-    def crawl_delay(self) -> float | None:
-        """The delay in seconds that is kept whatever the file asks for; 0 for none."""
-        return self.read.get("crawl_delay")
-
-    @property
-    def robots_txt(self) -> str | None:
-        """The text that is read in place of the site's, which is not fetched."""
-        return self.read.get("robots_txt")
-
-    @property
     def settings(self) -> dict[str, Any]:
-        """What it changes in the settings of a crawl, by their fields."""
-        return {
-            name: value
-            for name, value in self.read.items()
-            if value is not None and name not in _NO_SETTINGS
-        }
+        """What it changes in the settings of a crawl, by their fields.
+
+        A host whose robots.txt it switches off is not asked by its pages either, unless it says so.
+        """
+        pages = {"nofollow": "ignore", "noindex": "ignore"}
+        changed = pages if self.read.get("obey") is False else {}
+        named = {name: value for name, value in self.read.items() if name not in ABOUT}
+        return {**changed, **{name: value for name, value in named.items() if value is not None}}
 
     def with_changes(self, other: Override) -> Override:
         """This override with the keys of *other* laid over it."""
@@ -82,8 +72,8 @@ class Override:
         """
         read = {name: self.read[name] for name in _SHOWN_AS_READ if self.read.get(name) is not None}
         shown = {**self.given, **read}
-        if self.robots_txt is not None:
-            text = self.robots_txt.encode("utf-8", "replace")
+        if "robots_txt" in shown:
+            text = shown["robots_txt"].encode("utf-8", "replace")
             shown["robots_txt"] = hashlib.sha256(text).hexdigest()
         plain: dict[str, Any] = json.loads(json.dumps(shown, default=_plain))
         return plain

@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.printable import printable
 
 from .checks import read_or_tell
-from .declared import DECLARED, NEEDS, Declared, PageAction, Rulebook, names, uses_of
+from .declared import DECLARED, NEEDS, Declared, Rulebook, names, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -77,6 +77,10 @@ class RobotsSettings(Declared):
 
     override: Override | None = None
     """What makes these settings differ from those of the crawl; None if they are those."""
+    crawl_delay: float | None = None
+    """The delay in seconds that an override sets, 0 for none; None if the robots.txt decides."""
+    robots_txt: str | None = None
+    """The text that an override puts in place of the site's, which is not fetched."""
     now: Callable[[], float] = time.time
     """Tells whether an override has ended: a crawl puts its own clock here."""
 
@@ -119,13 +123,11 @@ class RobotsSettings(Declared):
         if override not in self._ended and len(self._ended) < _MOST_WARNINGS:
             self._ended.add(override)
             logger.warning(
-                "The override for %(origin)s (%(label)s) has ended, as its until is %(until)s: "
-                "what robots.txt says holds again",
-                {
-                    "origin": origin,
-                    "label": printable(override.label),
-                    "until": printable(override.given["until"]),
-                },
+                "The override for %s (%s) has ended, as its until is %s: what robots.txt says "
+                "holds again",
+                origin,
+                printable(override.label),
+                printable(override.given["until"]),
             )
         return True
 
@@ -155,26 +157,16 @@ class RobotsSettings(Declared):
         return replace(self, obey=True)
 
     @property
-    def fixed_delay(self) -> float | None:
-        """The delay that an override sets; None if the robots.txt decides."""
-        return self.override.crawl_delay if self.override else None
-
-    @property
     def own_delay(self) -> float:
         """The delay in seconds that the user wants where no robots.txt decides."""
-        return self.default_delay if self.fixed_delay is None else self.fixed_delay
-
-    @property
-    def robots_txt(self) -> str | None:
-        """The text that an override puts in place of the site's; None if it does not."""
-        return self.override.robots_txt if self.override else None
+        return self.default_delay if self.crawl_delay is None else self.crawl_delay
 
     @cached_property
     def needs_file(self) -> bool:
         """Whether a robots.txt must be fetched: for its rules, or for its delay."""
         if self.robots_txt is not None:
             return False
-        return self.obey or (self.fixed_delay is None and self.keeps_delays)
+        return self.obey or (self.crawl_delay is None and self.keeps_delays)
 
     @cached_property
     def is_on(self) -> bool:
@@ -183,35 +175,14 @@ class RobotsSettings(Declared):
         return self.keeps_any_delays or any(each.obey or each.uses for each in self.of_all_origins)
 
     @cached_property
-    def on_nofollow(self) -> PageAction:
-        """What is done about pages with ``nofollow``."""
-        return self._on_pages("nofollow", self.nofollow)
-
-    @cached_property
-    def on_noindex(self) -> PageAction:
-        """What is done about pages with ``noindex``."""
-        return self._on_pages("noindex", self.noindex)
-
-    @cached_property
     def reads_pages(self) -> bool:
         """Whether pages are asked what they say of themselves."""
-        return not self.on_nofollow == self.on_noindex == "ignore"
+        return not self.nofollow == self.noindex == "ignore"
 
     @cached_property
     def reads_any_pages(self) -> bool:
         """Whether those of any origin are."""
         return any(each.reads_pages for each in self.of_all_origins)
-
-    def _on_pages(self, key: str, action: PageAction) -> PageAction:
-        """A host whose robots.txt an override switches off is not asked by its pages either, unless
-        the override says so."""
-        override = self.override
-        is_off = (
-            override is not None
-            and override.read.get("obey") is False
-            and key not in override.given
-        )
-        return "ignore" if is_off else action
 
     @property
     def keeps_any_delays(self) -> bool:

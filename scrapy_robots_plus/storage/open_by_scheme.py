@@ -41,8 +41,8 @@ def check_place(uri: object, expected: str) -> str:
 
     Raises ValueError saying what is *expected*, without the password in *uri*.
     """
-    scheme, _, path = uri.partition(":") if isinstance(uri, str) else ("", "", "")
-    if scheme in _ON_SERVERS:
+    scheme, colon, path = uri.partition(":") if isinstance(uri, str) else ("", "", "")
+    if scheme in _ON_SERVERS and colon:
         return check_redis_url(str(uri))
     if scheme != "sqlite" or not path.strip() or "\0" in path or path == ":memory:":
         raise ValueError(expected)

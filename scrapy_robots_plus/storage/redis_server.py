@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
 from scrapy_robots_plus.protocol.printable import printable
 
 from .record import StoreError
-from .redis_url import PIP, hidden, is_cluster, secrets_in
+from .redis_url import hidden, is_cluster, secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,13 +50,6 @@ class ServerError(StoreError):
 
 class ServerAwayError(ServerError):
     """The server did not answer, or is left alone because it did not answer before."""
-
-
-class MissingRedisError(ServerError):
-    """The package ``redis`` is not installed. The message says how to get it."""
-
-    def __init__(self) -> None:
-        super().__init__(f"a Redis server needs the package redis: {PIP}")
 
 
 class Server:
@@ -215,15 +208,12 @@ def connect(url: str, greet: Callable[[Any], None] | None = None) -> Redis:
     *greet* is given each new connection, and begins with its ``on_connect()``.
 
     It waits :data:`SECONDS` for each answer, asks nothing twice, and returns bytes. Raises
-    :class:`MissingRedisError` without the package ``redis``, and :class:`ServerAwayError` if *url*
-    cannot be used.
+    :class:`ServerAwayError` if *url* cannot be used.
     """
-    try:
-        import redis
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
-    except ImportError as error:
-        raise MissingRedisError from error
+    import redis
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
     options: dict[str, Any] = {
         "socket_connect_timeout": SECONDS,
         "socket_timeout": SECONDS,

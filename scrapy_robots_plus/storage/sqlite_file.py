@@ -219,13 +219,8 @@ def check_version(connection: sqlite3.Connection, path: Path) -> int:
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """All or nothing; takes the write lock at once, so that all waiting happens in one place."""
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
         yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):  # some errors have already rolled it back
-            connection.execute("ROLLBACK")
-        raise
 
 
 def pragma(connection: sqlite3.Connection, name: str) -> int:

@@ -23,8 +23,8 @@ def test_it_is_called_by_its_reason_else_by_its_keys() -> None:
 
 def test_it_changes_the_settings_that_it_names_and_no_others() -> None:
     table = PRESETS["fail-open"]
-    changes = {"obey": False, "status_policy": table}
-    no_settings = {"reason": "x", "by": "y", "until": 1.0, "crawl_delay": 1, "robots_txt": ""}
+    changes = {"obey": True, "status_policy": table, "crawl_delay": 1, "robots_txt": ""}
+    no_settings = {"reason": "x", "by": "y", "until": 1.0}
     assert Override({**no_settings, **changes}, {}).settings == changes
     assert Override({"user_agent": "A", "dialect": GOOGLE, "content_use": None}, {}).settings == {
         "user_agent": "A",
@@ -33,9 +33,14 @@ def test_it_changes_the_settings_that_it_names_and_no_others() -> None:
     assert Override({}, {}).settings == {}
 
 
+def test_pages_are_not_asked_either_where_it_switches_robots_txt_off() -> None:
+    off = Override({"obey": False, "noindex": "obey"}, {}).settings
+    assert off == {"obey": False, "nofollow": "ignore", "noindex": "obey"}
+
+
 def test_a_key_that_is_not_given_is_none() -> None:
     empty = Override({}, {})
-    assert (empty.until, empty.crawl_delay, empty.robots_txt, empty.label) == (None, None, None, "")
+    assert (empty.until, empty.label, empty.settings) == (None, "", {})
 
 
 def test_another_is_laid_over_it_key_by_key() -> None:
@@ -46,7 +51,6 @@ def test_another_is_laid_over_it_key_by_key() -> None:
     other = Override({"crawl_delay": 0, "dialect": GOOGLE}, {"crawl_delay": 0, "dialect": "google"})
     both = one.with_changes(other)
     assert both.read == {"obey": False, "reason": "one", "crawl_delay": 0, "dialect": GOOGLE}
-    assert both.crawl_delay == 0
     assert both.given == {"obey": 0, "reason": "one", "crawl_delay": 0, "dialect": "google"}
 
 
@@ -82,7 +86,7 @@ def test_as_json_it_has_the_keys_as_they_are_configured() -> None:
         shown = Override({}, {"dialect": dialect}).as_json()["dialect"]
         assert shown["name"] == dialect.name
         assert shown["tokens_only"] is True
-    assert Override({"robots_txt": "\ud800"}, {}).as_json()["robots_txt"]
+    assert Override({}, {"robots_txt": "\ud800"}).as_json()["robots_txt"]
 
 
 def record(access: Access, outcome: int | Failure) -> RobotsRecord:

@@ -94,7 +94,7 @@ def test_it_comes_from_the_command_line_as_json() -> None:
     overrides = {"a.example": {**OFF, "crawl_delay": "0.5", "status_policy": {"404": "disallow"}}}
     settings = settings_with(json.dumps(overrides)).for_origin(Origin("http", "a.example", 80))
     assert settings.obey is False
-    assert settings.fixed_delay == 0.5
+    assert settings.crawl_delay == 0.5
     assert settings.status_policy["404"] is Access.UNREACHABLE
 
 
@@ -112,7 +112,7 @@ def test_each_key_changes_what_it_says_and_nothing_else() -> None:
     assert there.user_agent == ("Barbot", "Foobot")
     assert there.dialect is GOOGLE
     assert there.status_policy["timeout"] is Access.UNAVAILABLE
-    assert (there.fixed_delay, there.robots_txt) == (0, "User-agent: *\n")
+    assert (there.crawl_delay, there.robots_txt) == (0, "User-agent: *\n")
     assert there.obey
     assert there.stale_max == 600
     assert there.override is not None
@@ -231,9 +231,9 @@ A_HOST = Origin("http", "a.example", 80)
 def test_page_level_directives_of_a_host(keys: dict[str, Any], nofollow: str, noindex: str) -> None:
     settings = settings_with({"a.example": keys}, ROBOTS_NOFOLLOW="obey", ROBOTS_NOINDEX="observe")
     host = settings.for_origin(A_HOST)
-    assert (host.on_nofollow, host.on_noindex) == (nofollow, noindex)
+    assert (host.nofollow, host.noindex) == (nofollow, noindex)
     assert host.reads_pages is not (nofollow == noindex == "ignore")
-    assert (settings.on_nofollow, settings.on_noindex) == ("obey", "observe")
+    assert (settings.nofollow, settings.noindex) == ("obey", "observe")
     assert settings.reads_any_pages
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ import pytest
 from scrapy_robots_plus.storage.redis_server import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
-    MissingRedisError,
     Server,
     ServerAwayError,
     ServerError,
@@ -244,12 +242,6 @@ def test_a_script_runs_on_a_server_that_forgot_it(server: RedisServer) -> None:
     server.fail_over_to_an_empty_one()
     assert shared.swap("a", b"", b"4", 60) is None
     shared.close()
-
-
-def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "redis", None)
-    with pytest.raises(MissingRedisError, match=r': pip install "scrapy-robots-plus\[redis\]"$'):
-        Server("redis://127.0.0.1").run(ping)
 
 
 def test_a_client_of_ones_own_has_the_same_short_waits(server: RedisServer) -> None:
