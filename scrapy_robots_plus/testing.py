@@ -233,7 +233,7 @@ def assert_verdicts(
             raise ValueError(f"{url} is not http or https: no robots.txt applies to it")
         there = project.robots.for_origin(origin)
         policy = project.policy_of(project.record_of(body, origin.robots_url, origin)).under(there)
-        verdict = policy.verdict(requested, there.user_agent or project.agent)
+        verdict = policy.verdict(requested, project.agent_for(policy))
         if verdict.allowed is not is_allowed:
             word = "allowed" if verdict.allowed else "denied"
             wrong.append(f"{url} is {word}: {verdict.describe()}")

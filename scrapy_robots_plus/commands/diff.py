@@ -43,12 +43,13 @@ class Diff(Subcommand):
     arguments = BEFORE, AFTER, AGENT, DIALECT, JSON
 
     def run(self) -> None:
-        names, agent = (self.given.before, self.given.after), self.project.agent
+        names = self.given.before, self.given.after
         # What a site has now, whatever a store has of it; and the store stays as it is.
         places = list(map(self._place, names))
         self.project.settings.set("ROBOTS_STORE", "memory", "cmdline")
         sources = self.project.read(places)
         old, new = (_read(source, self.project.robots.dialect) for source in sources)
+        agent = self.project.agent_for(sources[1].policy)
         found = difference(old, new, agent)
         before, after = (source.policy.access for source in sources)
         fields = {

@@ -101,11 +101,6 @@ class Project:
             raise UnreadableError(f"the store has no record of {origin}")
         return record
 
-    @property
-    def agent(self) -> AgentNames:
-        """``--agent``, else the agent of the project's crawls."""
-        return self._named_agent or self._agents.default
-
     @cached_property
     def _agents(self) -> Agents:
         return Agents(self._idle_crawler, self.robots)

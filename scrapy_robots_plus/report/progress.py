@@ -7,61 +7,70 @@ from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.hosts.host import Lane, State
+from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.hosts.turns import Hosts, hosts_in_use
 from scrapy_robots_plus.protocol.printable import counted, duration, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.hosts.host import Lane
 
 
 logger = crawl_log(__name__)
 
+_READY = "ready"
 _GROUPS = {
-    State.READY: "ready",
-    State.FULL: "ready",
     State.POLICY: "waiting for robots.txt",
     State.LATER: "waiting for their delay",
     State.AT_DOOR: "waiting for their delay",
     State.HELD: "held back",
     State.REFUSED: "with an unreadable robots.txt",
 }
+"""In any other state they are ready."""
 _ASKED_FOR_THEIR_DELAY = 1_000
 """Lanes, those with the most requests: it takes a hundred times as long as counting them."""
-_ORDER = tuple(dict.fromkeys(_GROUPS.values()))
 
 
-def describe(
-    lanes: Collection[Lane],
-    delay_of: Callable[[Lane], float],
-    due_in: Callable[[Lane], float],
-) -> str:
-    """The message: what the hosts wait for, with how many requests, and for how long.
+def log_progress(crawler: Crawler) -> None:
+    """Logs what the queues of a crawl wait for, if anything is in them."""
+    hosts = hosts_in_use(crawler)
+    text = "" if hosts is None else describe(hosts)
+    if text:
+        logger(crawler).info(printable(text))
 
-    *delay_of* returns the average seconds between two requests of a lane, *due_in* those until it
-    may send another one. The message is empty if nothing is queued.
+
+def describe(hosts: Hosts) -> str:
+    """What the *hosts* wait for, with how many requests, and for how long; and what only the file
+    of a job holds.
     """
-    if not lanes:
-        return ""
-    hosts: Counter[str] = Counter()
+    lanes = [lane for queue in hosts.queues for lane in queue]
+    parts = [_in_groups(lanes, hosts)] if lanes else []
+    ours = [queue for queue in hosts.queues if isinstance(queue, RobotsPriorityQueue)]
+    if asleep := sum(queue.lanes_asleep for queue in ours):
+        requests = counted(sum(map(len, ours)) - sum(map(len, lanes)), "request")
+        parts.append(f"{counted(asleep, 'host')} in the job's file ({requests})")
+    return "; ".join(parts)
+
+
+def _in_groups(lanes: list[Lane], hosts: Hosts) -> str:
+    counts: Counter[str] = Counter()
     requests: Counter[str] = Counter()
     for lane in lanes:
-        group = _GROUPS.get(lane.state, "ready")
-        hosts[group] += 1
+        group = _GROUPS.get(lane.state, _READY)
+        counts[group] += 1
         requests[group] += len(lane)
     groups = (
-        f"{hosts[group]:,} {group} ({counted(requests[group], 'request')})"
-        for group in _ORDER
-        if hosts[group]
+        f"{counts[group]:,} {group} ({counted(requests[group], 'request')})"
+        for group in dict.fromkeys((_READY, *_GROUPS.values()))
+        if counts[group]
     )
     text = "Hosts in the queue: " + ", ".join(groups)
     waits = []
     for lane in nlargest(_ASKED_FOR_THEIR_DELAY, lanes, key=len):
-        delay = delay_of(lane)
-        pause = max(0.0, due_in(lane) - delay)  # beyond the delay
+        delay = hosts.delay_of(lane)
+        pause = max(0.0, hosts.due_in(lane) - delay)  # beyond the delay
         waits.append((pause + len(lane) * delay, lane.address.name, len(lane), delay, pause))
     seconds, name, count, delay, pause = max(waits)
     if seconds:
@@ -70,25 +79,3 @@ def describe(
         if pause >= 1:
             text += f" after a pause of {duration(pause)}"
     return text
-
-
-def log_progress(crawler: Crawler) -> None:
-    """Logs :func:`describe` for the queues of a crawl."""
-    hosts = hosts_in_use(crawler)
-    if hosts is None:
-        return
-    lanes = [lane for queue in hosts.queues for lane in queue]
-    parts = describe(lanes, hosts.delay_of, hosts.due_in), _asleep(hosts, lanes)
-    text = "; ".join(filter(None, parts))
-    if text:
-        logger(crawler).info(printable(text))
-
-
-def _asleep(hosts: Hosts, lanes: list[Lane]) -> str:
-    """What only the file of a job holds, beside the *lanes* in memory."""
-    ours = [queue for queue in hosts.queues if isinstance(queue, RobotsPriorityQueue)]
-    asleep = sum(queue.lanes_asleep for queue in ours)
-    if not asleep:
-        return ""
-    requests = sum(map(len, ours)) - sum(map(len, lanes))
-    return f"{counted(asleep, 'host')} in the job's file ({counted(requests, 'request')})"

@@ -36,7 +36,7 @@ def test_hosts_by_what_they_wait_for() -> None:
     world.land(0)
     world.land(2, unreachable=True, lifetime=30)
     world.pass_time(1.2)
-    line = describe(list(world.queue), world.queue_hosts.delay_of, world.queue_hosts.due_in)
+    line = describe(world.queue_hosts)
     assert line == (
         "Hosts in the queue: 1 waiting for robots.txt (5 requests), "
         "1 waiting for their delay (1,800 requests), 1 held back (2 requests). "
@@ -51,7 +51,7 @@ def test_one_request_is_not_several() -> None:
     world.settle()
     world.land(0)
     world.pass_time(1)
-    line = describe(list(world.queue), world.queue_hosts.delay_of, world.queue_hosts.due_in)
+    line = describe(world.queue_hosts)
     assert line == (
         "Hosts in the queue: 1 waiting for their delay (1 request). "
         "At least 10 s remaining: http://host0.example, 1 request x 10 s"
@@ -59,14 +59,17 @@ def test_one_request_is_not_several() -> None:
 
 
 def test_an_empty_queue_has_nothing_to_say() -> None:
-    assert describe([], lambda lane: 0.0, lambda lane: 0.0) == ""
+    assert describe(World([]).queue_hosts) == ""
 
 
-def test_the_remaining_time_contains_the_pause_of_a_host() -> None:
+def test_the_remaining_time_contains_the_pause_of_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World([Host()])
     for _ in range(4):
         world.push(0)
-    line = describe(list(world.queue), lambda lane: 0.5, lambda lane: 30.5)
+    hosts = world.queue_hosts
+    monkeypatch.setattr(hosts, "delay_of", lambda lane: 0.5)
+    monkeypatch.setattr(hosts, "due_in", lambda lane: 30.5)
+    line = describe(hosts)
     assert line.endswith(
         "At least 32 s remaining: http://host0.example, 4 requests x 0.5 s after a pause of 30 s"
     )
@@ -139,7 +142,9 @@ async def test_hosts_that_only_the_file_of_a_job_holds_are_counted(
         assert await stopped_when_told() == "5 hosts in the job's file (10 requests)"
 
 
-def test_of_very_many_hosts_only_the_longest_queues_are_asked_for_their_delay() -> None:
+def test_of_very_many_hosts_only_the_longest_queues_are_asked_for_their_delay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     world = World([Host() for _ in range(1_200)])
     for number in [*range(1_200), 7]:
         world.push(number)
@@ -149,7 +154,8 @@ def test_of_very_many_hosts_only_the_longest_queues_are_asked_for_their_delay() 
         asked.append(lane.address.slot)
         return 5.0
 
-    line = describe(list(world.queue), delay_of, lambda lane: 0.0)
+    monkeypatch.setattr(world.queue_hosts, "delay_of", delay_of)
+    line = describe(world.queue_hosts)
     assert line == (
         "Hosts in the queue: 1,200 waiting for robots.txt (1,201 requests). "
         "At least 10 s remaining: http://host7.example, 2 requests x 5 s"
