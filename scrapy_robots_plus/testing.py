@@ -62,27 +62,14 @@ class SeenRequest:
 
 
 @dataclass(frozen=True)
-class Denied:
-    """A request that robots.txt has denied."""
-
-    url: str
-    rule: str | None
-    """The line that decided, such as ``Disallow: /private/``; None if none did."""
-    line: int | None
-    """Its number in the file, counted from 1."""
-    reason: str
-    """A reason as in the stats: ``rule``, ``unreachable`` ..."""
-
-
-@dataclass(frozen=True)
 class Crawled:
     """The outcome of a crawl."""
 
     stats: dict[str, Any]
     items: list[dict[str, Any]]
     """What the spider scraped and no pipeline dropped, each as a dict."""
-    denied: list[Denied]
-    """The requests that robots.txt has denied, in order."""
+    denied: dict[str, Verdict]
+    """The URLs that robots.txt has denied, in order, each with why."""
     log: str
     paths: list[str]
     """What the site received, in order, except requests for robots.txt."""
@@ -264,13 +251,13 @@ def _crawl_in_child() -> None:
     process = compat.crawler_process(_settings(settings))
     crawler = process.create_crawler(spider)
     items: list[dict[str, Any]] = []
-    denied: list[Denied] = []
+    denied: dict[str, Verdict] = {}
 
     def scraped(item: Any) -> None:
         items.append(ItemAdapter(item).asdict())
 
     def disallowed(request: Request, verdict: Verdict) -> None:
-        denied.append(Denied(request.url, verdict.rule, verdict.line, str(verdict.reason)))
+        denied[request.url] = verdict
 
     crawler.signals.connect(scraped, signals.item_scraped)
     crawler.signals.connect(disallowed, request_disallowed)

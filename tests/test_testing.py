@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import scrapy
 
-from scrapy_robots_plus.testing import Denied, assert_verdicts
+from scrapy_robots_plus.testing import assert_verdicts
 
 from .programs import scrapy_in
 from .samples import block_with, blocks
@@ -99,7 +99,9 @@ def test_a_crawl_is_told_as_the_site_saw_it(robots_site: MakeSite) -> None:
     )
     assert crawl.paths == ["/"]
     assert crawl.items == [{"url": site.url("/"), "status": 418, "by": "Foobot"}]
-    assert crawl.denied == [Denied(site.url("/private/diary"), "Disallow: /private/", 2, "rule")]
+    verdict = crawl.denied[site.url("/private/diary")]
+    assert len(crawl.denied) == 1
+    assert (verdict.rule, verdict.line, verdict.reason) == ("Disallow: /private/", 2, "rule")
     assert crawl.stats["finish_reason"] == "finished"
     assert "Spider closed (finished)" in crawl.log
     assert [each.path for each in site.requests] == ["/robots.txt", "/"]

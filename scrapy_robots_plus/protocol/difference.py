@@ -75,8 +75,8 @@ class Terms:
     """None if the file asks for none."""
     visit_time: VisitTime | None = None
     """None if the file asks for none."""
-    sitemaps: tuple[str, ...] = ()
-    """As served, in file order."""
+    sitemaps: frozenset[str] = frozenset()
+    """As served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +106,16 @@ class Difference:
 
     @property
     def sitemaps_added(self) -> tuple[str, ...]:
-        """Sitemaps that only the second file names."""
-        return _without(self.after.sitemaps, self.before.sitemaps)
+        """Sitemaps that only the second file names, sorted."""
+        return tuple(sorted(self.after.sitemaps - self.before.sitemaps))
 
     @property
     def sitemaps_removed(self) -> tuple[str, ...]:
-        """Sitemaps that only the first file names."""
-        return _without(self.before.sitemaps, self.after.sitemaps)
+        """Sitemaps that only the first file names, sorted."""
+        return tuple(sorted(self.before.sitemaps - self.after.sitemaps))
 
     def __bool__(self) -> bool:
-        before, after = self.before, self.after
-        return (
-            bool(self.paths or self.sitemaps_added or self.sitemaps_removed)
-            or (before.names, before.crawl_delay) != (after.names, after.crawl_delay)
-            or (before.request_rate, before.visit_time) != (after.request_rate, after.visit_time)
-        )
-
-
-def _without(urls: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
-    others = set(known)
-    return tuple(url for url in urls if url not in others)
+        return bool(self.paths) or self.before != self.after
 
 
 def difference(before: RobotsTxt, after: RobotsTxt, agent: Agent) -> Difference:
@@ -227,5 +217,5 @@ def _terms(file: RobotsTxt, agent: Agent) -> Terms:
         file.crawl_delay(agent),
         file.request_rate(agent),
         file.visit_time(agent),
-        file.sitemaps,
+        frozenset(file.sitemaps),
     )

@@ -25,7 +25,8 @@ _SUPERSETS_OF_ASCII = frozenset(
 linear time. Python knows more: ``idna`` is quadratic, and ``utf_7`` and EBCDIC make an ASCII file
 unreadable if it is labelled so by mistake."""
 
-_WIDE = {"utf_16": "", "utf_16_le": "-le", "utf_16_be": "-be"}
+_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
+_WIDE = frozenset({"utf_16", "utf_16_le", "utf_16_be"})
 
 
 Body = bytes | bytearray | memoryview | str
@@ -51,29 +52,13 @@ def to_utf8(body: bytes, charset: str) -> bytes:
     """The body in UTF-8, without its byte order mark, which takes precedence over *charset*."""
     if body.startswith(b"\xef"):
         return _without_mark(body)
-    order = order_of_utf16(body, charset)
-    if order is None:
-        return _transcoded(body, charset)
-    text = body.decode("utf-16" + order, "replace")
-    return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
-
-
-def order_of_utf16(body: bytes, charset: str) -> str | None:
-    """``-le`` or ``-be`` if the body is UTF-16, where each ASCII character has a NUL; else None.
-
-    A file without NULs was only labelled so, and a byte order mark in front of it spoils only its
-    first line.
-    """
-    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        order = "-le" if body.startswith(codecs.BOM_UTF16_LE) else "-be"
-    elif _name(charset) in _WIDE:
-        nuls_lead = body[::2].count(0) > body[1::2].count(0)
-        order = _WIDE[_name(charset)] or ("-be" if nuls_lead else "-le")
-    else:
-        return None
-    high, low = (body[1::2], body[::2]) if order == "-le" else (body[::2], body[1::2])
-    nuls = high.count(0)
-    return None if nuls * 8 < len(high) or nuls <= low.count(0) else order
+    if body[:2] in _MARKS or _name(charset) in _WIDE:
+        # There, an ASCII character has a NUL in one place of two: others are only labelled so.
+        first, second = body[::2].count(0), body[1::2].count(0)
+        if abs(first - second) * 16 >= len(body):
+            text = body.decode("utf-16-be" if first > second else "utf-16-le", "replace")
+            return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
+    return _transcoded(body, charset)
 
 
 def _without_mark(body: bytes) -> bytes:

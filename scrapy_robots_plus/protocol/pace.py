@@ -25,8 +25,7 @@ _MINUTE, _DAY = 60, 86_400
 class VisitTime:
     """A daily window in UTC in which a site wants to be visited: Visit-time, not part of RFC 9309.
 
-    It goes over midnight where ``end`` is before ``start``. ``time in window`` asks whether a UTC
-    time of day lies in it.
+    It goes over midnight where ``end`` is before ``start``.
     """
 
     start: time
@@ -37,12 +36,8 @@ class VisitTime:
     def __str__(self) -> str:
         return f"{self.start:%H:%M}-{self.end:%H:%M} UTC"
 
-    def __contains__(self, moment: time) -> bool:
-        """Whether a UTC time of day is in the window, both ends included."""
-        return self.includes(second_of(moment))
-
     def includes(self, moment: float) -> bool:
-        """The same for a moment in seconds since the epoch."""
+        """Whether *moment*, in seconds since the epoch, is in the window, both ends included."""
         start = second_of(self.start)
         last_minute = (second_of(self.end) - start) % _DAY  # 0600-0845 ends with 08:45:59
         return (moment - start) % _DAY < last_minute + _MINUTE
@@ -78,10 +73,9 @@ class RequestRate:
         return self.seconds / self.requests
 
 
-def second_of(moment: time) -> float:
-    """Seconds since midnight."""
-    minutes = moment.hour * 60 + moment.minute
-    return minutes * _MINUTE + moment.second + moment.microsecond / 1e6
+def second_of(minute: time) -> int:
+    """Seconds from midnight to the begin of a minute."""
+    return (minute.hour * 60 + minute.minute) * _MINUTE
 
 
 def crawl_delay(value: bytes) -> float | None:

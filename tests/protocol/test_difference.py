@@ -196,7 +196,7 @@ def test_what_else_changed() -> None:
     assert (found.before.crawl_delay, found.after.crawl_delay) == (2, None)
     assert found.before.request_rate == before.request_rate("bot")
     assert found.before.visit_time == before.visit_time("bot")
-    assert found.after == Terms(("bot",), sitemaps=("/both", "/new"))
+    assert found.after == Terms(("bot",), sitemaps=frozenset({"/both", "/new"}))
     assert found.sitemaps_added == ("/new",)
     assert found.sitemaps_removed == ("/old",)
     assert difference(before, RobotsTxt.parse(""), "bot").after == Terms()

@@ -142,14 +142,6 @@ class TestWhatIsLabelledUtf16IsReadSo:
         body = ("\u4e0a" * (7 * len(ASCII) + more) + ASCII.decode()).encode(encoding)
         assert (to_utf8(body, encoding) != body) is is_read
 
-    @pytest.mark.parametrize("charset", ["utf-16", ""])
-    @pytest.mark.parametrize(("fewer", "is_read"), [(1, True), (0, False)])
-    def test_if_most_nuls_are_where_those_of_ascii_are(
-        self, encoding: str, charset: str, fewer: int, *, is_read: bool
-    ) -> None:
-        body = ("\u0100" * (len(ASCII) - fewer) + ASCII.decode()).encode(encoding)
-        assert (to_utf8(body, charset or encoding) != body) is is_read
-
 
 def test_so_may_utf16() -> None:
     body = "User-agent: *\nDisallow: /x\nDisallow: /\ud800y".encode("utf-16", "surrogatepass")

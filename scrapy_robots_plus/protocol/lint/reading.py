@@ -57,7 +57,13 @@ class Reading:
         self.sections = scanner.sections
         """The groups."""
         self.choice = GroupChoice(scanner.sections, dialect)
-        self.agents = dict(zip(self._numbers(Kind.USER_AGENT), self._named(), strict=True))
+        numbers = (line.number for line in self.records.values() if line.kind is Kind.USER_AGENT)
+        named: Iterator[AgentLine] = (
+            (position, *value_and_names)
+            for position, section in enumerate(self.sections)
+            for value_and_names in zip(section.agents, section.names, strict=True)
+        )
+        self.agents = dict(zip(numbers, named, strict=True))
         """The user-agent lines."""
         self.groups = {number: position for number, (position, _, _) in self.agents.items()}
         """The group of each line that has one, by its position."""
@@ -69,19 +75,11 @@ class Reading:
         """Lines that count for the whole file, such as Sitemap."""
         self.patterns: dict[int, list[Ranked]] = {}
         """The patterns of each rule that a URL can match: one rule may have two, or none."""
-        numbers = chain.from_iterable(section.rules for section in scanner.sections)
-        for served, rank in ranked(read_rules(numbers, self.lines), dialect):
+        rules = chain.from_iterable(section.rules for section in scanner.sections)
+        for served, rank in ranked(read_rules(rules, self.lines), dialect):
             pattern = take_apart(served)
             if can_match(served, pattern, dialect):
                 self.patterns.setdefault(line_of(rank), []).append((rank, pattern))
-
-    def _numbers(self, kind: Kind) -> Iterator[int]:
-        return (number for number, line in self.records.items() if line.kind is kind)
-
-    def _named(self) -> Iterator[AgentLine]:
-        for position, section in enumerate(self.sections):
-            for value, names in zip(section.agents, section.names, strict=True):
-                yield position, value, names
 
 
 def can_match(value: bytes, pattern: Pattern, dialect: Dialect) -> bool:
