@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse, Response
@@ -126,7 +125,7 @@ def _in_page(
     if any(each in body for each in _NOT_ASCII):
         with suppress(LookupError, UnicodeError):  # Python has charsets that are none of text
             page = html_to_unicode(kind, body)[1]
-    names = (*chain(*names_of(agent)), *contents)
+    names = (*names_of(agent), *contents)
     for name, content in dict.fromkeys(robots_metas(page, names)):
         if name in contents:
             contents[name].append(content)

@@ -2,7 +2,7 @@
 
 Not part of RFC 9309. Goes by https://yandex.com/support/webmaster/robot-workings/clean-param.html:
 names are case-sensitive, a path is a prefix in which ``*`` stands for anything, all lines count, in
-whatever group they stand, and a rule has at most 500 characters.
+whatever group they stand.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from .robotstxt import CleanParam
 
-MAX_RULE = 500
-"""Characters of a rule. A longer one is not obeyed: half of it might be another rule."""
-
 MAX_PATHS = 1_000
 """Different paths in the rules of a file. Rules for further ones are not obeyed."""
 
@@ -33,7 +30,7 @@ class CleanParams:
     def __init__(self, rules: Iterable[CleanParam]) -> None:
         by_path: dict[Pattern, set[str]] = {}
         for rule in rules:
-            if not rule.params or _length(rule) > MAX_RULE:
+            if not rule.params:
                 continue
             path = take_apart(rule.path.encode("utf-8", "surrogatepass"))
             if path in by_path or len(by_path) < MAX_PATHS:
@@ -62,11 +59,6 @@ class CleanParams:
         """The parameters that do not count on *path*."""
         found = (names for pattern, names in self._names_by_path if matches(pattern, path))
         return set().union(*found)
-
-
-def _length(rule: CleanParam) -> int:
-    names = sum(map(len, rule.params)) + len(rule.params) - 1
-    return names + (1 + len(rule.path) if rule.path else 0)
 
 
 def _name_of(parameter: str) -> str:

@@ -6,6 +6,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from .lines import ABOUT_USES, FILE_WIDE, INITIALS, Kind, Line, read_line
+from .matcher import matches
+from .octets import texts
 from .product_token import AgentNames, names_of, token_in, word_in
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class Section:
     Its rules are stored once, however many agents it has.
     """
 
-    __slots__ = ("_described", "agents", "members", "names", "rules")
+    __slots__ = ("_described", "_shown", "agents", "members", "names", "rules")
 
     def __init__(self) -> None:
         self.agents: list[bytes] = []
@@ -47,6 +49,13 @@ class Section:
         self.members: list[Members] = []
         self._described = 0
         """How many of the agents have other lines below them."""
+        self._shown: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The agents as text, shared by all that show them."""
+        self._shown = self._shown or texts(self.agents)
+        return self._shown
 
     def add_member(self, line: Line) -> None:
         """Adds another line: it applies to the agents since the last such line."""
@@ -197,7 +206,7 @@ class GroupChoice:
         strict = self._dialect.tokens_only
         if agent == "" and strict:
             return ("",)
-        return tuple(dict.fromkeys(chain.from_iterable(names_of(agent, strict))))
+        return names_of(agent, strict)
 
     def groups_for(self, agent: AgentNames) -> Chosen:
         """The groups whose rules count for a crawler, in file order; empty if none applies.
@@ -216,7 +225,7 @@ class GroupChoice:
             fitting = [
                 positions[0]
                 for name, positions in self.by_name.items()
-                if any(header in name or _holds(header, name.split(STAR)) for header in headers)
+                if any(header in name or _holds(header, name) for header in headers)
             ]
             return tuple(sorted(fitting)[:1])
         names = [name for name in self.by_name if name and name != STAR]
@@ -227,15 +236,9 @@ class GroupChoice:
         return tuple(self.by_name.get(STAR, ())[:1])
 
 
-def _holds(header: str, parts: list[str]) -> bool:
-    """Whether a header contains the parts, one after the other."""
-    at = 0
-    for part in parts:
-        at = header.find(part, at)
-        if at < 0:
-            return False
-        at += len(part)
-    return True
+def _holds(header: str, name: str) -> bool:
+    """Whether a header contains a name, in which ``*`` stands for any characters."""
+    return matches((b"", tuple(name.encode().split(b"*")), None), header.encode())
 
 
 def lines_apart(lines: list[bytes], forgiving: bool) -> Iterator[Line]:

@@ -7,7 +7,6 @@ read. Nothing here raises, whatever the octets.
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -74,11 +73,6 @@ _FORGIVEN = {
     **_KEYS,
     b"crawl delay": Kind.CRAWL_DELAY,
     b"crawldelay": Kind.CRAWL_DELAY,
-    b"request rate": Kind.REQUEST_RATE,
-    b"requestrate": Kind.REQUEST_RATE,
-    b"visit time": Kind.VISIT_TIME,
-    b"visittime": Kind.VISIT_TIME,
-    b"site map": Kind.SITEMAP,
 }
 """Those, and keys as many write them."""
 
@@ -110,7 +104,6 @@ class Line(NamedTuple):
     """Without comment and surrounding white space."""
 
 
-_TIMED = re.compile(rb"(visit[- ]?time|request[- ]?rate)[ \t]+(.+)", re.IGNORECASE)
 _SITEMAP = Kind.SITEMAP
 _SCHEMES = frozenset({b"https", b" http"})
 
@@ -140,11 +133,7 @@ def split_line(line: bytes, forgiving: bool = True) -> tuple[bytes, bytes] | Non
     # words are prose.
     line = line.strip()
     words = [word for word in line.replace(b"\t", b" ").split(b" ") if word]
-    if len(words) == 2:
-        return words[0].strip(), words[1].strip()
-    # The values of these keys have several words; the reference parser does not know the keys.
-    timed = _TIMED.fullmatch(line)
-    return (timed[1], timed[2]) if timed else None
+    return (words[0].strip(), words[1].strip()) if len(words) == 2 else None
 
 
 def read_line(number: int, line: bytes, forgiving: bool = True) -> Line | None:

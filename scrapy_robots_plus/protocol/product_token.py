@@ -103,21 +103,7 @@ def word_in(value: str) -> str:
     have such names, and sites address them by the whole word.
     """
     match = _WORD.match(value)
-    return fold(match.group()) if match else ""
-
-
-def fold(name: str) -> str:
-    """In lower case, character by character, except for the few that would become an ASCII letter:
-    the Kelvin sign is not k, the Turkish dotted I is not i (2.2.1 only defines case for ASCII)."""
-    if name.isascii():
-        return name.lower()
-    return "".join(map(_lower, name))
-
-
-def _lower(character: str) -> str:
-    lower = character.lower()
-    same_kind = len(lower) == 1 and lower.isascii() is character.isascii()
-    return lower if same_kind else character
+    return match.group().lower() if match else ""
 
 
 def product_tokens(agent: Agent, strict: bool = False) -> tuple[str, ...]:
@@ -127,32 +113,24 @@ def product_tokens(agent: Agent, strict: bool = False) -> tuple[str, ...]:
     Empty for ``*``, for a browser's header and for what holds no name at all. With ``strict``, a
     name that is neither a token nor stands in a header has none either.
     """
-    return _tokens_in(as_names(agent), strict)
+    tokens = (each[0] for each in _names_in(as_names(agent), strict))
+    return tuple(dict.fromkeys(filter(None, tokens)))
 
 
-@lru_cache(maxsize=256)
-def _tokens_in(names: AgentNames, strict: bool) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each[0] for each in _names_in(names, strict) if each[0]))
-
-
-def names_of(agent: Agent, strict: bool = False) -> tuple[tuple[str, ...], ...]:
+def names_of(agent: Agent, strict: bool = False) -> tuple[str, ...]:
     """The names by which a file may address a crawler, in lower case (RFC 9309 2.2.1): those in
     each header, the likeliest first, in order of preference of the headers.
 
     A token has itself alone. ``strict`` is as in :func:`product_tokens`.
     """
-    return _held_in(as_names(agent), strict)
+    names = chain.from_iterable(_names_in(as_names(agent), strict))
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 @lru_cache(maxsize=256)
-def _held_in(names: AgentNames, strict: bool) -> tuple[tuple[str, ...], ...]:
-    held = (tuple(filter(None, each)) for each in _names_in(names, strict))
-    return tuple(filter(None, held))
-
-
-def _names_in(names: AgentNames, strict: bool) -> Iterator[tuple[str, ...]]:
+def _names_in(names: AgentNames, strict: bool) -> tuple[tuple[str, ...], ...]:
     headers = (names,) if isinstance(names, str) else names
-    return (_names_in_header(header.strip(), strict) for header in headers)
+    return tuple(_names_in_header(header.strip(), strict) for header in headers)
 
 
 def has_product_token(agent: Agent) -> bool:
@@ -186,7 +164,7 @@ def _names_in_header(header: str, strict: bool) -> tuple[str, ...]:
         return (header.lower(),)
     if "/" not in header and "(" not in header and (strict or ";" not in header):
         first = None if strict else _ANY_WORD.search(header)
-        return (_unless_browser(fold(first[0])) if first else "",)  # ``Foo Bar`` is no header
+        return (_unless_browser(first[0].lower()) if first else "",)  # ``Foo Bar`` is no header
     header = header[:_LONGEST]
     if " " not in header:
         header = header.replace("+", " ")  # as some write Mozilla/5.0+(compatible;+Foobot)
@@ -238,7 +216,7 @@ def _name_in(part: str) -> str:
 def _words(header: str) -> Iterator[str]:
     for word in _ANY_WORD.findall(_LIKE.sub(" ", _ADDRESS.sub(" ", header))):
         if _LETTERS.match(word):
-            yield from map(_if_own, dict.fromkeys((fold(word), fold(_VERSION.sub("", word)))))
+            yield from map(_if_own, dict.fromkeys((word.lower(), _VERSION.sub("", word).lower())))
 
 
 def _if_own(name: str) -> str:

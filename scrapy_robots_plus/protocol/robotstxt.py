@@ -79,6 +79,9 @@ def is_whole_url(value: object) -> bool:
 
 _PATHS_BEGIN = ("", "/", "?", b"", b"/", b"?")
 
+MAX_RULE = 500
+"""Characters of a Clean-param rule, as Yandex has it: half of a longer one might be another."""
+
 _MAX_ASKED = 16
 """For how many crawlers a file keeps compiled rules."""
 
@@ -239,7 +242,7 @@ class RobotsTxt:
     def _group(self, section: Section) -> Group:
         rules = read_rules(section.rules, self._lines, self.dialect.forgiving)
         return Group(
-            texts(section.agents),
+            section.shown,
             tuple(Rule(allow, text(value), number) for number, allow, value in rules),
         )
 
@@ -283,8 +286,9 @@ class RobotsTxt:
 
     @property
     def clean_params(self) -> tuple[CleanParam, ...]:
-        """Clean-param lines, in file order."""
-        return tuple(map(clean_param, self._values(Kind.CLEAN_PARAM)))
+        """Clean-param lines, in file order. Those of more than 500 characters do not count."""
+        values = self._values(Kind.CLEAN_PARAM)
+        return tuple(clean_param(value) for value in values if len(value) <= MAX_RULE)
 
 
 def _meant(section: Section, names: set[str]) -> set[str]:

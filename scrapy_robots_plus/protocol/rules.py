@@ -7,7 +7,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import chain
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from .escapes import SIMPLE, path_of, rule_form, url_form, usual_url
@@ -25,7 +24,7 @@ from .matcher import (
     rank_of,
     take_apart,
 )
-from .octets import text, texts
+from .octets import text
 from .verdict import Explanation, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -142,8 +141,6 @@ _OF_ROBOTS_TXT = Verdict(True, Reason.ROBOTS_TXT)
 _WITHOUT_GROUP = Verdict(True, Reason.NO_GROUP)
 _WITHOUT_RULE = Verdict(True, Reason.NO_RULE)
 
-_START = itemgetter(0)
-
 _MOST_VERDICTS = 64
 """How many verdicts are kept."""
 
@@ -188,18 +185,16 @@ class Rules:
     chosen: tuple[Section, ...]
     _lines: list[bytes]
     _dialect: Dialect
-    _starts: list[tuple[int, Section]] = field(init=False)
-    """The groups, each with its first rule; empty until a rule is to be named."""
-    _shown: dict[int, tuple[str, ...]] = field(init=False)
-    """Agents as text, by the first rule of their group, shared by all verdicts."""
-    _verdicts: dict[Rank, Verdict] = field(init=False)
+    _with_rules: list[Section] = field(init=False)
+    """The groups that have any, in file order."""
+    _verdicts: dict[Rank, Verdict] = field(default_factory=dict, init=False)
     """Those of rules that have decided: most URLs of a site meet the same few."""
     _safe: bytes = field(init=False)
     _form: Callable[[bytes], bytes] = field(init=False)
     _matcher: Matcher | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._starts, self._shown, self._verdicts = [], {}, {}
+        self._with_rules = [section for section in self.chosen if section.rules]
         self._safe, self._form = url_form(self._dialect)
 
     def _ranked(self) -> Iterator[tuple[bytes, Rank]]:
@@ -281,14 +276,6 @@ class Rules:
         """The verdict of a rule, as written in the file."""
         number = line_of(rank)
         rule = text(self._lines[number - 1].partition(b"#")[0].strip())
-        return Verdict(allows(rank), Reason.RULE, rule, number, self._agents_above(number))
-
-    def _agents_above(self, number: int) -> tuple[str, ...]:
-        """The user-agent values of the group with the rule on this line."""
-        if not self._starts:
-            self._starts = [(each.rules[0], each) for each in self.chosen if each.rules]
-            self._starts.sort(key=_START)
-        start, section = self._starts[bisect_right(self._starts, number, key=_START) - 1]
-        if start not in self._shown:
-            self._shown[start] = texts(section.agents)
-        return self._shown[start]
+        at = bisect_right(self._with_rules, number, key=lambda group: group.rules[0])
+        group = self._with_rules[at - 1]
+        return Verdict(allows(rank), Reason.RULE, rule, number, group.shown)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import CleanParam, RobotsTxt
-from scrapy_robots_plus.protocol.clean_param import MAX_PATHS, MAX_RULE, CleanParams
+from scrapy_robots_plus.protocol.clean_param import MAX_PATHS, CleanParams
+from scrapy_robots_plus.protocol.robotstxt import MAX_RULE
 
 SITE = "http://site.example"
 

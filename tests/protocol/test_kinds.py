@@ -30,12 +30,7 @@ PREFIXES = {
     ),
     Kind.SITEMAP: (b"sitemap", b"site-map"),
 }
-FORGIVEN = {
-    Kind.CRAWL_DELAY: (b"crawl delay", b"crawldelay"),
-    Kind.REQUEST_RATE: (b"request rate", b"requestrate"),
-    Kind.VISIT_TIME: (b"visit time", b"visittime"),
-    Kind.SITEMAP: (b"site map",),
-}
+FORGIVEN: dict[Kind, tuple[bytes, ...]] = {Kind.CRAWL_DELAY: (b"crawl delay", b"crawldelay")}
 
 
 def pairs(table: dict[Kind, tuple[bytes, ...]]) -> list[tuple[bytes, Kind]]:

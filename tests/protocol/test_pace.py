@@ -137,7 +137,7 @@ def test_visit_time(value: str, window: VisitTime | None) -> None:
 
 
 def test_colons_may_be_missing() -> None:
-    file = parse("visit-time 0200 0630", "request rate 1/10s 1820-1940", "crawl-delay 3")
+    file = parse("visit-time 0200-0630", "request-rate 1/10s", "crawl-delay 3")
     assert file.visit_time("bot") == VisitTime(time(2), time(6, 30))
     assert file.request_rate("bot").requests == 1
     assert file.crawl_delay("bot") == 3

@@ -16,12 +16,11 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.http_caching import mail_date
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.product_token import Agent, as_text, fold, names_of, token_in
+from scrapy_robots_plus.protocol.product_token import Agent, as_text, names_of, token_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -136,7 +135,7 @@ def meta_statements(name: str, content: str) -> tuple[PageStatement, ...]:
 
 def _agent_in(name: str) -> str:
     """The word that names a crawler, without quotes and brackets; empty if all are meant."""
-    word = _NAME.search(fold(name))
+    word = _NAME.search(name.lower())
     return "" if word is None or word[0] in _FOR_ALL else word[0]
 
 
@@ -148,7 +147,7 @@ def _read(line: str, source: PageSource, agent: str) -> Iterator[PageStatement]:
             agent, said = _without_agent(parts[at], agent)
         else:
             said = parts[at]
-        dated = _DATED.match(fold(said))
+        dated = _DATED.match(said.lower())
         if dated is None:
             found, length = [(directive, "") for directive in _said_by(said)], 1
         else:
@@ -163,7 +162,7 @@ def _without_agent(part: str, agent: str) -> tuple[str, str]:
     """The crawler that *part* is for, *agent* unless it names another, and what it says."""
     start = 0
     while (colon := part.find(":", start)) != -1:
-        name = fold(part[start:colon].strip(_AROUND_A_NAME))
+        name = part[start:colon].strip(_AROUND_A_NAME).lower()
         if name not in _FOR_ALL and not _names_a_crawler(name):
             break
         agent, start = _agent_in(name), colon + 1
@@ -188,7 +187,7 @@ def _date_of(text: str, following: list[str]) -> tuple[list[tuple[str, str]], in
 
 def _said_by(part: str) -> Iterator[str]:
     """The directives in one part of a value."""
-    for word in _WORD.findall(fold(part)):
+    for word in _WORD.findall(part.lower()):
         yield from (each for each in _SHORT_FOR.get(word, (word,)) if each in PLAIN)
 
 
@@ -205,7 +204,7 @@ class PageDirectives:
     def of(cls, statements: Iterable[PageStatement], agent: Agent) -> PageDirectives:
         """Those of the *statements* that count for a crawler that goes by *agent*: those for all,
         and those for any of its names."""
-        names = frozenset(chain(*names_of(agent)))
+        names = frozenset(names_of(agent))
         return cls(tuple(dict.fromkeys(each for each in statements if _is_for(names, each.agent))))
 
     def __bool__(self) -> bool:

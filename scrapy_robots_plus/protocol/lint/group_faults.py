@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.groups import STAR
 from scrapy_robots_plus.protocol.octets import text
-from scrapy_robots_plus.protocol.product_token import fold
 
 from .findings import Code, Findings
 
@@ -31,7 +30,7 @@ def _name_faults(reading: Reading, findings: Findings) -> None:
             findings.add(number, Code.NAMES_NOBODY, value)
             continue
         starred = b"*" in value[1:]
-        if starred or fold(text(value)) not in names:
+        if starred or text(value).lower() not in names:
             why = "A * in a name is no wildcard. " if starred else ""
             counted = names[0] if starred else names[-1]
             findings.add(number, Code.NAME_CUT_OFF, why, counted, value)
