@@ -49,8 +49,7 @@ class List(Subcommand):
     def run(self) -> None:
         limits = self.project.robots.limits
         with self.project.open_store() as store:
-            if not self.as_json:
-                say(_HEAD)
+            self.show([], [_HEAD])
             for found in store.scan():
                 if found.record is None:
                     complain(f"{found.origin}: {found.fault}")

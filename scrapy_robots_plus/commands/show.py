@@ -119,8 +119,8 @@ def listing(fields: dict[str, Any]) -> Iterator[str]:
     yield from (f"    {finding}" for finding in findings[None])
     for line in lines:
         mark = ">" if line["group_number"] in groups else " "
-        text = f"{_cut(line['text']):{width}}  {_cut(_means(line))}".rstrip()
-        yield f"{mark} {line['line']:>{digits}}  {text}"
+        text = f"{_cut(line['text']):{width}}  {_cut(_means(line))}"
+        yield f"{mark} {line['line']:>{digits}}  {text}".rstrip()
         yield from (f"{'':{digits}}    {finding}" for finding in findings[line["line"]])
     yield counted(len(fields["findings"]), "finding")
 

@@ -111,7 +111,8 @@ def read_by(read: Callable[[str], _T]) -> Callable[[str], _T]:
         try:
             return read(text)
         except ValueError as error:
-            raise ArgumentTypeError(printable(error)) from None
+            given = "" if repr(text) in str(error) else f"{text!r}: "
+            raise ArgumentTypeError(printable(f"{given}{error}")) from None
 
     return read_argument
 

@@ -58,7 +58,7 @@ def test_an_empty_agent_is_not_taken_for_the_projects(
 ) -> None:
     done = robots(*arguments, "--agent", agent)
     assert (done.status, done.output) == (2, "")
-    assert "argument --agent: expected a text that is not empty" in done.errors
+    assert f"argument --agent: {agent!r}: expected a text that is not empty" in done.errors
 
 
 @pytest.mark.parametrize(

@@ -183,9 +183,9 @@ def test_an_empty_file_is_filled(reporter: Robots) -> None:
     [
         ([], "the following arguments are required: AUDIT_LOG"),
         (["audit.jsonl", "-o"], "expected one argument"),
-        (["audit.jsonl", "--host", "a b"], "expected a host (example.com)"),
+        (["audit.jsonl", "--host", "a b"], "'a b': expected a host (example.com)"),
         (["audit.jsonl", "--since", "yesterday"], "'yesterday' is neither a day nor a moment"),
-        (["audit.jsonl", "--until", "2026-13-01"], "month must be in 1..12"),
+        (["audit.jsonl", "--until", "2026-13-01"], "'2026-13-01': month must be in 1..12"),
     ],
 )
 def test_wrong_usage(reporter: Robots, arguments: list[str], words: str) -> None:

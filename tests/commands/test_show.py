@@ -45,7 +45,7 @@ LISTED = """\
 
 def listed(output: str) -> str:
     """What is printed below the heading."""
-    lines = [line.rstrip() for line in output.splitlines()]
+    lines = output.splitlines()
     start = next(at for at, line in enumerate(lines) if line.startswith("agent: "))
     return "\n".join(lines[start + 1 :]) + "\n"
 
