@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy.utils.python import global_object_name
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY, TAP_META_KEY, valid_origin_of
@@ -81,7 +82,7 @@ class Recorder:
         folder = Path(kept).absolute() if isinstance(kept, str) else folder_beside(path)
         self._bodies = Bodies(folder) if kept else None
         self.log = AuditLog(path, self._begin(path), warn, crawl.clock.wall)
-        self._knows_departures = crawl.watch_handovers(survives(self._handed_over))
+        self._knows_departures = compat.watch_handovers(crawl.crawler, survives(self._handed_over))
         crawl.decision_listeners.append(survives(self._decided))
         crawl.exemption_listeners.append(survives(self._exempted))
         crawl.page_listeners.append(survives(self._page_read))

@@ -214,12 +214,6 @@ class Crawl:
         """Whether the engine is waiting for its last requests, or has ended."""
         return compat.is_closing(self.crawler)
 
-    def watch_handovers(self, listener: Callable[[Request], None]) -> bool:
-        """Calls *listener* with each request, just before its download handler gets it. False if
-        the downloader is of another kind.
-        """
-        return compat.watch_handovers(self.crawler, listener)
-
     @cached_property
     def settings(self) -> RobotsSettings:
         """The checked settings of the crawl. Raises RobotsSettingsError, which stops the crawl."""

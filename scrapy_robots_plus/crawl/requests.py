@@ -231,6 +231,9 @@ def fields_of(request: Request, spider: Spider) -> dict[str, Any]:
         fields.update(headers=dict(request.headers), callback=names[0] or None)
         fields["errback"] = names[1] or None
     fields["priority"] = priority_of(request)
+    if STAMP_META_KEY in request.meta:  # of the page that the request comes from
+        fields["meta"] = {**request.meta}
+        del fields["meta"][STAMP_META_KEY]
     return fields
 
 
@@ -296,16 +299,14 @@ class RequestSettings:
         if not _belongs(request, origin, text):
             return settings
         key = settings, text
-        made = self._made.get(key) or self._laid_over(settings, value)
+        made = self._made.get(key)
+        try:
+            made = made or settings.under(request_override(value))
+        except WrongPartsError as error:
+            raise RobotsOverrideError("; ".join(error.of(OVERRIDE_META_KEY))) from error
         self._made.put(key, made)
         has_ended = made.override is not None and self._settings.has_ended(made.override, origin)
         return settings if has_ended else made
-
-    def _laid_over(self, settings: RobotsSettings, value: object) -> RobotsSettings:
-        try:
-            return settings.under(request_override(value))
-        except WrongPartsError as error:
-            raise RobotsOverrideError("; ".join(error.of(OVERRIDE_META_KEY))) from error
 
 
 def _belongs(request: Request, origin: Origin, override: str) -> bool:

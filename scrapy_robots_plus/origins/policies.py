@@ -312,6 +312,7 @@ class Policies:
         self._fetches[origin] = fetch
         self._closing_watch.start()
         fetch.running = compat.run_in_background(self._run_fetch(origin, fetch))
+        fetch.running.addErrback(lambda failure: self._interrupted(origin, failure.value))
 
     async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
         previous = self._recent.get(origin)
@@ -327,12 +328,12 @@ class Policies:
         finally:
             self._end_fetch(origin, fetch)
 
-    def _interrupted(self, origin: Origin, error: BaseException) -> None:
+    def _interrupted(self, origin: Origin, error: BaseException | None) -> None:
         """Logs that a fetch was interrupted, unless by the crawl itself.
 
         A mistake of this package closes the crawl, so what waited is not denied but stays.
         """
-        if is_of_this_package(error):
+        if error is not None and is_of_this_package(error):
             self._errors.tell("the fetch of a robots.txt", error)
         elif not (isinstance(error, compat.CANCELLED) and compat.is_closing(self._crawler)):
             logger(self._crawler).error(

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.storage.record import RobotsRecord
 
     _T = TypeVar("_T")
-    _Look = Callable[..., Awaitable[tuple[RobotsRecord | None, _T | None]]]
-    _Fetch = Callable[[RobotsRecord | None], Awaitable[_T]]
 
 
 class Retrieved(NamedTuple):
@@ -76,21 +74,28 @@ class Retrieval:
 
     async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
         """The policy of *origin*; *previous* is the one in memory."""
-        look, fetch = partial(self._look, origin, previous), partial(self._fetch, origin, previous)
+        use, fetch = partial(self._use, previous), partial(self._fetch, origin, previous)
         try:
-            policy = await self._once(origin, origin, look, fetch)
+            policy = await self._once(origin, origin, use, fetch)
             file = origin.tdmrep
             if self._asks_of_uses(file, policy):
-                look_for, ask = partial(self._look_for, file), partial(self._ask_for, file)
-                policy.reserve(await self._once(origin, file, look_for, ask))
+                ask = partial(self._ask_for, file)
+                policy.reserve(await self._once(origin, file, self._if_fresh, ask))
             return policy
         finally:
             self._budget.give_back(origin)
 
-    async def _once(self, origin: Origin, file: Origin, look: _Look[_T], fetch: _Fetch[_T]) -> _T:
-        """What *look* finds in the store, beside what may be used of it; else, once a fetch of
-        *origin* has a place and no other worker fetches *file*, what *fetch* makes of that."""
-        stored, found = await look()
+    async def _once(
+        self,
+        origin: Origin,
+        file: Origin,
+        use: Callable[[RobotsRecord], _T | None],
+        fetch: Callable[[RobotsRecord | None], Awaitable[_T]],
+    ) -> _T:
+        """What *use* makes of the record of *file* in the store; else, once a fetch of *origin* has
+        a place and no other worker fetches *file*, what *fetch* makes of it."""
+        stored = await self._store.load(file, again=file != origin)
+        found = None if stored is None else use(stored)
         turn = self._turn_for(file)
         try:
             while found is None:
@@ -100,7 +105,10 @@ class Retrieval:
                     self._budget.give_back(origin)  # to those who need not wait for another crawl
                     await turn.wait()
                 if not turn.fetches_anyway:
-                    stored, found = await look(again=True)
+                    stored = await self._store.load(file, again=True)
+                    found = None if stored is None else use(stored)
+                    if found is not None:
+                        self._stats.inc_value(stats.SHARED)
                 if found is None and begins:
                     found = await fetch(stored)
             return found
@@ -126,13 +134,8 @@ class Retrieval:
         verdict = policy.judged(file.robots_url, agent)
         return verdict.allowed or verdict.reason is Reason.AI_PREFERENCE
 
-    async def _look_for(
-        self, file: Origin, *, again: bool = True
-    ) -> tuple[RobotsRecord | None, RobotsRecord | None]:
-        """The record of a ``tdmrep.json`` in the store, and the same if it is fresh."""
-        stored = await self._store.load(file, again=again)
-        is_fresh = stored is not None and fresh_for(stored, self._clock.wall()) > 0
-        return stored, stored if is_fresh else None
+    def _if_fresh(self, stored: RobotsRecord) -> RobotsRecord | None:
+        return stored if fresh_for(stored, self._clock.wall()) > 0 else None
 
     async def _ask_for(self, file: Origin, stored: RobotsRecord | None) -> RobotsRecord:
         """The record of a ``tdmrep.json``, asked for once."""
@@ -146,7 +149,9 @@ class Retrieval:
     async def _fetch(
         self, origin: Origin, previous: Policy | None, stored: RobotsRecord | None
     ) -> Policy:
-        known = _newer(stored, previous.record if previous else None)
+        records = stored, previous.record if previous else None
+        # The stored one, which is complete, if both are equally new.
+        known = max(filter(None, records), key=lambda each: each.fetched_at, default=None)
         is_refresh = previous is not None and previous.is_old
         result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
         if isinstance(result.outcome, int):
@@ -155,20 +160,14 @@ class Retrieval:
             known = await self._recalled(origin)
         return self._received(origin, result, known, previous)
 
-    async def _look(
-        self, origin: Origin, previous: Policy | None, *, again: bool = False
-    ) -> tuple[RobotsRecord | None, Policy | None]:
-        """What is known of *origin* without asking its site: the record in the store, and the
-        policy that it makes; None if the site must be asked."""
-        stored = await self._store.load(origin, again=again)
-        if stored is None or not self._may_answer(stored, previous):
-            return stored, None
+    def _use(self, previous: Policy | None, stored: RobotsRecord) -> Policy | None:
+        """The policy that *stored* makes; None if the site must be asked."""
+        if not self._may_answer(stored, previous):
+            return None
         policy = self._policy(stored, previous, Source.STORE)
         if policy.access is Access.RULES and policy.file is None:
-            return stored, None  # a file that the parser in use fails on counts as no file
-        if again:
-            self._stats.inc_value(stats.SHARED)
-        return stored, self._compared(Retrieved(previous, policy, stored))
+            return None  # a file that the parser in use fails on counts as no file
+        return self._compared(Retrieved(previous, policy, stored))
 
     def failed(self, origin: Origin, previous: Policy | None) -> Policy:
         """The policy after a retrieval that was interrupted."""
@@ -260,10 +259,3 @@ class Retrieval:
 def _charset_alone(charset: str | None) -> Mapping[str, str]:
     """The one header that memory keeps, shared by all origins with this charset."""
     return MappingProxyType({"content-type": f"text/plain; charset={charset}"} if charset else {})
-
-
-def _newer(stored: RobotsRecord | None, previous: RobotsRecord | None) -> RobotsRecord | None:
-    """The newer record; the stored one, which is complete, if both are equally new."""
-    if stored is None or previous is None:
-        return stored or previous
-    return stored if stored.fetched_at >= previous.fetched_at else previous

@@ -63,16 +63,10 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
         "dont_obey": tally.not_asked,
         "not_followed": tally.not_followed,
         "not_indexed": tally.not_indexed,
-        "denied_by_reason": _reasons(crawl),
+        "denied_by_reason": stats.by_part(crawl.stats.get_stats(), stats.FORBIDDEN_BY_REASON),
         "uses": uses_fields(crawl),
         "forgotten": asdict(tally.forgotten),
     }
-
-
-def _reasons(crawl: Crawl) -> dict[str, int]:
-    counts = dict(crawl.stats.get_stats())
-    counts.pop(stats.FORBIDDEN_IN_A_FORM, None)
-    return stats.by_part(counts, stats.FORBIDDEN_BY_REASON)
 
 
 def _site(site: Site, gap: float | None) -> dict[str, Any]:

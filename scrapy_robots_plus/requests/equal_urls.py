@@ -63,7 +63,7 @@ class EqualUrls:
         """*request*, which was scheduled, is about to be sent. Raises RobotsDuplicate if it must
         not be.
         """
-        cleaned = self._cleaned(request, policy)
+        cleaned = self._rules_of(policy).cleaned(request.url)
         if cleaned is None:
             return
         exact = self._fingerprint(request, request.url)
@@ -82,10 +82,6 @@ class EqualUrls:
         """That of *request*, if it were for *url*."""
         request = request if url == request.url else request.replace(url=url)
         return compat.fingerprint(request, self._crawler)
-
-    def _cleaned(self, request: Request, policy: Policy) -> str | None:
-        rules = self._rules_of(policy)
-        return rules.cleaned(request.url) if rules else None
 
     def _rules_of(self, policy: Policy) -> CleanParams:
         ours = policy.file.ours if policy.file else None

@@ -278,8 +278,6 @@ class Outcomes:
         is_denied = denial_of(verdict).SAYS
         self._stats.inc_value(keys.FORBIDDEN)
         self._stats.inc_value(keys.filled(keys.FORBIDDEN_BY_REASON, verdict.reason))
-        if verdict.form is not None:
-            self._stats.inc_value(keys.FORBIDDEN_IN_A_FORM)
         logger(self._crawler).debug(
             "%(is)s: %(request)s (%(why)s)",
             {

@@ -178,7 +178,7 @@ class RobotsMiddleware:
         try:
             objection = self._pages.received(request, response)
         except Exception as error:
-            kept = self.process_exception(request, error)
+            kept = self.process_exception(request, error) if is_of_this_package(error) else None
             if kept is None:
                 raise
             return kept

@@ -205,7 +205,7 @@ def is_in(site: str, *methods: Callable[..., Any]) -> bool:
 
 def is_of_tdmrep(site: str) -> bool:
     """Whether only a crawl that declares a use comes there."""
-    return is_in(site, Retrieval._look_for, Retrieval._ask_for) or "look_for" in site
+    return is_in(site, Retrieval._ask_for) or "tdmrep" in site or "_if_fresh" in site
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ from scrapy.utils.reactor import CallLaterOnce
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
+from scrapy_robots_plus.hosts.answers import Answers
+from scrapy_robots_plus.pages.stamp import PagePreferences
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import (
     HAS_THROTTLER,
@@ -170,6 +172,24 @@ async def test_no_site_is_denied_for_a_mistake_and_no_page_is_lost(
     again = await crawl(*urls, spider=TwoDeep, JOBDIR=str(tmp_path))
     assert again.stats.get_value("finish_reason") == "finished"
     assert [len(set(host.fetched)) for host in hosts] == [4] * HOSTS
+
+
+@ensureDeferred
+async def test_what_others_raise_while_a_page_is_read_is_no_failure_of_its_host(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Exception] = []
+
+    def fail(_: object, request: scrapy.Request, __: object) -> None:
+        if "robots.txt" not in request.url:
+            raise RuntimeError
+
+    monkeypatch.setattr(PagePreferences, "received", fail)
+    monkeypatch.setattr(Answers, "failed", lambda _self, _request, error: told.append(error))
+    url = sites.host(RULES).url("/page")
+    crawler = await crawl(url)
+    assert isinstance(crawler.spider.failures[url], RuntimeError)
+    assert told == []
 
 
 @pytest.mark.parametrize("mode", sorted({*MODES} - {"asyncio"}))

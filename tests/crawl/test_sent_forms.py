@@ -52,7 +52,6 @@ async def test_the_form_and_the_rule_that_decided_are_told(sites: Sites) -> None
             f"because it may be sent as {form})"
         )
     assert stat(crawler, "robotstxt/forbidden/rule") == len(AS_SENT)
-    assert stat(crawler, "robotstxt/forbidden/form") == len(AS_SENT)
     assert stat(crawler, "robotstxt/forbidden/no_rule") == 0
 
 
@@ -63,7 +62,6 @@ async def test_where_the_url_itself_is_disallowed_no_form_is_named(sites: Sites)
     crawler = await crawl(host.url("/private/a%40b"), host.url("/open%40"), spider=AskingSpider)
     assert [verdict.form for verdict in crawler.spider.verdicts.values()] == [None, None]
     assert host.fetched == ["/open%40"]
-    assert stat(crawler, "robotstxt/forbidden/form") == 0
 
 
 PARSERS = ["ProtegoRobotParser", "PythonRobotParser", "RerpRobotParser"]
@@ -79,7 +77,7 @@ async def test_other_parsers_are_asked_about_each_form(sites: Sites, parser: str
     assert host.fetched == ["/open%40"]
     verdict = crawler.spider.verdicts[urls[0]]
     assert (verdict.allowed, verdict.form, verdict.reason) == (False, "/private/x", "rule")
-    assert stat(crawler, "robotstxt/forbidden/form") == 2
+    assert stat(crawler, "robotstxt/forbidden/rule") == 2
 
 
 @pytest.mark.skipif(

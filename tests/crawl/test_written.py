@@ -83,6 +83,14 @@ def test_what_every_request_has_takes_no_space() -> None:
     }
 
 
+@pytest.mark.parametrize("kind", [Request, JsonRequest])
+def test_the_stamp_of_the_page_that_it_comes_from_is_not_written(kind: type[Request]) -> None:
+    """A spider has handed on the meta: the stamp says nothing of this request."""
+    request = kind("https://a.example/", meta={"depth": 1, "robots": {"allowed": True}})
+    assert read(written(request, SPIDER), SPIDER).meta == {"depth": 1}
+    assert "robots" in request.meta
+
+
 def test_a_url_comes_out_as_it_was_written() -> None:
     request = Request("http://a.example/é b|c", meta={"verbatim_url": True})
     again = read(written(request, SPIDER), SPIDER)

@@ -20,7 +20,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy_robots_plus import RobotsMiddleware, __version__
 from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.whole_file import whole_file
-from tests.crawling import ProbeSpider, crawl, make_crawler, names_rules, parts_of_seconds, run
+from tests.crawling import ProbeSpider, crawl, make_crawler, parts_of_seconds, run
 from tests.programs import scrapy_in
 from tests.samples import blocks
 from tests.sites import Sites, answer
@@ -191,16 +191,6 @@ async def test_all_requests_are_in_it_even_those_of_forgotten_origins(
     for key in ("allowed", "denied"):
         assert found[key] == 6
         assert found["forgotten"][key] + sum(site[key] for site in found["sites"]) == 6
-
-
-@names_rules
-@pytest_twisted.ensureDeferred
-async def test_a_form_that_is_denied_is_no_reason(sites: Sites, tmp_path: Path) -> None:
-    host = sites.host("User-agent: *\nDisallow: /a@b\n")
-    path = tmp_path / "robots.json"
-    crawler = await crawl(host.url("/a%40b"), ROBOTS_SUMMARY_FILE=path)
-    assert crawler.stats.get_value("robotstxt/forbidden/form") == 1
-    assert read(path)["denied_by_reason"] == {"rule": 1}
 
 
 @pytest_twisted.ensureDeferred
