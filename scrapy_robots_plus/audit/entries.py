@@ -93,6 +93,9 @@ VERSION = 1
 """Of the schema. A reader of version 1 ignores fields and types that it does not know."""
 
 
+_BY_TYPE: dict[str, type[Entry]] = {}
+
+
 @dataclass(slots=True, kw_only=True)  # not frozen: one is made for each request
 class Entry:
     """What all entries have."""
@@ -102,6 +105,7 @@ class Entry:
 
     def __init_subclass__(cls) -> None:
         cls.type = cls.__name__.removesuffix("Entry").lower()
+        _BY_TYPE[cls.type] = cls  # called twice: a class with slots is made anew, and that counts
 
     time: Moment
     """When it happened."""
@@ -303,17 +307,9 @@ class EndEntry(Entry):
     """Lines of the crawl that could not be written."""
 
 
-ENTRIES: tuple[type[Entry], ...] = (
-    CrawlEntry,
-    FileEntry,
-    VerdictEntry,
-    PageEntry,
-    StandingEntry,
-    EndEntry,
-)
+ENTRIES = tuple(_BY_TYPE.values())
 """In the order of the docs."""
 
-_BY_TYPE = {entry.type: entry for entry in ENTRIES}
 _FIELDS = {entry: tuple(fields_of(entry)) for entry in (*ENTRIES, Entry)}
 
 

@@ -13,7 +13,7 @@ from scrapy.utils.log import logformatter_adapter
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.events import RobotsNoindex, RobotsOverrideError, request_not_followed
+from scrapy_robots_plus.crawl.events import RobotsNoindex, request_not_followed
 from scrapy_robots_plus.crawl.requests import (
     DONT_OBEY_META_KEY,
     NOFOLLOW_META_KEY,
@@ -97,8 +97,10 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
 
     def _read(self, response: Response, request: Request) -> Page | None:
         origin = origin_to_ask(request)
-        settings = None if origin is None else self._settings_of(request, origin)
-        if origin is None or settings is None or not settings.reads_pages:
+        if origin is None:
+            return None
+        settings = self._crawl.request_settings.of(request, origin)
+        if not settings.reads_pages:
             return None
         from .statements import directives_of  # few crawls need it
 
@@ -115,12 +117,6 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
             for listener in self._crawl.page_listeners:
                 listener(page)
         return page
-
-    def _settings_of(self, request: Request, origin: Origin) -> RobotsSettings:
-        try:
-            return self._crawl.request_settings.of(request, origin)
-        except RobotsOverrideError:  # reported when the request was sent
-            return self._crawl.request_settings.of_origin(origin)
 
     # What its callback makes of it
 

@@ -53,13 +53,12 @@ def said_in_headers(response: Response, agent: AgentNames) -> tuple[Statement, .
     """What the headers Content-Usage, Content-Signal, X-Robots-Tag and tdm-reservation say to
     *agent*."""
     headers = response.headers
-    usage, signal = headers.getlist("Content-Usage"), headers.getlist("Content-Signal")
     reserved, policies = headers.getlist(RESERVATION), headers.getlist(POLICY)
     directives = PageDirectives.of(_x_robots_tag(response), agent).directives
     is_image = (headers.get("Content-Type") or b"").strip().lower().startswith(b"image/")
     return (
-        *(usage_header(usage) if usage else ()),
-        *(signal_header(signal) if signal else ()),
+        *usage_header(headers.getlist("Content-Usage")),
+        *signal_header(headers.getlist("Content-Signal")),
         *directive_statements(directives, is_image=is_image),
         *tdm_statements(Source.TDM_HEADER, map(_text, reserved), map(_text, policies)),
     )

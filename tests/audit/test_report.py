@@ -223,4 +223,4 @@ def test_of_a_log_with_a_sample_of_allowed_requests_gaps_of_other_crawls_are_sho
 def test_an_asked_delay_that_is_not_kept_is_named() -> None:
     sent = [allowed(SLOW, "/", at, delay=60.0) for at in (0, 61)]
     found = page_of([begin(), read(SLOW, delay_asked=120.0), *sent])
-    assert found.figures("hosts")[SLOW][3:] == ["120 s", "60 s", "61.0 s"]
+    assert found.figures("hosts")[SLOW][3:] == ["120 s", "60 s", "61.00 s"]

@@ -61,7 +61,7 @@ def page(summary: Summary, log: LogReader, title: str = "", part: Sequence[str] 
             element("section", element("h2", heading), content, id=anchor)
             for anchor, heading, content in shown
         ),
-        chain=_CHAIN[log.state],
+        chain=_CHAIN.get(log.state, ". The top of this page says what is wrong with them."),
         last=last,
         names=join(map(code, log.names), ", "),
         lines=counted(log.lines, "line"),
@@ -140,7 +140,5 @@ _CHAIN = {
     State.WHOLE: ", and all of them are right. None is missing, and each crawl has ended.",
     State.UNFINISHED: ", and all of them are right. But a crawl has no end here: it still ran, was "
     "killed, or the last lines were removed.",
-    State.CUT: ". The top of this page says what is missing.",
-    State.DAMAGED: ". The top of this page says what is wrong with them.",
 }
 """What follows from the chain of hashes."""

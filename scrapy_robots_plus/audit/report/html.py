@@ -110,11 +110,6 @@ def table(
     return element("div", element("table", *parts), class_="wide")
 
 
-def seconds(value: float) -> str:
-    """``0.52 s``, ``12.3 s``, ``1,200 s``."""
-    return f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f} s"
-
-
 def moment(value: float) -> Html:
     """``2026-11-20 18:58:00``, in UTC."""
     written = rfc3339(value)

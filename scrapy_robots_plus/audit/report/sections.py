@@ -10,7 +10,7 @@ from scrapy_robots_plus.audit.summary import TOLERANCE
 from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.protocol.verdict import Reason
 
-from .html import FIRST, Html, code, element, fold, join, moment, seconds, small, span, table
+from .html import FIRST, Html, code, element, fold, join, moment, small, span, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def sites(summary: Summary) -> Iterator[Html]:
 
 def _site(site: Any) -> list[object]:
     asked, kept, gap = site.delay_asked, site.delay_kept, site.smallest_gap
-    shortest: str = "" if gap is None else seconds(gap)
+    shortest: str = "" if gap is None else f"{gap:,.2f} s"
     return [
         code(site.origin) if site.origin else "No site, or not http",
         site.status + (f", {site.standing}" if site.standing not in ("", "open") else ""),
