@@ -9,7 +9,6 @@ from scrapy import Spider, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import CloseSpider, NotConfigured
-from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus import compat
@@ -32,11 +31,10 @@ from scrapy_robots_plus.settings.scrapys_own import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-    from twisted.internet.task import LoopingCall
     from typing_extensions import Self
 
     from scrapy_robots_plus.report.summary import SummaryFile
@@ -66,7 +64,7 @@ class RobotsExtension:
             from scrapy_robots_plus.audit.records import Audit
 
             self._audit = Audit(crawl)  # only kept: signals hold their handlers weakly
-        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        self._end_progress: Callable[[], None] | None = None
         self._summary_file: SummaryFile | None = None
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
@@ -79,8 +77,8 @@ class RobotsExtension:
     def _spider_opened(self) -> None:
         interval = self._crawl.crawler.settings.getfloat("LOGSTATS_INTERVAL")
         if interval > 0:
-            self._loop = create_looping_call(log_progress, self._crawl.crawler)
-            self._loop.start(interval, now=False)
+            crawler = self._crawl.crawler
+            self._end_progress = compat.repeat(interval, lambda: log_progress(crawler))
         _report_wiring(self._crawl)
         if not self._crawl.has_middleware:
             return
@@ -96,8 +94,8 @@ class RobotsExtension:
             raise CloseSpider("robotstxt_denied")
 
     def _spider_closed(self, spider: Spider, reason: str) -> None:
-        if self._loop is not None and self._loop.running:
-            self._loop.stop()
+        if self._end_progress is not None:
+            self._end_progress()
         tally = self._crawl.get(Tally)
         if self._crawl.has_middleware and len(tally):
             self._log_table(spider)

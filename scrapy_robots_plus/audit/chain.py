@@ -79,7 +79,6 @@ START = Link(-1, "0" * 64)
 """Before the first line."""
 
 
-_DECODER = json.JSONDecoder()
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=dict)
 """Any mapping is an object."""
 
@@ -124,12 +123,9 @@ def parse(raw: bytes) -> Line:
     if stated is None:
         raise ValueError("it does not end in a hash")
     try:
-        text = raw.decode()
-        fields, end = _DECODER.raw_decode(text)
+        fields = json.loads(raw.decode())
     except (ValueError, RecursionError):
         raise ValueError("it is not JSON") from None
-    if text[end:] not in ("", "\n"):
-        raise ValueError("it is not JSON")
     number, previous = fields.get("n"), fields.get("prev")
     if type(number) is not int or number < 0:
         raise ValueError("it has no number")

@@ -6,8 +6,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider, signals
-from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.origins.fetcher import Fetcher
@@ -20,8 +20,6 @@ from .warc import Warc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.crawl.crawl import Crawl
 
@@ -42,7 +40,7 @@ class Audit:
         self._once = Once()
         self._logs: list[AuditLog | Warc] = []
         self._recorder: Recorder | None = None
-        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        self._stop_writing: Callable[[], None] | None = None
         crawl.crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawl.crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
@@ -62,13 +60,12 @@ class Audit:
             self._logs.append(warc)
         write = self._survives(self._write)
         write()
-        self._loop = create_looping_call(write)
-        self._loop.start(SECONDS_BETWEEN_WRITES, now=False)
+        self._stop_writing = compat.repeat(SECONDS_BETWEEN_WRITES, write)
 
     def _spider_closed(self, reason: str) -> None:
-        if self._loop is None:
+        if self._stop_writing is None:
             return
-        self._loop.stop()
+        self._stop_writing()
         if self._recorder is not None:
             self._recorder.end(reason)
         self._write()

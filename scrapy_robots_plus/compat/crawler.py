@@ -14,7 +14,7 @@ from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy import Request, Spider, pqueues, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
-from scrapy.utils.asyncio import AsyncioLoopingCall, call_later, create_looping_call
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.log import get_scrapy_root_handler
 from twisted.logger import globalLogBeginner
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
     from scrapy.spiders import SitemapSpider
     from scrapy.statscollectors import StatsCollector
-    from twisted.internet.task import LoopingCall
+
+from .loops import repeat
 
 
 def engine_of(crawler: Crawler) -> ExecutionEngine:
@@ -242,20 +243,19 @@ class ClosingWatch:
     def __init__(self, crawler: Crawler, on_closing: Callable[[], None]) -> None:
         self._crawler = crawler
         self._on_closing = on_closing
-        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        self._end: Callable[[], None] | None = None
         crawler.signals.connect(self.stop, signals.spider_closed)
 
     def start(self) -> None:
         """Starts polling. Does nothing if it already runs."""
-        if self._loop is None:
-            self._loop = create_looping_call(self._look)
-            self._loop.start(self.SECONDS, now=False)
+        if self._end is None:
+            self._end = repeat(self.SECONDS, self._look)
 
     def stop(self) -> None:
         """Stops polling. Does nothing if it does not run."""
-        if self._loop is not None:
-            loop, self._loop = self._loop, None
-            loop.stop()
+        if self._end is not None:
+            end, self._end = self._end, None
+            end()
 
     def _look(self) -> None:
         if is_closing(self._crawler):

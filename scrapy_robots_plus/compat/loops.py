@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
-from scrapy.utils.asyncio import call_later
+from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
@@ -33,6 +33,16 @@ def run_in_background(coroutine: Coroutine[Any, Any, _T]) -> Deferred[_T]:
     Needed by 2.14 to 2.19, in which a crawl may have no asyncio loop. Can go when all have one.
     """
     return deferred_from_coro(coroutine)
+
+
+def repeat(seconds: float, call: Callable[[], object]) -> Callable[[], None]:
+    """Calls *call* every *seconds* in the current loop; returns what ends that.
+
+    Needed and can go as :func:`run_in_background`.
+    """
+    loop = create_looping_call(call)
+    loop.start(seconds, now=False)
+    return lambda: loop.stop() if loop.running else None
 
 
 async def wait_for(waiter: Deferred[_T]) -> _T:
