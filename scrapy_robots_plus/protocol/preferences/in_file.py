@@ -41,6 +41,9 @@ class UsageRules:
         rules = [(path, rank_of(len(path), index, True)) for index, path in enumerate(said)]
         self._best = Matcher({}, rules, wildcards=dialect.wildcards).best
 
+    def __bool__(self) -> bool:
+        return bool(self._said)
+
     def statements(self, path: bytes) -> tuple[Statement, ...]:
         """What is said about a path, which is in the dialect's form."""
         rank = self._best(path)
@@ -72,14 +75,13 @@ class FilePreferences:
     def __init__(self, file: RobotsTxt, agent: Agent, use_tokens: Iterable[str] = ()) -> None:
         self._file = file
         self._agent = agent
-        usage = tuple(file.members(agent, Kind.CONTENT_USAGE))
         apart = file.uses_for_all
-        usage_apart = tuple(line for line in apart if line.kind is Kind.CONTENT_USAGE)
-        self._usage = UsageRules(usage, file.dialect) if usage else None
-        self._apart = UsageRules(usage_apart, file.dialect) if usage_apart else None
-        signals = _said(file.members(agent, Kind.CONTENT_SIGNAL))
+        usage_apart = (line for line in apart if line.kind is Kind.CONTENT_USAGE)
+        self._usage = UsageRules(file.members(agent, Kind.CONTENT_USAGE), file.dialect)
+        self._apart = UsageRules(usage_apart, file.dialect)
+        signals = _signaled(file.members(agent, Kind.CONTENT_SIGNAL))
         signals_apart = (line for line in apart if line.kind is Kind.CONTENT_SIGNAL)
-        self._signals = first_of_each(chain(signals, _objections(_said(signals_apart))))
+        self._signals = first_of_each(chain(signals, _objections(_signaled(signals_apart))))
         # The groups for ``*`` say nothing of what only a token is about.
         self._tokens = tuple([each for each in use_tokens if file.addressed_as(each) - {STAR}])
 
@@ -100,10 +102,9 @@ class FilePreferences:
         """
         if not self or not self._file.allowed(url, self._agent):
             return ()
-        path = path_in_form(url, self._file.dialect) if self._usage or self._apart else b""
-        usage = self._usage.statements(path) if self._usage else ()
-        if self._apart:
-            usage = first_of_each((*usage, *_objections(self._apart.statements(path))))
+        path = path_in_form(url, self._file.dialect)
+        apart = _objections(self._apart.statements(path))
+        usage = first_of_each(chain(self._usage.statements(path), apart))
         return (*usage, *self._signals, *self._of_tokens(url))
 
     def _of_tokens(self, url: str | bytes) -> Iterator[Statement]:
@@ -120,9 +121,6 @@ def _objections(statements: Iterable[Statement]) -> Iterator[Statement]:
     return (each for each in statements if each.preference is Preference.DISALLOW)
 
 
-def _said(lines: Iterable[Line]) -> Iterator[Statement]:
+def _signaled(lines: Iterable[Line]) -> Iterator[Statement]:
     for line in lines:
-        if line.kind is Kind.CONTENT_USAGE:
-            yield from of_line(line, Source.CONTENT_USAGE, usage(usage_rule(line.value)[1]))
-        elif line.kind is Kind.CONTENT_SIGNAL:
-            yield from of_line(line, Source.CONTENT_SIGNAL, signals(line.value))
+        yield from of_line(line, Source.CONTENT_SIGNAL, signals(line.value))
