@@ -59,7 +59,6 @@ class RobotsExtension:
         self._crawl = crawl = Crawl.of(crawler)
         if not crawl.settings.is_on:
             raise NotConfigured
-        self._outages = Outages(crawl)
         if crawl.settings.audit_log or crawl.settings.audit_warc:
             from scrapy_robots_plus.audit.records import Audit
 
@@ -82,7 +81,7 @@ class RobotsExtension:
         _report_wiring(self._crawl)
         if not self._crawl.has_middleware:
             return
-        self._crawl.get(Policies).subscribe(self._outages.landed)
+        self._crawl.get(Policies).subscribe(Outages(self._crawl).landed)
         if self._crawl.settings.summary_file is not None:
             from scrapy_robots_plus.report.summary import SummaryFile
 

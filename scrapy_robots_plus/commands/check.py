@@ -34,7 +34,7 @@ class Check(Subcommand):
         if self.given.file is None:
             self.project.ask(self._ask)
             return
-        source = self.file(self.given.file)
+        source = self.project.file(self.given.file)
         self._tell_if_cut(source.record)
         for asked in map(urls.Asked.about, self._urls):
             self._add(asked, source.policy if asked.origin else None)  # whatever the site

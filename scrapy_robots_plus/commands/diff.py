@@ -81,7 +81,7 @@ class Diff(Subcommand):
         """The site or the copy that *name* names."""
         if name.startswith(STORED):
             return self._stored(site_of(name.removeprefix(STORED))[1])
-        return site_of(name)[1] if "://" in name else self.file(name)
+        return site_of(name)[1] if "://" in name else self.project.file(name)
 
     def _stored(self, origin: Origin) -> Source:
         record = self.project.stored(origin)

@@ -36,7 +36,7 @@ class Explain(Subcommand):
     def run(self) -> None:
         url, origin = site_of(self.given.url)
         name = self.given.file
-        (source,) = self.project.read([origin if name is None else self.file(name)])
+        (source,) = self.project.read([origin if name is None else self.project.file(name)])
         found = explanation(url, self.project.agent_for(source.policy), source)
         self.show([found], (f"{title:11} {words}" for title, words in _in_words(found)))
         self.note(EXITS[found["result"]])

@@ -1,11 +1,11 @@
-"""What the commands print; and what ends one of them with status 2 and a message."""
+"""What the commands read and print; and what ends one of them with status 2 and a message."""
 
 from __future__ import annotations
 
 import json
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -39,6 +39,17 @@ def accessing(name: object, how: str = "read") -> Iterator[None]:
         raise
     except OSError as error:
         raise UnreadableError(f"{name} cannot be {how}: {error.strerror}") from error
+
+
+@contextmanager
+def opened(name: str) -> Iterator[BinaryIO]:
+    """The file *name*; standard input for ``-``. Raises UnreadableError if it cannot be opened, or
+    read while it is used.
+    """
+    # A reader of its own: Python aborts if it ends while a thread reads from ``sys.stdin``.
+    file = sys.stdin.fileno() if name == "-" else name
+    with accessing(name), open(file, "rb", closefd=name != "-") as stream:
+        yield stream
 
 
 def say(text: object) -> None:

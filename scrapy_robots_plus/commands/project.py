@@ -34,7 +34,7 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import open_store
 from scrapy_robots_plus.storage.record import RobotsRecord
 
-from .output import UnreadableError
+from .output import UnreadableError, opened
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -159,9 +159,12 @@ class Project:
             self.ask(obtain_all)
         return [found[place] if isinstance(place, Origin) else place for place in places]
 
-    def source_of(self, body: bytes, name: str) -> Source:
-        """The robots.txt with this *body*, in the file *name*, for any site."""
-        record = self.record_of(body, name, Origin("http", "site.example", 80))
+    def file(self, name: str) -> Source:
+        """The robots.txt in a file, or on standard input (``-``), for any site. Raises
+        UnreadableError.
+        """
+        with opened(name) as stream:
+            record = self.record_of(stream.read(), name, Origin("http", "site.example", 80))
         return Source(self.policy_of(record), record, is_file=True)
 
     def record_of(self, body: bytes, url: str, origin: Origin) -> RobotsRecord:

@@ -40,7 +40,8 @@ class Show(Subcommand):
 
     def run(self) -> None:
         places: list[Origin | Source] = [
-            site_of(name)[1] if "://" in name else self.file(name) for name in self.given.sources
+            site_of(name)[1] if "://" in name else self.project.file(name)
+            for name in self.given.sources
         ]
         for source in self.project.read(places):
             fields = self._fields_of(source)

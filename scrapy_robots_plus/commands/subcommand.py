@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from contextlib import contextmanager
 from enum import IntEnum
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings import checks
 
-from .output import accessing, say, say_as_json
+from .output import say, say_as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from .project import Project, Source
+    from .project import Project
 
 _T = TypeVar("_T")
 
@@ -81,11 +79,6 @@ class Subcommand(ABC):
             for line in lines:
                 say(line)
 
-    def file(self, name: str) -> Source:
-        """The robots.txt in a file, or on standard input (``-``). Raises UnreadableError."""
-        with opened(name) as stream:
-            return self.project.source_of(stream.read(), name)
-
     def note(self, status: Exit) -> None:
         """Something was found that makes this the exit status, unless there is a greater one."""
         self.status = max(self.status, status)
@@ -127,7 +120,7 @@ AGENT = argument(
     help="ask as this crawler: a product token or a User-Agent header "
     "(default: ROBOTSTXT_USER_AGENT, else USER_AGENT)",
 )
-"""For :attr:`Project.agent`."""
+"""For :meth:`Project.agent_for`."""
 DIALECT = argument(
     "--dialect",
     type=dialect,
@@ -138,16 +131,5 @@ DIALECT = argument(
 FILE = argument(
     "--file", metavar="ROBOTS.TXT", help="judge by the rules in this file; nothing is fetched"
 )
-"""For :meth:`Subcommand.file`."""
+"""For :meth:`Project.file`."""
 JSON = argument("--json", action="store_true", help="print one JSON object per line")
-
-
-@contextmanager
-def opened(name: str) -> Iterator[BinaryIO]:
-    """The file *name*; standard input for ``-``. Raises UnreadableError if it cannot be opened, or
-    read while it is used.
-    """
-    # A reader of its own: Python aborts if it ends while a thread reads from ``sys.stdin``.
-    file = sys.stdin.fileno() if name == "-" else name
-    with accessing(name), open(file, "rb", closefd=name != "-") as stream:
-        yield stream

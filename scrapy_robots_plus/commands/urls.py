@@ -11,9 +11,9 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.origin import Origin
 
-from .output import WrongUsageError, picked
+from .output import WrongUsageError, opened, picked
 from .project import obtain
-from .subcommand import Exit, argument, opened
+from .subcommand import Exit, argument
 
 if TYPE_CHECKING:
     from argparse import Namespace
