@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +44,6 @@ class LogCommand(Subcommand):
         if len({log.resolve() for log in logs}) < len(logs):
             raise UnreadableError(f"{names}: a file is named twice")
         self.reader = reader = LogReader(logs, self._tell, self.unshown)
-        gc.freeze()  # what was imported is not looked at again and again while lines are read
         with accessing(names):
             yield from reader
         if reader.lines and not reader.is_readable:

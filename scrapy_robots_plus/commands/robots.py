@@ -70,9 +70,9 @@ class RobotsCommand(ScrapyCommand):
                 parents=getattr(member, "arguments", ()),
             )
             if isinstance(member, ModuleType):
-                self._add(member.MEMBERS, own, f"{program} {name}")
+                self._add(member.MEMBERS, own, own.prog)
                 continue
-            own.set_defaults(subcommand=member, parser=own, program=f"{program} {name}")
+            own.set_defaults(subcommand=member, parser=own)
             own.usage = own.format_usage().partition(": ")[2]  # without Scrapy's options
             super().add_options(own)
 
@@ -101,7 +101,7 @@ class RobotsCommand(ScrapyCommand):
         except WrongUsageError as error:
             opts.parser.error(printable(error))
         except (RobotsSettingsError, StoreError, JobFileError, OSError, sqlite3.Error) as error:
-            complain(f"{opts.program}: {error}")
+            complain(f"{opts.parser.prog}: {error}")
             self.exitcode = Exit.UNDECIDED
         except Exception:  # noqa: BLE001 - Python's own status is 1, which means "denied" here
             for line in traceback.format_exc().splitlines():

@@ -163,13 +163,13 @@ def headline(tally: Tally, mode: str = "obey") -> str:
     return mode_in_words + ", ".join(filter(parts.get, parts))
 
 
-def table(tally: Tally, most: int = MOST_LINES, *, delays: bool = True) -> str:
-    """The most notable origins of each group, and sums of the others, in at most *most* lines.
+def table(tally: Tally, *, delays: bool = True) -> str:
+    """The most notable origins of each group, and sums of the others, in ``MOST_LINES`` at most.
 
     *delays*: whether the crawl keeps delays, so that there are any to show.
     """
     forgotten = tally.forgotten
-    rows = [_HEAD, *_lines(sites_of(tally), most - bool(forgotten.origins))]
+    rows = [_HEAD, *_lines(sites_of(tally), MOST_LINES - bool(forgotten.origins))]
     if forgotten.origins:
         counts = f"{forgotten.allowed:,}", f"{forgotten.denied:,}"
         rows.append((f"{forgotten.origins:,} more", "forgotten", "-", "-", *counts))
