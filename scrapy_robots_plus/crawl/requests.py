@@ -320,7 +320,7 @@ def _belongs(request: Request, origin: Origin, override: str) -> bool:
         request.meta[MEANT_FOR_META_KEY] = here  # a new one, or one in the place of a copy
         return True
     del request.meta[OVERRIDE_META_KEY], request.meta[MEANT_FOR_META_KEY]
-    logger.info(
+    logger.debug(
         "The robots_override of a request for %s does not apply to %s, where it came with the meta",
         printable(meant_for.partition(" ")[0]),
         printable(request),

@@ -64,8 +64,6 @@ class Agents:
 
     def default_under(self, settings: RobotsSettings) -> AgentNames:
         """Like :attr:`default`, for requests with these *settings*."""
-        if settings is self._settings:
-            return self.default  # the fixed one, if there is one
         return self._named_in(settings) or self.default
 
     def _named_in(self, settings: RobotsSettings) -> AgentNames | None:

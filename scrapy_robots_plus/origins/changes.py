@@ -1,20 +1,13 @@
-"""The differences between two policies of an origin, and who is told of them."""
+"""The differences between two policies of an origin."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.events import robots_changed
 from scrapy_robots_plus.protocol.access import Access
 
-from .parsers import guarded
-
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .policy import Policy
@@ -48,23 +41,6 @@ def change_between(before: Policy, after: Policy, agent: AgentNames) -> RobotsCh
         tightened=_named(come, allow=False) + _named(gone, allow=True),
         loosened=_named(gone, allow=False) + _named(come, allow=True),
         added=tuple(url for url in after.sitemaps if url not in known),
-    )
-
-
-def report_change(crawler: Crawler, agent: AgentNames, before: Policy, after: Policy) -> None:
-    """Counts a change for *agent*, and sends the signal ``robots_changed``."""
-    collector, origin = compat.stats_of(crawler), after.origin
-    change = guarded(lambda: change_between(before, after, agent), None, origin, collector)
-    if change is None:
-        return
-    collector.inc_value(stats.CHANGED)
-    crawler.signals.send_catch_log(
-        robots_changed,
-        origin=origin,
-        before=before,
-        after=after,
-        change=change,
-        spider=crawler.spider,
     )
 
 

@@ -8,19 +8,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.events import robots_changed
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.http_caching import http_date
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .agents import Agents
-from .changes import report_change
+from .changes import change_between
 from .crawl_store import CrawlStore
 from .fetch_budget import FetchBudget
 from .fetch_results import NETWORK_FAILURES
 from .fetcher import Fetcher
 from .freshness import FetchResult, Lookup, Source, fresh_for, lookup, receive
 from .lease import SPARE_SECONDS, Leases, Turn
-from .parsers import ParsedFile, Parsers, charset_of
+from .parsers import ParsedFile, Parsers, charset_of, guarded
 from .policy import Policy
 
 if TYPE_CHECKING:
@@ -223,10 +224,23 @@ class Retrieval:
         return self._compared(retrieved)
 
     def _compared(self, retrieved: Retrieved) -> Policy:
-        previous, policy, _ = retrieved
-        if previous is not None:
-            agent = self._agents.default_under(policy.settings)
-            report_change(self._crawler, agent, previous, policy)
+        """Counts a change for the agent of the crawl, sends its signal, and tells the listeners."""
+        before, after, _ = retrieved
+        change = None
+        if before is not None:
+            agent, origin = self._agents.default_under(after.settings), after.origin
+            compare = partial(change_between, before, after, agent)
+            change = guarded(compare, None, origin, self._stats)
+        if change is not None:
+            self._stats.inc_value(stats.CHANGED)
+            self._crawler.signals.send_catch_log(
+                robots_changed,
+                origin=after.origin,
+                before=before,
+                after=after,
+                change=change,
+                spider=self._crawler.spider,
+            )
         return self.tell(retrieved)
 
     def tell(self, retrieved: Retrieved) -> Policy:

@@ -127,16 +127,15 @@ class Tally:
         row = self._rows.get(origin)
         if row is None:
             row = self._rows[origin] = Row()
-            self._shrink()
+            if len(self._rows) > self._size:
+                self._forget(self._rows.popitem(last=False)[1])
         else:
             self._rows.move_to_end(origin)
         if policy is not None:
             row.policy = policy
         return row
 
-    def _shrink(self) -> None:
-        if len(self._rows) > self._size:
-            _, row = self._rows.popitem(last=False)
-            self.forgotten.allowed += row.allowed
-            self.forgotten.denied += row.denied
-            self.forgotten.origins += 1
+    def _forget(self, row: Row) -> None:
+        self.forgotten.origins += 1
+        self.forgotten.allowed += row.allowed
+        self.forgotten.denied += row.denied

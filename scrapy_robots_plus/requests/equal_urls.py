@@ -14,7 +14,6 @@ from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import REDIRECT_META_KEY, SCHEDULED_META_KEY
 from scrapy_robots_plus.origins.parsers import guarded
 from scrapy_robots_plus.protocol.clean_param import CleanParams
-from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -71,7 +70,10 @@ class EqualUrls:
         first = self._first.get(equal, exact)
         self._first.put(equal, first)
         if not (first == exact or request.dont_filter or self._comes_from(first, request)):
-            raise self._duplicate(request, cleaned)
+            self._stats.inc_value(stats.CLEAN_PARAM_DROPPED)
+            error = RobotsDuplicate(request.url, cleaned)
+            logger(self._crawler).debug("Dropped: %s", error)
+            raise error
 
     def _comes_from(self, first: bytes, request: Request) -> bool:
         """Whether *request* was redirected from the URL with that fingerprint."""
@@ -94,11 +96,3 @@ class EqualUrls:
             rules = CleanParams(params) or _NO_RULES
         self._rules.put(key, rules)
         return rules
-
-    def _duplicate(self, request: Request, cleaned: str) -> RobotsDuplicate:
-        self._stats.inc_value(stats.CLEAN_PARAM_DROPPED)
-        logger(self._crawler).debug(
-            "Dropped by Clean-param, which makes it equal to one before: %s",
-            printable(request),
-        )
-        return RobotsDuplicate(request.url, cleaned)

@@ -238,7 +238,10 @@ class Outcomes:
             self._tally.revoke(request, origin)
         elif policy is not None and policy.settings.override is not None:
             self._count_override(policy.settings.override)
-        self._count_skipped(decision)
+        if decision.preferences is not None:
+            self._tally.skipped_pages += 1
+        elif decision.verdict.reason is Reason.AI_PREFERENCE:
+            self._tally.skipped_requests += 1
         shown, is_given_up = self._shown(origin, policy), decision.verdict.reason is Reason.GIVEN_UP
         self._tally.deny(request, origin, shown, given_up=is_given_up)
         put_stamp(request, decision.verdict, policy, agent, decision.preferences)
@@ -247,12 +250,6 @@ class Outcomes:
             self._pages.sent(request, Sent(policy, agent, preferences))
         self._announce(request, decision.verdict)
         self._tell(asked, decision)
-
-    def _count_skipped(self, decision: Refused) -> None:
-        if decision.preferences is not None:
-            self._tally.skipped_pages += 1
-        elif decision.verdict.reason is Reason.AI_PREFERENCE:
-            self._tally.skipped_requests += 1
 
     def _count_override(self, override: Override) -> None:
         self._stats.inc_value(keys.OVERRIDDEN)

@@ -273,7 +273,7 @@ async def test_a_redirect_within_the_origin_keeps_it_and_to_another_drops_it(
     host.pages["/away"] = redirect(other.url("/there"))
     other.pages["/back"] = redirect(host.url("/again"))
     off = [asked(host.url(path), OFF) for path in ("/moved", "/away")]
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.DEBUG):
         await crawl(*off, spider=Spider)
     assert sorted(host.fetched) == ["/away", "/here", "/moved"]
     assert other.fetched == []
