@@ -28,6 +28,7 @@ AgentNames = str | tuple[str, ...]
 """Names as text, hashable: one, or several in order of preference."""
 
 _TOKEN = re.compile(r"[A-Za-z_-]+")
+_CASED = re.compile("[^\u0130\u212a]+")
 _WORD = re.compile(r"\w[^\s/;,()]*")
 _ANY_WORD = re.compile(r"\w[^\s/;,()\[\]+:\"']*")
 _LETTERS = re.compile(r"[^\W\d_]|\d+[^\W\d_]{3}")
@@ -103,7 +104,13 @@ def word_in(value: str) -> str:
     have such names, and sites address them by the whole word.
     """
     match = _WORD.match(value)
-    return match.group().lower() if match else ""
+    return fold(match.group()) if match else ""
+
+
+def fold(name: str) -> str:
+    """In lower case, but for the Kelvin sign, which is no k, and the Turkish dotted I, which is no
+    i: 2.2.1 only defines case for ASCII."""
+    return _CASED.sub(lambda match: match[0].lower(), name)
 
 
 def product_tokens(agent: Agent, strict: bool = False) -> tuple[str, ...]:
@@ -164,7 +171,7 @@ def _names_in_header(header: str, strict: bool) -> tuple[str, ...]:
         return (header.lower(),)
     if "/" not in header and "(" not in header and (strict or ";" not in header):
         first = None if strict else _ANY_WORD.search(header)
-        return (_unless_browser(first[0].lower()) if first else "",)  # ``Foo Bar`` is no header
+        return (_unless_browser(fold(first[0])) if first else "",)  # ``Foo Bar`` is no header
     header = header[:_LONGEST]
     if " " not in header:
         header = header.replace("+", " ")  # as some write Mozilla/5.0+(compatible;+Foobot)
@@ -216,7 +223,7 @@ def _name_in(part: str) -> str:
 def _words(header: str) -> Iterator[str]:
     for word in _ANY_WORD.findall(_LIKE.sub(" ", _ADDRESS.sub(" ", header))):
         if _LETTERS.match(word):
-            yield from map(_if_own, dict.fromkeys((word.lower(), _VERSION.sub("", word).lower())))
+            yield from map(_if_own, dict.fromkeys((fold(word), fold(_VERSION.sub("", word)))))
 
 
 def _if_own(name: str) -> str:

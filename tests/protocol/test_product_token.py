@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import RobotsTxt, has_product_token, product_tokens
-from scrapy_robots_plus.protocol.product_token import names_of
+from scrapy_robots_plus.protocol.product_token import fold, names_of
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko"
 CHROME = f"Mozilla/5.0 (X11; Linux x86_64) {WEBKIT}) Chrome/120.0.0.0 Safari/537.36"
@@ -247,3 +247,30 @@ class TestNamesThatAreNoTokens:
 
     def test_the_reference_reading_of_the_line_holds_as_well(self) -> None:
         assert not RobotsTxt.parse("User-agent: bot1\nDisallow: /x").allowed("/x", "bot")
+
+    @pytest.mark.parametrize(
+        ("line", "name"),
+        [
+            ("\u212aite", "kite"),
+            ("\u212abot/1.0", "kbot"),
+            ("\u0130bot", "ibot"),
+            ("\u0130", "i\u0307"),
+        ],
+    )
+    def test_a_character_outside_ascii_is_no_letter_of_ascii(self, line: str, name: str) -> None:
+        file = RobotsTxt.parse(f"User-agent: {line}\nDisallow: /x")
+        assert file.allowed("/x", name)
+        assert file.allowed("/x", name.upper())
+        assert not file.allowed("/x", line)
+
+    def test_case_counts_for_no_character_and_makes_none_another_kind(self) -> None:
+        for code in range(0x80, 0x30000):
+            character = chr(code)
+            folded = fold(character)
+            assert len(folded) == 1
+            assert not folded.isascii()
+            assert folded in (character, character.lower())
+
+
+def test_a_name_is_folded_and_otherwise_as_it_was() -> None:
+    assert fold("Jävla-BÖT") == "jävla-böt"

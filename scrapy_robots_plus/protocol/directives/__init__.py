@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.http_caching import mail_date
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.product_token import Agent, as_text, names_of, token_in
+from scrapy_robots_plus.protocol.product_token import Agent, as_text, fold, names_of, token_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -135,7 +135,7 @@ def meta_statements(name: str, content: str) -> tuple[PageStatement, ...]:
 
 def _agent_in(name: str) -> str:
     """The word that names a crawler, without quotes and brackets; empty if all are meant."""
-    word = _NAME.search(name.lower())
+    word = _NAME.search(fold(name))
     return "" if word is None or word[0] in _FOR_ALL else word[0]
 
 
@@ -147,7 +147,7 @@ def _read(line: str, source: PageSource, agent: str) -> Iterator[PageStatement]:
             agent, said = _without_agent(parts[at], agent)
         else:
             said = parts[at]
-        dated = _DATED.match(said.lower())
+        dated = _DATED.match(fold(said))
         if dated is None:
             found, length = [(directive, "") for directive in _said_by(said)], 1
         else:
@@ -162,7 +162,7 @@ def _without_agent(part: str, agent: str) -> tuple[str, str]:
     """The crawler that *part* is for, *agent* unless it names another, and what it says."""
     start = 0
     while (colon := part.find(":", start)) != -1:
-        name = part[start:colon].strip(_AROUND_A_NAME).lower()
+        name = fold(part[start:colon].strip(_AROUND_A_NAME))
         if name not in _FOR_ALL and not _names_a_crawler(name):
             break
         agent, start = _agent_in(name), colon + 1
@@ -187,7 +187,7 @@ def _date_of(text: str, following: list[str]) -> tuple[list[tuple[str, str]], in
 
 def _said_by(part: str) -> Iterator[str]:
     """The directives in one part of a value."""
-    for word in _WORD.findall(part.lower()):
+    for word in _WORD.findall(fold(part)):
         yield from (each for each in _SHORT_FOR.get(word, (word,)) if each in PLAIN)
 
 

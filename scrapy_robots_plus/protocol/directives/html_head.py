@@ -13,7 +13,7 @@ import sys
 from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.product_token import as_text
+from scrapy_robots_plus.protocol.product_token import as_text, fold
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -74,7 +74,7 @@ def robots_metas(page: str | bytes, tokens: Container[str]) -> list[Meta]:
     for name, content in _metas(text):
         if isinstance(page, bytes):
             name, content = (as_text(each.encode(_AS_OCTETS)) for each in (name, content))
-        meta = Meta(_resolved(name).strip().lower(), _resolved(content))
+        meta = Meta(fold(_resolved(name).strip()), _resolved(content))
         if meta.name == "robots" or meta.name in tokens:
             found.append(meta)
     return found

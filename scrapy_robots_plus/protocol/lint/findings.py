@@ -34,6 +34,9 @@ class Code(Explained):
     )
     """The line has a character that cannot be seen, such as a no-break space or a byte order
     mark."""
+    UTF_16 = "utf-16", "The file is UTF-16. Others may find no rule in it: save it as UTF-8."
+    """The file is UTF-16, not UTF-8 (RFC 9309 2.3). It is read here, but others find no rule in it
+    and fetch everything."""
     NOT_UTF_8 = "not-utf-8", "Byte 0x{:02X} is not UTF-8."
     """The line is not UTF-8 (RFC 9309 2.3)."""
     MISSPELT_KEY = "misspelt-key", "{} is read as {}, but others may ignore it."
@@ -51,6 +54,8 @@ class Code(Explained):
     before it (RFC 9309 2.2.2)."""
     NAMES_NOBODY = "names-nobody", "{!r} names no crawler."
     """A user-agent line without a name that a crawler can have."""
+    ALL_IS_A_NAME = "all-is-a-name", "{!r} is the name of one crawler: write * for all."
+    """The group is for a crawler named `all` or the like. Only `*` is for all (RFC 9309 2.2.1)."""
     NAME_CUT_OFF = "name-cut-off", "{}Only {!r} counts, at the beginning of {!r}."
     """Only the beginning of a user-agent line counts as its name (RFC 9309 2.2.1)."""
     DUPLICATE_USER_AGENT = "duplicate-user-agent", "{!r} is already named on line {}: both count."
@@ -67,6 +72,8 @@ class Code(Explained):
     them."""
     NEVER_MATCHES = "never-matches", "{}{}"
     """No URL can match the rule."""
+    SEVERAL_PATHS = "several-paths", "A rule has one path: write a line of its own for {}"
+    """A rule has one path (RFC 9309 2.2.2): a space and what follows it are part of that."""
     REGULAR_EXPRESSION = (
         "regular-expression",
         "{!r} is no regular expression: only * and a $ at the end are special.",

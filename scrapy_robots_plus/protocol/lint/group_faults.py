@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.groups import STAR
 from scrapy_robots_plus.protocol.octets import text
+from scrapy_robots_plus.protocol.product_token import fold
 
 from .findings import Code, Findings
 
@@ -14,6 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .reading import Reading
+
+
+_ALL = re.compile(
+    rb"(?:all|any|every)(?:one|body)?(?:[ _-]*(?:robots|bots|crawlers|spiders|agents))?$",
+    re.IGNORECASE,
+)
 
 
 def group_faults(reading: Reading, findings: Findings) -> None:
@@ -29,8 +37,10 @@ def _name_faults(reading: Reading, findings: Findings) -> None:
         if not any(names):
             findings.add(number, Code.NAMES_NOBODY, value)
             continue
+        if _ALL.match(value):
+            findings.add(number, Code.ALL_IS_A_NAME, value)
         starred = b"*" in value[1:]
-        if starred or text(value).lower() not in names:
+        if starred or fold(text(value)) not in names:
             why = "A * in a name is no wildcard. " if starred else ""
             counted = names[0] if starred else names[-1]
             findings.add(number, Code.NAME_CUT_OFF, why, counted, value)

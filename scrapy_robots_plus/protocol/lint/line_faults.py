@@ -30,6 +30,8 @@ def octet_faults(reading: Reading, findings: Findings) -> None:
     """Those of the whole file, then those of each line."""
     if is_html(reading):
         findings.add(1, Code.HTML)
+    if reading.is_utf16:
+        findings.add(None, Code.UTF_16)
     if reading.unread:
         findings.add(len(reading.raw) or None, Code.FILE_TOO_LONG, reading.unread)
     for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .reading import Reading
 
 _URL = re.compile(rb"(?:https?:/*|www\.)[^/]*(/.*)?", re.IGNORECASE)
+_SEVERAL = re.compile(rb"\s([/*]\S*)")
 _REGULAR = re.compile(
     rb"^\^"  # ^/private
     rb"|(?<=[^*/])/\.[*+]\??(?=\$?$)"  # /private/.*
@@ -29,6 +30,8 @@ def path_faults(reading: Reading, findings: Findings) -> None:
         for number in section.rules:
             _, kind, _, value = reading.records[number]
             if value:
+                if several := _SEVERAL.search(value):
+                    findings.add(number, Code.SEVERAL_PATHS, several[1])
                 if special := _REGULAR.search(value):
                     findings.add(number, Code.REGULAR_EXPRESSION, special[0])
                 if number not in reading.patterns:

@@ -45,6 +45,8 @@ class Reading:
         self.dialect = dialect
         self.unread = len(served) - len(known)
         """How many octets come after the size limit."""
+        self.is_utf16 = known.count(0) > octets.count(0)
+        """Whether it was served in UTF-16, where ASCII has NULs that are gone now."""
         self.raw = octets.splitlines()
         """The lines in UTF-8, whole."""
         self.lines = to_lines(octets)

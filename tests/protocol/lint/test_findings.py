@@ -65,6 +65,8 @@ Host: site.example
         ("Disallow: /User-agent: x", "several-records", "A line break may be missing before"),
         ("User-agent: x Disallow: /", "several-records", "A line break may be missing before 'Dis"),
         ("Crawl-delay: 5 s", "unreadable-value", "'5 s' is not understood: write a number of sec"),
+        ("Crawl-delay: 10s", "unreadable-value", "'10s' is not understood: write a number of sec"),
+        ("Crawl-delay: 1,5", "unreadable-value", "'1,5' is not understood: write a number of sec"),
         ("Crawl-delay: -1", "unreadable-value", "'-1' is not understood: write a number of seco"),
         ("Request-rate: 5", "unreadable-value", "'5' is not understood: write a rate such as 1/5"),
         ("Visit-time: day", "unreadable-value", "'day' is not understood: write a time such as 06"),
@@ -262,10 +264,12 @@ def test_rules_in_a_web_page_count_all_the_same() -> None:
 def test_codes_do_not_change() -> None:
     """Users name them in scripts: one may be added, none renamed."""
     assert [code.value for code in Code] == [
-        *("html", "file-too-long", "line-too-long", "invisible-character", "not-utf-8"),
+        *("html", "file-too-long", "line-too-long", "invisible-character", "utf-16", "not-utf-8"),
         *("misspelt-key", "missing-colon", "unknown-key", "not-a-record", "several-records"),
-        *("outside-group", "names-nobody", "name-cut-off", "duplicate-user-agent"),
-        *("joined-group", "group-without-rules", "never-matches", "regular-expression"),
+        *("outside-group", "names-nobody", "all-is-a-name", "name-cut-off"),
+        "duplicate-user-agent",
+        *("joined-group", "group-without-rules", "never-matches", "several-paths"),
+        "regular-expression",
         *("empty-rule", "shadowed-rule", "unreadable-value", "not-checked"),
     ]
 
@@ -329,3 +333,57 @@ def test_a_path_like_a_regular_expression(path: str, quoted: str) -> None:
 )
 def test_other_paths_are_not_like_one(path: str) -> None:
     assert "regular-expression" not in {code for _, code in found(f"{STAR}Disallow: {path}")}
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16_is_told_of(charset: str) -> None:
+    body = f"{STAR}Disallow: /a\n".encode(charset)
+    for linted in (lint(body, charset="utf-16"), lint(body, charset=charset)):
+        (finding,) = linted.findings
+        assert (finding.line, finding.code) == (None, Code.UTF_16)
+        assert finding.text.endswith("save it as UTF-8.")
+    with_mark = f"\ufeff{STAR}Disallow: /a\n".encode(charset)
+    assert found(with_mark if charset != "utf-16" else body) == [(None, "utf-16")]
+
+
+def test_what_is_only_labelled_utf_16_is_not() -> None:
+    body = f"{STAR}Disallow: /a\n"
+    assert lint(body.encode(), charset="utf-16").findings == ()
+    assert lint(body, charset="utf-16").findings == ()
+    marked = lint(b"\xff\xfe" + body.encode(), charset="utf-16").findings
+    assert Code.UTF_16 not in {each.code for each in marked}
+
+
+@pytest.mark.parametrize(
+    ("path", "other"),
+    [
+        ("/a /b", "/b"),
+        ("/a, /b", "/b"),
+        ("/a ,  /b/c", "/b/c"),
+        ("/a\t/b /c", "/b"),
+        ("/a *.pdf$", "*.pdf$"),
+    ],
+)
+def test_several_paths_of_one_rule(path: str, other: str) -> None:
+    text = f"{STAR}Disallow: {path}"
+    assert (2, "several-paths") in found(text)
+    assert any(each.endswith(f"a line of its own for {other}") for each in words(text))
+
+
+@pytest.mark.parametrize("path", ["/a,/b", "/a b", "/a - b/c", "/a # /b", "/a/b", "/a?b=c, d"])
+def test_a_path_with_a_space_or_a_comma_is_one(path: str) -> None:
+    assert "several-paths" not in {code for _, code in found(f"{STAR}Disallow: {path}")}
+
+
+@pytest.mark.parametrize(
+    "name", ["all", "All", "ALL", "any", "everyone", "all robots", "AllBots", "any-crawlers"]
+)
+def test_all_is_the_name_of_one_crawler(name: str) -> None:
+    text = f"User-agent: {name}\nDisallow: /a"
+    assert (1, "all-is-a-name") in found(text)
+    assert f"{name!r} is the name of one crawler: write * for all." in words(text)
+
+
+@pytest.mark.parametrize("name", ["*", "allbot", "all-in-one", "anybot", "alligator", "overall"])
+def test_other_names_are_not_for_all(name: str) -> None:
+    assert "all-is-a-name" not in {code for _, code in found(f"User-agent: {name}\nDisallow: /a")}
