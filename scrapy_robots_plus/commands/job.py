@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.job import (
     FILE_NAME,
@@ -27,8 +26,7 @@ from .scrapys_files import SEEN, fingerprints_in, parts_in
 from .subcommand import JSON, Exit, Subcommand, argument
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from scrapy_robots_plus.job import StoredRequest
 
@@ -36,38 +34,23 @@ if TYPE_CHECKING:
 FOLDER = argument("folder", metavar="JOBDIR", help="the folder of the job")
 
 
-class _OfJob(Subcommand):
-    """What all of them need."""
+def _folder(name: str) -> Path:
+    """The folder of a job. Raises WrongUsageError if it does not exist."""
+    folder = Path(name).absolute()
+    if not folder.is_dir():
+        raise WrongUsageError(f"{name}: expected the folder of a job (JOBDIR)")
+    return folder
 
-    arguments: ClassVar[Sequence[ArgumentParser]] = (FOLDER,)
 
-    @property
-    def folder(self) -> Path:
-        """Raises WrongUsageError if it does not exist."""
-        folder = Path(self.given.folder).absolute()
-        if not folder.is_dir():
-            raise WrongUsageError(f"{self.given.folder}: expected the folder of a job (JOBDIR)")
-        return folder
-
-    @property
-    def path(self) -> Path:
-        """The file of the job. Raises WrongUsageError if it has none."""
-        path = self.folder / FILE_NAME
-        if not path.exists():
-            raise WrongUsageError(
-                f"{self.given.folder} has no {FILE_NAME}: expected the JOBDIR of a crawl with the "
-                "add-on. For one that keeps its requests as Scrapy does, see scrapy robots job "
-                "convert"
-            )
-        return path
-
-    @contextmanager
-    def opened(self, path: Path | None = None) -> Iterator[JobFile]:
-        """The job, as the next run would resume it, or a new one. Raises JobFileError."""
-        with JobFile(path or self.path) as file:
-            for trouble in file.troubles:
-                complain(trouble)
-            yield file
+def _file(name: str) -> Path:
+    """The file of the job in a folder. Raises WrongUsageError if there is none."""
+    path = _folder(name) / FILE_NAME
+    if not path.exists():
+        raise WrongUsageError(
+            f"{name} has no {FILE_NAME}: expected the JOBDIR of a crawl with the add-on. For one "
+            "that keeps its requests as Scrapy does, see scrapy robots job convert"
+        )
+    return path
 
 
 def _aside(request: StoredRequest) -> dict[str, Any]:
@@ -86,7 +69,7 @@ _HOSTS = 10
 NAMED = argument("--urls", action="store_true", help="name each request, in the order they came")
 
 
-class Show(_OfJob):
+class Show(Subcommand):
     """Show which requests a job keeps, how many, in which state, of which hosts.
 
     Nothing is changed. Exit status: 0; 1 if requests are set aside; 2 if the job is in use or
@@ -96,7 +79,7 @@ class Show(_OfJob):
     arguments = FOLDER, NAMED, JSON
 
     def run(self) -> None:
-        path = self.path
+        path = _file(self.given.folder)
         found = overview(path, _HOSTS)
         fields: dict[str, Any] = {
             "file": str(path),
@@ -144,7 +127,7 @@ def _facts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "size", f"{fields['size']:,} bytes"
 
 
-class Retry(_OfJob):
+class Retry(Subcommand):
     """Give the requests that were set aside back to the job.
 
     The next run sends them again. Exit status: 0; 2 if the job is in use or cannot be read.
@@ -152,8 +135,12 @@ class Retry(_OfJob):
 
     # They wait at their old places, as if they had never been under way at a kill.
 
+    arguments = (FOLDER,)
+
     def run(self) -> None:
-        with self.opened() as file:
+        with JobFile(_file(self.given.folder)) as file:
+            for trouble in file.troubles:
+                complain(trouble)
             given_back = file.retry()
         for request in given_back:
             say(_in_words(_aside(request)))
@@ -167,7 +154,7 @@ _EVERY = 1_000
 """Requests or fingerprints in a transaction."""
 
 
-class Convert(_OfJob):
+class Convert(Subcommand):
     """Put a job that keeps its requests in files, as Scrapy does, into one file.
 
     The old files are kept in JOBDIR/before-conversion. Exit status: 0; 1 if requests cannot be
@@ -176,8 +163,10 @@ class Convert(_OfJob):
 
     # The new file takes its name when it is complete, and only then the old ones move.
 
+    arguments = (FOLDER,)
+
     def run(self) -> None:
-        folder = self.folder
+        folder = _folder(self.given.folder)
         _check(folder)
         path = folder / f"{FILE_NAME}.converted"
         for each in folder.glob(f"{path.name}*"):  # of one that was killed
@@ -205,7 +194,7 @@ class Convert(_OfJob):
             if counts[what] % _EVERY == 0:
                 file.commit()
 
-        with self.opened(path) as file:
+        with JobFile(path) as file:
             for part in parts_in(folder):
                 for data in part.requests(lost):
                     try:

@@ -38,7 +38,6 @@ class Outages:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
-        self._crawler = crawl.crawler
         self._settings = crawl.settings
         self._open: Recent[Origin, Outage] = Recent(crawl.settings.cache_size)
         self._warnings = 0
@@ -62,7 +61,7 @@ class Outages:
         if told and self._warnings == self.MOST_WARNINGS:
             text += _THE_REST
         level = logging.WARNING if told else logging.DEBUG
-        logger(self._crawler).log(level, "%s", text)
+        logger(self._crawl.crawler).log(level, "%s", text)
 
     def _in_words(self, origin: Origin, policy: Policy) -> str:
         url, why = printable(origin.robots_url), str(policy.record.failure)
@@ -82,7 +81,7 @@ class Outages:
         outage = self._open.pop(origin)
         level = logging.INFO if outage.told else logging.DEBUG
         url, what = printable(origin.robots_url), printable(policy.in_words)
-        logger(self._crawler).log(level, "%s can be read again (%s)", url, what)
+        logger(self._crawl.crawler).log(level, "%s can be read again (%s)", url, what)
 
     def _follows(self, policy: Policy) -> str:
         if policy.denies_as_unreachable:
