@@ -142,14 +142,7 @@ def _aiohttp(path: str, query: str) -> str:
     return _without_dot_segments(path) + (query if query != "?" else "")
 
 
-_SENDERS: tuple[Callable[[str, str], str], ...] = (
-    _aiohttp,
-    _httpx,
-    _browser,
-    _curl,
-    _http2,
-    _http11,
-)  # fmt: skip
+_SENDERS = (_aiohttp, _httpx, _browser, _curl, _http2, _http11)
 
 
 def _params(path: str) -> tuple[str, str]:

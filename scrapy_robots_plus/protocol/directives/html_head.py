@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.product_token import as_text, fold
 
@@ -49,23 +49,15 @@ _AS_OCTETS = "latin-1"
 _HUGE_NUMBER = re.compile("&#x?[0-9a-f]{9,};?", re.IGNORECASE)
 
 
-class Meta(NamedTuple):
-    """A meta tag with a name."""
-
-    name: str
-    """In lower case, without blanks around it."""
-    content: str
-    """As served, its entities resolved."""
-
-
 LICENSE = "link rel=license"
 """In the place of a name: a link to a licence in RSL (https://rslstandard.org/rsl); its address is
 the content."""
 
 
-def robots_metas(page: str | bytes, tokens: Container[str]) -> list[Meta]:
-    """The meta tags in the head of *page* whose name is ``robots`` or one of *tokens*, in lower
-    case, and links to licences if :data:`LICENSE` is one of them. Never raises; takes linear time.
+def robots_metas(page: str | bytes, tokens: Container[str]) -> list[tuple[str, str]]:
+    """Name and content of the meta tags in the head of *page* whose name is ``robots`` or one of
+    *tokens*, in lower case, and of links to licences if :data:`LICENSE` is one of them. Never
+    raises; takes linear time.
 
     Octets are of any charset in which ASCII is ASCII; what is not UTF-8 is read as ISO-8859-1.
     """
@@ -74,9 +66,9 @@ def robots_metas(page: str | bytes, tokens: Container[str]) -> list[Meta]:
     for name, content in _metas(text):
         if isinstance(page, bytes):
             name, content = (as_text(each.encode(_AS_OCTETS)) for each in (name, content))
-        meta = Meta(fold(_resolved(name).strip()), _resolved(content))
-        if meta.name == "robots" or meta.name in tokens:
-            found.append(meta)
+        name = fold(_resolved(name).strip())
+        if name == "robots" or name in tokens:
+            found.append((name, _resolved(content)))
     return found
 
 

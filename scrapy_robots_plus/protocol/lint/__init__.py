@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Code", "Finding", "LintedFile", "Meaning", "lint"]
 
 
-_FAULTS = (
-    octet_faults,
-    record_faults,
-    group_faults,
-    path_faults,
-    rule_shadows,
-)
-
-
 @dataclass(frozen=True)
 class LintedFile:
     """A robots.txt, explained and checked (RFC 9309). Made by :func:`lint`."""
@@ -80,6 +71,6 @@ def lint(
     if not dialect.forgiving:
         dialect = RFC9309
     reading, findings = Reading(body, dialect, charset, max_bytes), Findings()
-    for add_faults in _FAULTS:
+    for add_faults in (octet_faults, record_faults, group_faults, path_faults, rule_shadows):
         add_faults(reading, findings)
     return LintedFile(tuple(findings.in_order()), reading)

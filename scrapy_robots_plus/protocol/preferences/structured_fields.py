@@ -2,9 +2,9 @@
 
 The grammar has no recursion, so a member is one regular expression. Each piece of it ends where it
 must, and no shorter one fits: time grows with the length of the value. It is as strict as section
-4.2 says, however the process is set up: the library ``http-sf`` accepts upper-case keys wherever
-another package has set its ``COMPAT``, and refuses whole fields over a date that Python cannot
-represent.
+4.2 says, but for what is escaped in a Display String, however the process is set up: the library
+``http-sf`` accepts upper-case keys wherever another package has set its ``COMPAT``, and refuses
+whole fields over a date that Python cannot represent.
 """
 
 from __future__ import annotations
@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 
 _KEY = rb"[a-z*][a-z0-9_.*-]*"
 _TOKEN = rb"[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*"
-_CHARACTER = rb"""(?:
-    [^\x00-\x1f\x7f-\xff"%] | %[0-7]X | %c[2-9a-f]%T | %dX%T
-    | %e0%[ab]X%T | %ed%[89]X%T | %e[1-9a-cef]%T%T
-    | %f0%[9ab]X%T%T | %f4%8X%T%T | %f[1-3]%T%T%T
-)""".replace(b"T", b"[89ab]X").replace(b"X", b"[0-9a-f]")
-"""Of a Display String: ASCII, or the escapes of a character in UTF-8 (4.2.10)."""
+_CHARACTER = rb'(?: [^\x00-\x1f\x7f-\xff"%] | %[0-9a-f]{2} )'
+"""Of a Display String (4.2.10): ASCII, or an escape, whether or not it is one of UTF-8."""
 _ITEM = rb"""(?:
     %b
     | -?(?: [0-9]{1,12}\.[0-9]{1,3} | [0-9]{1,15} )

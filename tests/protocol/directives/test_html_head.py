@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.directives.html_head import LICENSE, Meta, robots_metas
+from scrapy_robots_plus.protocol.directives.html_head import LICENSE, robots_metas
 from tests.protocol.worst_cases import takes_less
 
 NOINDEX = "<meta name=robots content=noindex>"
 
 
-def metas(text: str) -> list[Meta]:
+def metas(text: str) -> list[tuple[str, str]]:
     return robots_metas(text, ("foobot",))
 
 
 def contents(text: str) -> list[str]:
-    return [meta.content for meta in metas(text)]
+    return [content for _, content in metas(text)]
 
 
 SPELLINGS = [
@@ -89,7 +89,7 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("text", SPELLINGS, ids=ascii)
 def test_a_tag_counts(text: str) -> None:
-    assert metas(text) == [Meta("robots", "noindex")]
+    assert metas(text) == [("robots", "noindex")]
 
 
 COUNT_NOT = [
@@ -143,7 +143,7 @@ def test_tags_by_a_token_and_several_count_in_order() -> None:
         '<meta name="robots" content="a"><meta name=Foobot content="b">'
         '<meta name="barbot" content="c"><meta name="robots" content="d">'
     )
-    assert metas(text) == [Meta("robots", "a"), Meta("foobot", "b"), Meta("robots", "d")]
+    assert metas(text) == [("robots", "a"), ("foobot", "b"), ("robots", "d")]
 
 
 def test_content_is_as_served_but_for_entities() -> None:
@@ -165,11 +165,11 @@ class TestOctets:
     @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
     def test_of_utf_8_and_iso_8859_1_are_read(self, encoding: str) -> None:
         page = "<title>\u00e4</title><meta name=J\u00e4vla content='\u00e4&#228;'>".encode(encoding)
-        assert robots_metas(page, ("j\u00e4vla",)) == [Meta("j\u00e4vla", "\u00e4\u00e4")]
+        assert robots_metas(page, ("j\u00e4vla",)) == [("j\u00e4vla", "\u00e4\u00e4")]
 
     def test_of_a_charset_with_ascii_are_searched(self) -> None:
         page = f"<title>\u65e5\u672c</title>{NOINDEX}".encode("shift_jis")
-        assert robots_metas(page, ()) == [Meta("robots", "noindex")]
+        assert robots_metas(page, ()) == [("robots", "noindex")]
 
 
 @pytest.mark.parametrize(
@@ -243,5 +243,5 @@ class TestWhateverIsServed:
 )
 def test_links_to_licences_are_among_those_asked_for(link: str, found: list[str]) -> None:
     read = robots_metas(f"<head>{link}{NOINDEX}", ("foobot", LICENSE))
-    assert [each.content for each in read if each.name == LICENSE] == found
+    assert [content for name, content in read if name == LICENSE] == found
     assert metas(link) == []

@@ -231,7 +231,6 @@ def display_string(left: Input) -> None:
     left.consume()
     if left.consume() != ord('"'):
         raise FailedError
-    found = b""
     while left.left:
         char = left.consume()
         if char <= 0x1F or char >= 0x7F:
@@ -240,13 +239,6 @@ def display_string(left: Input) -> None:
             digits = bytes([left.consume(), left.consume()])
             if any(each not in HEX for each in digits):
                 raise FailedError
-            found += bytes([int(digits, 16)])
         elif char == ord('"'):
-            try:
-                found.decode()
-            except UnicodeDecodeError:
-                raise FailedError from None
-            return
-        else:
-            found += bytes([char])
+            return  # whatever is escaped: no preference is a Display String
     raise FailedError
