@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,7 +21,6 @@ from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.override import dialect_to_json
 from scrapy_robots_plus.settings.scrapys_own import class_in
 
 from .bodies import Bodies, folder_beside
@@ -110,7 +110,7 @@ class Recorder:
             version=__version__,
             agent=self._crawl.get(Agents).default,
             parser=global_object_name(class_in(crawler.settings, "ROBOTSTXT_PARSER")),
-            dialect=dialect_to_json(settings.dialect),
+            dialect=asdict(settings.dialect),
             **{name: getattr(settings, name) for name in _AS_SET},
             use_tokens=settings.ai_tokens,
             overrides={each: value.as_json() for each, value in settings.overrides.items()} or None,

@@ -146,24 +146,19 @@ def watch_signals(crawler: Crawler, failed: Callable[[object, Exception], None])
     manager: Any = crawler.signals
     send, send_async = manager.send_catch_log, manager.send_catch_log_async
 
-    def tell(results: list[tuple[object, Any]]) -> None:
+    def told(results: list[tuple[object, Any]]) -> list[tuple[object, Any]]:
         for handler, result in results:
-            if isinstance(result, (Failure, Exception)):
-                error: Any = result
-                failed(handler, getattr(error, "value", error))
+            if isinstance(result, Failure):
+                result = result.value
+            if isinstance(result, Exception):
+                failed(handler, result)
+        return results
 
     def instead(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
-        results: list[tuple[object, Any]] = send(*arguments, **named)
-        for _, result in results:
-            if result is not None:  # as nearly always
-                tell(results)
-                break
-        return results
+        return told(send(*arguments, **named))
 
     async def instead_async(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
-        results: list[tuple[object, Any]] = await send_async(*arguments, **named)
-        tell(results)
-        return results
+        return told(await send_async(*arguments, **named))
 
     manager.send_catch_log, manager.send_catch_log_async = instead, instead_async
 

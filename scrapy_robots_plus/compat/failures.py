@@ -96,11 +96,6 @@ def is_cancelled(exception: BaseException) -> bool:
     return any(isinstance(each, _CANCELLED) for each in _and_its_causes(exception))
 
 
-def is_failed_lookup(exception: BaseException) -> bool:
-    """Whether *exception* says that a name could not be looked up. Resolvers hide why."""
-    return isinstance(exception, _DNS)
-
-
 def _and_its_causes(exception: BaseException) -> Iterator[BaseException]:
     """*exception*, and what libraries have wrapped in it: a cause, or several."""
     waiting: list[Any] = [exception]

@@ -109,7 +109,7 @@ class OwnShortage:
     def _kind_of(self, error: Exception) -> str | None:
         """What this machine was short of; None if *error* has another reason."""
         kind = compat.shortage_in(error)
-        if kind is None and compat.is_failed_lookup(error):
+        if kind is None and compat.kind_of_failure(error, headers_received=False) == "dns":
             is_short = compat.free_files() < min(compat.most_files() // 16, self.FEW_FILES)
             return compat.FILES if is_short else None
         return kind

@@ -7,8 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from enum import Enum
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -57,10 +56,13 @@ class Override:
 
         A host whose robots.txt it switches off is not asked by its pages either, unless it says so.
         """
-        pages = {"nofollow": "ignore", "noindex": "ignore"}
-        changed = pages if self.read.get("obey") is False else {}
-        named = {name: value for name, value in self.read.items() if name not in ABOUT}
-        return {**changed, **{name: value for name, value in named.items() if value is not None}}
+        changed: dict[str, Any] = {}
+        if self.read.get("obey") is False:
+            changed = {"nofollow": "ignore", "noindex": "ignore"}
+        for name, value in self.read.items():
+            if value is not None and name not in ABOUT:
+                changed[name] = value
+        return changed
 
     def with_changes(self, other: Override) -> Override:
         """This override with the keys of *other* laid over it."""
@@ -81,18 +83,8 @@ class Override:
 
 def _plain(value: object) -> Any:
     if isinstance(value, Dialect):
-        return value.name if DIALECTS.get(value.name) == value else dialect_to_json(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    return value.value if isinstance(value, Enum) else str(value)
-
-
-def dialect_to_json(dialect: Dialect) -> dict[str, Any]:
-    """All fields of *dialect*."""
-    values = {each.name: getattr(dialect, each.name) for each in fields(dialect)}
-    return {
-        name: value.value if isinstance(value, Enum) else value for name, value in values.items()
-    }
+        return value.name if DIALECTS.get(value.name) == value else asdict(value)
+    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 @checks.check("the text of a robots.txt")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from .record import RobotsRecord, StoreError, decode, encode, standing
+from .record import RobotsRecord, decode, encode, standing
 from .store import Store
 
 if TYPE_CHECKING:
@@ -25,22 +25,13 @@ class MemoryStore(Store):
     def __init__(self, max_records: int, max_body: int = MAX_BYTES) -> None:
         self._max_records = max_records
         self._max_body = max_body
-        self._encoded: OrderedDict[str, bytes] | None = OrderedDict()
+        self._encoded: OrderedDict[str, bytes] = OrderedDict()
 
-    def get(self, origin: Origin) -> RobotsRecord | None:
-        if str(origin) in self._open():
-            self._open().move_to_end(str(origin))
-        return super().get(origin)
-
-    def _found(self, name: str) -> RobotsRecord | None:
-        data = self._open().get(name)
-        return None if data is None else decode(data, self._max_body)
-
-    def _names(self) -> Iterator[str]:
-        return iter(sorted(self._open()))
+    def __len__(self) -> int:
+        return len(self._encoded)
 
     def put(self, record: RobotsRecord) -> bool:
-        encoded, origin = self._open(), str(record.origin)
+        encoded, origin = self._encoded, str(record.origin)
         data = encode(record, self._max_body)
         held = encoded.get(origin)
         if held is not None and standing(held) > standing(data):
@@ -51,16 +42,17 @@ class MemoryStore(Store):
             encoded.popitem(last=False)
         return True
 
-    def _delete(self, name: str) -> None:
-        self._open().pop(name, None)
-
-    def __len__(self) -> int:
-        return len(self._open())
+    def delete(self, origin: Origin | str) -> None:
+        self._encoded.pop(str(origin), None)
 
     def close(self) -> None:
-        self._encoded = None
+        self._encoded.clear()
 
-    def _open(self) -> OrderedDict[str, bytes]:
-        if self._encoded is None:
-            raise StoreError("the memory store is closed")
-        return self._encoded
+    def _found(self, name: str) -> RobotsRecord | None:
+        if name not in self._encoded:
+            return None
+        self._encoded.move_to_end(name)
+        return decode(self._encoded[name], self._max_body)
+
+    def _names(self) -> Iterator[str]:
+        return iter(sorted(self._encoded))

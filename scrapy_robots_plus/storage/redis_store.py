@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from redis import Redis
 
+    from scrapy_robots_plus.protocol.origin import Origin
+
     from .redis_server import Seen
 
 _T = TypeVar("_T")
@@ -126,8 +128,8 @@ class RedisStore(Store):
             names.add(key[len(_BEFORE) : -len(_AFTER)].decode("utf-8", "surrogateescape"))
         return iter(sorted(names))
 
-    def _delete(self, name: str) -> None:
-        self._ask(lambda client: client.delete(key_of(name)))
+    def delete(self, origin: Origin | str) -> None:
+        self._ask(lambda client: client.delete(key_of(origin)))
 
     def _ask(self, call: Callable[[Redis], _T]) -> _T:
         """What the server answers. Raises StoreError if it does not, or answers with an error."""

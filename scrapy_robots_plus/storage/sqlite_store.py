@@ -156,8 +156,8 @@ class SqliteStore(Store):
             yield from origins
             after = origins[-1]
 
-    def _delete(self, name: str) -> None:
-        self._run(lambda connection: connection.execute(_DELETE, (name,)), writes=True)
+    def delete(self, origin: Origin | str) -> None:
+        self._run(lambda its: its.execute(_DELETE, (str(origin),)), writes=True)
 
     def _distrust(self, origin: Origin, error: CodecError) -> None:
         if self._as_it_is:

@@ -98,15 +98,15 @@ class Store(ABC):
         over its maximum drops its least valuable records first.
         """
 
-    def delete(self, origin: Origin) -> None:
-        """Forgets *origin*, known or not."""
-        self._delete(str(origin))
+    @abstractmethod
+    def delete(self, origin: Origin | str) -> None:
+        """Forgets *origin*, or that of this name, known or not."""
 
     def delete_all(self) -> int:
         """Forgets all origins; returns how many. Others can use the store meanwhile."""
         deleted = 0
         for name in self._names():
-            self._delete(name)
+            self.delete(name)
             deleted += 1
         return deleted
 
@@ -127,10 +127,6 @@ class Store(ABC):
     @abstractmethod
     def _names(self) -> Iterator[str]:
         """The names of all origins, in order."""
-
-    @abstractmethod
-    def _delete(self, name: str) -> None:
-        """Forgets the origin *name*, known or not."""
 
     def _distrust(self, origin: Origin, error: CodecError) -> None:
         """The record of *origin* cannot be trusted."""

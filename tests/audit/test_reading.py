@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader
 from scrapy_robots_plus.protocol.dialect import RFC9309
-from scrapy_robots_plus.settings.override import dialect_to_json
 from tests.audit.logs import begin, end, verdict, write_sealed
 from tests.peak_memory import measured, peak
 
@@ -49,7 +48,7 @@ def killed_crawls(folder: Path, count: int) -> Path:
     digest = sha256(body).hexdigest()
     Bodies(folder / "audit.bodies").put(digest, body)
     about: dict[str, Any] = {"sha256": digest, "status": "200", "access": "rules", "age": 0.0}
-    settings: dict[str, Any] = {"bodies": "audit.bodies", "dialect": dialect_to_json(RFC9309)}
+    settings: dict[str, Any] = {"bodies": "audit.bodies", "dialect": asdict(RFC9309)}
     entries: list[Entry] = []
     for number in range(count):
         crawl = f"{number:012x}"

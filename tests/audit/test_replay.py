@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from scrapy_robots_plus.audit.replay import (
     UndecidedError,
 )
 from scrapy_robots_plus.protocol.dialect import DIALECTS, GOOGLE, RFC9309, dialect_named
-from scrapy_robots_plus.settings.override import dialect_to_json
 from tests.audit.logs import begin, verdict
 
 TEXT = "User-agent: *\nDisallow: /closed\n\nUser-agent: barbot\nDisallow: /\nCrawl-delay: 100\n"
@@ -94,7 +94,7 @@ def test_another_dialect(bodies: Bodies) -> None:
     entry = logged(url="http://x.example/robots.txt", agent="barbot")
     assert replayed(bodies, entry).allowed
     assert not replayed(bodies, entry, {"dialect": GOOGLE}).allowed
-    assert not replayed(bodies, entry, dialect=dialect_to_json(GOOGLE)).allowed
+    assert not replayed(bodies, entry, dialect=asdict(GOOGLE)).allowed
     overridden = logged(url=entry.url, agent="barbot", override={"dialect": "GOOGLE"})
     assert not replayed(bodies, overridden).allowed
 
@@ -165,12 +165,12 @@ def test_without_texts_only_verdicts_without_rules_are_recomputed() -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
 def test_a_dialect_is_read_as_it_was_written(dialect: Any) -> None:
-    assert dialect_from_json(dialect_to_json(dialect)) == dialect
+    assert dialect_from_json(asdict(dialect)) == dialect
     assert dialect_from_json(dialect.name) == dialect == dialect_named(dialect.name)
 
 
 def test_a_field_that_an_older_version_did_not_have_is_as_in_rfc_9309() -> None:
-    fields = dialect_to_json(RFC9309)
+    fields = asdict(RFC9309)
     del fields["normal_escapes"]
     assert dialect_from_json({**fields, "of a newer version": 1}) == RFC9309
 

@@ -20,6 +20,12 @@ class TestMemoryStore(BoundedStoreConformance):
     def open(self, folder: Path, max_records: int) -> Store:
         return MemoryStore(max_records)
 
+    def test_closed_it_says_so(self, store: Store) -> None:
+        """There is nothing that it could fail to do: closed, it is empty."""
+        store.put(rules(1))
+        store.close()
+        assert len(store) == 0
+
     def test_the_least_recently_used_goes_first(self) -> None:
         store = open_store("memory", 3)
         for number in (1, 2, 3):

@@ -13,7 +13,6 @@ import pytest
 from scrapy_robots_plus.storage import StoreError
 from scrapy_robots_plus.storage import sqlite_file as sqlite_file
 from scrapy_robots_plus.storage import sqlite_file as sqlite_layout
-from scrapy_robots_plus.storage.memory_store import MemoryStore
 from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
 from .records import START, never_read, origin, rules
@@ -32,10 +31,6 @@ def test_a_closed_store_says_so(path: Path) -> None:
     store.close()
     with refused(f"{path}: the store is closed"):
         store.get(origin(1))
-    memory = MemoryStore(10)
-    memory.close()
-    with refused("the memory store is closed"):
-        memory.get(origin(1))
 
 
 def database(path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scrapy_robots_plus.storage.memory_store import MemoryStore
 from scrapy_robots_plus.storage.record import StoreError
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 from scrapy_robots_plus.storage.trust import MOST_ORIGINS, Trust
 
 from .records import origin, rules
@@ -98,8 +101,8 @@ class TestSettling:
         store.close()  # else it would raise
         trust.settle(store)
 
-    def test_a_store_that_still_fails_says_so(self, store: MemoryStore) -> None:
-        trust = Trust()
+    def test_a_store_that_still_fails_says_so(self, tmp_path: Path) -> None:
+        store, trust = SqliteStore(tmp_path / "robots.db", 10), Trust()
         trust.withdraw(origin(1), NOW)
         store.close()
         with pytest.raises(StoreError):
