@@ -5,7 +5,7 @@ package supports. The rest of the package uses what the modules name, as ``compa
 """
 
 from .crawler import *
+from .downloader_slots import *
 from .failures import *
 from .handlers import *
 from .loops import *
-from .slots import *

@@ -23,7 +23,7 @@ from scrapy_robots_plus.origins.agents import Agents
 
 from .line import Doorway, HostLine
 from .shared_pace import SharedPace, shared_pace
-from .slots import SlotTimes
+from .slot_delays import SlotTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from scrapy_robots_plus.crawl.clock import Alarm, Clock
 
 from .pace import Pace
 from .shared_pace import GO_SECONDS, Ask, SharedPace
-from .slots import ShownDelay, SlotTimes
+from .slot_delays import ShownDelay, SlotTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

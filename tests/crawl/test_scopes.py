@@ -104,9 +104,10 @@ def test_the_scopes_of_a_request_are_its_key() -> None:
 def test_what_waits_at_the_door_leaves_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     throttler = Throttler(a=Scope())
     woken: list[Any] = []
-    monkeypatch.setattr("scrapy_robots_plus.compat.slots.wake_engine", woken.append)
+    monkeypatch.setattr("scrapy_robots_plus.compat.downloader_slots.wake_engine", woken.append)
     monkeypatch.setattr(
-        "scrapy_robots_plus.compat.slots.call_later", lambda _, call, *given: call(*given)
+        "scrapy_robots_plus.compat.downloader_slots.call_later",
+        lambda _, call, *given: call(*given),
     )
     downloader = downloader_with(throttler)
     slots = compat.Slots(downloader)

@@ -71,5 +71,5 @@ async def test_each_stop_that_the_docs_name_is_run_through(sites: Sites) -> None
     spider: Any = crawler.spider
     stops = stops_in_docs()
     assert len(stops) > 50
-    left_out = {("hosts/slots.py", "ShownDelay.show")} if HAS_THROTTLER else set()
+    left_out = {("hosts/slot_delays.py", "ShownDelay.show")} if HAS_THROTTLER else set()
     assert {stop for stop in stops if stop not in spider.run_through} == left_out

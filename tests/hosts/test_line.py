@@ -16,7 +16,7 @@ from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.departures import Departures
 from scrapy_robots_plus.hosts.line import Doorway, HostLine
 from scrapy_robots_plus.hosts.shared_pace import GO_SECONDS
-from scrapy_robots_plus.hosts.slots import SlotTimes
+from scrapy_robots_plus.hosts.slot_delays import SlotTimes
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock
 from tests.crawling import new_slot

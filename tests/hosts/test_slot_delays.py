@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.hosts.slots import ShownDelay, SlotTimes
+from scrapy_robots_plus.hosts.slot_delays import ShownDelay, SlotTimes
 from tests.crawling import new_slot
 
 if TYPE_CHECKING:
