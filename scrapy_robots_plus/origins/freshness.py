@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.settings.declared import Rulebook
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +164,23 @@ def receive(
     result: FetchResult,
     previous: RobotsRecord | None,
     now: float,
-    rulebook: Rulebook,
+    settings: RobotsSettings,
     jitter: float,
 ) -> RobotsRecord:
     """The record that follows *previous* after *result*. *jitter* is a number from 0 to 1."""
     # An unrequested 304 is a failure like any other.
     if result.not_modified and previous is not None and previous.readable:
-        return _renewed(previous, result, now, rulebook.limits)
-    access = access_of(result.outcome, rulebook.statuses)
+        return _renewed(previous, result, now, settings.limits)
+    access = access_of(result.outcome, settings.status_policy)
     if result.interrupted:  # the status policy is about answers: it does not open the site here
         access = Access.UNREACHABLE
     if access is not Access.UNREACHABLE and is_definite(result.outcome):
-        return _answered(origin, access, result, now, rulebook.limits)
+        return _answered(origin, access, result, now, settings.limits)
     failures = 0 if previous is None else previous.failures
-    if previous is None or _is_superseded(previous, access, result, now, rulebook.limits):
+    if previous is None or _is_superseded(previous, access, result, now, settings.limits):
         previous = RobotsRecord(origin, access, result.outcome, result.url, now, 0.0)
         previous = replace(previous, failures=failures)
-    return _failing(previous, result, now, rulebook.limits, jitter)
+    return _failing(previous, result, now, settings.limits, jitter)
 
 
 def _is_superseded(

@@ -186,8 +186,8 @@ class Retrieval:
     def _recorded(
         self, file: Origin, result: FetchResult, known: RobotsRecord | None, now: float
     ) -> RobotsRecord:
-        rulebook = self._settings.for_fetching(file).rulebook
-        return receive(file, result, known, now, rulebook, self._clock.jitter())
+        settings = self._settings.for_fetching(file)
+        return receive(file, result, known, now, settings, self._clock.jitter())
 
     def _may_answer(self, stored: RobotsRecord, previous: Policy | None) -> bool:
         limits = self._settings.for_fetching(stored.origin).limits

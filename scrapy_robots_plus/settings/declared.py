@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.access import StatusTable
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.http_caching import Limits
 
     from .host_patterns import HostPatterns
 
@@ -63,13 +62,6 @@ what the page led to is marked and goes on, or it is dropped."""
 def uses_of(ai_uses: Iterable[str], content_use: str | None) -> tuple[str, ...]:
     """All that a crawl is for, as statements name it: ``train-ai``, ``use=full``."""
     return (*ai_uses, *(() if content_use is None else (f"use={content_use}",)))
-
-
-class Rulebook(NamedTuple):
-    """The settings for records: how long they last, and what a status means."""
-
-    limits: Limits
-    statuses: StatusTable
 
 
 NEEDS = {

@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.printable import printable
 
 from .checks import read_or_tell
-from .declared import DECLARED, NEEDS, Declared, Rulebook, names, uses_of
+from .declared import DECLARED, NEEDS, Declared, names, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -220,11 +220,6 @@ class RobotsSettings(Declared):
     def limits(self) -> Limits:
         """The bounds of all lifetimes."""
         return Limits(*self.ttl, self.stale_max, *self.retry_interval, self.dialect.expiry)
-
-    @cached_property
-    def rulebook(self) -> Rulebook:
-        """What decides on records."""
-        return Rulebook(self.limits, self.status_policy)
 
     @property
     def defers(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,6 @@ from scrapy_robots_plus.origins.freshness import (
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW, REFRESH_GRACE, Limits
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.settings.declared import Rulebook
 from scrapy_robots_plus.storage.record import RobotsRecord
 
 DAY = 86_400.0
@@ -28,7 +28,8 @@ NOW = 1_800_000_000.0
 LIMITS = Limits(ttl_min=300, ttl_max=DAY, stale_max=30 * DAY, error_ttl=60, error_ttl_max=3_600)
 ORIGIN = Origin("https", "x.example", 443)
 RFC, MK1996, OPEN, CLOSED = (
-    Rulebook(LIMITS, PRESETS[name]) for name in ("rfc9309", "mk1996", "fail-open", "fail-closed")
+    SimpleNamespace(limits=LIMITS, status_policy=PRESETS[name])
+    for name in ("rfc9309", "mk1996", "fail-open", "fail-closed")
 )
 ETAG = {"etag": '"1"', "cache-control": "max-age=600"}
 
@@ -46,9 +47,9 @@ def after(
     result: FetchResult,
     previous: RobotsRecord | None = None,
     now: float = NOW,
-    rulebook: Rulebook = RFC,
+    settings: Any = RFC,
 ) -> RobotsRecord:
-    return receive(ORIGIN, result, previous, now, rulebook, 0.0)
+    return receive(ORIGIN, result, previous, now, settings, 0.0)
 
 
 def failure(kind: Failure = Failure.TIMEOUT) -> FetchResult:
@@ -263,9 +264,9 @@ class TestReceive:
 
     def test_a_crawl_that_ends_opens_no_site_whatever_the_status_policy_says(self) -> None:
         ended = replace(failure(Failure.ERROR), interrupted=True)
-        assert after(ended, rulebook=OPEN).access is Access.UNREACHABLE
-        assert after(replace(ended, interrupted=False), rulebook=OPEN).access is Access.UNAVAILABLE
-        assert after(ended, GOOD, rulebook=OPEN).access is Access.RULES
+        assert after(ended, settings=OPEN).access is Access.UNREACHABLE
+        assert after(replace(ended, interrupted=False), settings=OPEN).access is Access.UNAVAILABLE
+        assert after(ended, GOOD, settings=OPEN).access is Access.RULES
 
     def test_recovery(self) -> None:
         assert after(answer(**GOOD_HEADERS), OUTAGE) == replace(GOOD, headers=GOOD_KEPT)
@@ -273,9 +274,9 @@ class TestReceive:
     def test_gone_after_rules_opens_the_site(self) -> None:
         assert after(answer(404), GOOD).access is Access.UNAVAILABLE
 
-    @pytest.mark.parametrize("rulebook", [MK1996, CLOSED])
-    def test_a_403_that_closes_the_site_is_no_outage(self, rulebook: Rulebook) -> None:
-        record = after(answer(403), GOOD, rulebook=rulebook)
+    @pytest.mark.parametrize("settings", [MK1996, CLOSED])
+    def test_a_403_that_closes_the_site_is_no_outage(self, settings: Any) -> None:
+        record = after(answer(403), GOOD, settings=settings)
         assert record.access is Access.UNREACHABLE
         assert record.sha256 == ""
 
@@ -306,16 +307,16 @@ class TestReceive:
         assert access_at(record, NOW + 90 * DAY, LIMITS) is Access.UNAVAILABLE
 
     def test_without_a_copy_it_opens_for_an_error_lifetime(self) -> None:
-        first = after(answer(503), rulebook=OPEN)
+        first = after(answer(503), settings=OPEN)
         assert (first.access, first.readable) == (Access.UNAVAILABLE, False)
         assert (first.failure, first.failures, first.retry_in) == (503, 1, 60)
         assert lookup(first, NOW + 59, LIMITS) is Lookup.USE
         assert lookup(first, NOW + 60, LIMITS) is Lookup.FETCH
         assert after(answer(503), first, NOW + 60, OPEN).retry_in == 120
 
-    @pytest.mark.parametrize("rulebook", [RFC, OPEN])
-    def test_endless_redirects_are_an_answer_as_a_404_is(self, rulebook: Rulebook) -> None:
-        record = after(failure(Failure.REDIRECTS), GOOD, NOW + 700, rulebook)
+    @pytest.mark.parametrize("settings", [RFC, OPEN])
+    def test_endless_redirects_are_an_answer_as_a_404_is(self, settings: Any) -> None:
+        record = after(failure(Failure.REDIRECTS), GOOD, NOW + 700, settings)
         assert (record.access, record.readable, record.failure) == (Access.UNAVAILABLE, True, None)
 
     def test_unless_they_close_the_site(self) -> None:

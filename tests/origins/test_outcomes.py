@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from scrapy_robots_plus.origins.freshness import FetchResult, receive
@@ -17,7 +20,6 @@ from scrapy_robots_plus.protocol.access import (
 )
 from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.settings.declared import Rulebook
 
 REFUSALS = [400, 401, 403, 404, 410, 428, 430, 451, 499]
 OUTAGES = [
@@ -48,8 +50,8 @@ def test_all_else_is_an_outage(outcome: Outcome) -> None:
 
 @pytest.mark.parametrize("word", ["allow", "disallow"])
 def test_a_429_is_asked_again_soon_whatever_it_allows(word: str) -> None:
-    rulebook = Rulebook(LIMITS, status_table({"429": word}))
-    record = receive(ORIGIN, FetchResult(429, ORIGIN.robots_url), None, 1_000.0, rulebook, 0.0)
+    settings: Any = SimpleNamespace(limits=LIMITS, status_policy=status_table({"429": word}))
+    record = receive(ORIGIN, FetchResult(429, ORIGIN.robots_url), None, 1_000.0, settings, 0.0)
     assert record.access is (Access.UNAVAILABLE if word == "allow" else Access.UNREACHABLE)
     assert (record.failure, record.retry_in) == (429, 60)
     assert not record.readable
