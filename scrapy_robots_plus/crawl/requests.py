@@ -304,6 +304,12 @@ class RequestSettings:
             made = made or settings.under(request_override(value))
         except WrongPartsError as error:
             raise RobotsOverrideError("; ".join(error.of(OVERRIDE_META_KEY))) from error
+        if made.reads_pages and not self._settings.reads_any_pages:
+            raise RobotsOverrideError(
+                f"{OVERRIDE_META_KEY}: nofollow and noindex have no effect, as this crawl reads no "
+                "pages; expected another value than ignore in ROBOTS_NOFOLLOW, ROBOTS_NOINDEX or "
+                "ROBOTS_OVERRIDES"
+            )
         self._made.put(key, made)
         has_ended = made.override is not None and self._settings.has_ended(made.override, origin)
         return settings if has_ended else made

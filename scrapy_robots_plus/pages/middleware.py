@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
+from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.log import logformatter_adapter
 
@@ -17,7 +18,6 @@ from scrapy_robots_plus.crawl.events import RobotsNoindex, request_not_followed
 from scrapy_robots_plus.crawl.requests import (
     DONT_OBEY_META_KEY,
     NOFOLLOW_META_KEY,
-    OVERRIDE_META_KEY,
     REDIRECT_META_KEY,
     origin_to_ask,
 )
@@ -58,13 +58,17 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
     """Spider middleware that reads X-Robots-Tag headers and robots meta tags, and drops or marks
     what a callback makes of the page, as ``ROBOTS_NOFOLLOW`` and ``ROBOTS_NOINDEX`` say.
 
+    If they say nothing for any host, it raises :exc:`~scrapy.exceptions.NotConfigured`: each
+    output of each callback would pass through it.
+
     Raises :class:`~scrapy_robots_plus.RobotsSettingsError` if settings are wrong.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._crawl = crawl = Crawl.of(crawler)
-        self._reads_any = crawl.settings.reads_any_pages
+        if not crawl.settings.reads_any_pages:
+            raise NotConfigured
         self._enforces = crawl.settings.enforces
         self._stats = crawl.stats
         self._pages: WeakKeyDictionary[Response, Page | None] = WeakKeyDictionary()
@@ -79,8 +83,6 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         """The page, read once; None if what it says does not matter, or could not be read."""
         request = None if response is None else response.request
         if response is None or request is None:
-            return None
-        if not (self._reads_any or OVERRIDE_META_KEY in request.meta):
             return None
         if response not in self._pages:
             try:

@@ -250,6 +250,18 @@ class TestWhoseDirectivesCount:
         assert (len(spider.not_followed), len(spider.dropped)) == (1, 1)
 
     @pytest_twisted.ensureDeferred
+    async def test_that_of_a_request_is_wrong_in_a_crawl_that_reads_no_pages(
+        self, sites: Sites
+    ) -> None:
+        host = site_with(sites, a=page(says("none")), b=page(says("none")))
+        one = scrapy.Request(host.url("/a"), meta={"robots_override": {"noindex": "obey"}})
+        spider, crawler = await taken(host.url("/b"), one)
+        assert (list(spider.pages), stat(crawler, "robotstxt/override_errors")) == (["b"], 1)
+        manager = crawler.engine.scraper.spidermw
+        names = [type(each).__name__ for each in manager.middlewares]
+        assert "RobotsPagesMiddleware" not in names
+
+    @pytest_twisted.ensureDeferred
     async def test_a_page_of_an_exempt_request_is_not_asked(self, sites: Sites) -> None:
         host = site_with(sites, a=page(says("none")))
         exempt = scrapy.Request(host.url("/a"), meta={"dont_obey_robotstxt": True})
