@@ -344,6 +344,15 @@ class Policy:
             return False
         return is_definite(self.record.outcome) if self.file is None else self._ours is not None
 
+    def is_silent(self, agent: AgentNames) -> bool:
+        """Whether neither the robots.txt nor the ``tdmrep.json`` says anything to *agent* of the
+        use of any page."""
+        ours, tokens = self._ours, self.settings.ai_tokens
+        if self._tdmrep or ours is None:
+            return not self._tdmrep
+        uses = guarded(lambda: ours.uses(agent, tokens), None, self.origin, self._stats)
+        return uses is None or (uses.by_url is None and not uses.everywhere)
+
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         """What the robots.txt prefers for the use of *url*, if *agent* may fetch it, and what the
         ``tdmrep.json`` does."""

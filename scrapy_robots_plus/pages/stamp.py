@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -15,7 +17,7 @@ from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.judging import objection_of
 from scrapy_robots_plus.origins.parsers import MOST_LICENSES
 from scrapy_robots_plus.origins.policies import NOT_READ, Policies
-from scrapy_robots_plus.origins.policy import Policy, Refused
+from scrapy_robots_plus.origins.policy import NO_PREFERENCES, Policy, Refused
 from scrapy_robots_plus.protocol.preferences import (
     LABELS,
     VOCABULARY,
@@ -41,34 +43,75 @@ MOST_OF_A_TEXT = 500
 _NOT_READ = dict.fromkeys(LABELS, NOT_READ)
 _UNKNOWN = dict.fromkeys(LABELS, Preference.UNKNOWN.value)
 
+_BLANK: dict[str, Any] = {
+    "allowed": True,
+    "reason": Reason.NOT_OBEYED.value,
+    "rule": None,
+    "line": None,
+    "requested_at": None,
+    "override": None,
+    "robots_url": None,
+    "source": None,
+    "sha256": None,
+    "fetched_at": None,
+    "vocabulary": VOCABULARY,
+    "preferences": _NOT_READ,
+    "statements": [],
+    "tdm_policy": None,
+    "licenses": [],
+    "page": None,
+}
+"""A stamp, as far as no file and no verdict decides."""
+
+NOT_CHECKED = deepcopy(_BLANK)
+"""Of an item of a page that was not checked, where each item must have the same columns."""
+
+
+class Common(NamedTuple):
+    """What all stamps have in common of what one agent asks for under one policy."""
+
+    stamp: dict[str, Any]
+    is_silent: bool
+    """Whether no file says anything of the use of any page."""
+
+
+_BY_NO_FILE = Common(_BLANK, is_silent=True)
+
+
+def _common(policy: Policy, agent: AgentNames, reads_uses: bool) -> Common:
+    settings, record, stamp = policy.settings, policy.record, _BLANK.copy()
+    stamp["override"] = settings.override and settings.override.label
+    if settings.needs_file:
+        stamp["fetched_at"] = timestamp(record.fetched_at)
+    if settings.needs_file or settings.robots_txt is not None:
+        stamp["robots_url"], stamp["source"] = record.url, policy.source.value
+        stamp["sha256"] = record.sha256 or None
+        stamp["licenses"] = [each[:MOST_OF_A_TEXT] for each in policy.licenses(agent)]
+    if reads_uses:
+        stamp["preferences"] = _UNKNOWN
+    return Common(stamp, policy.is_silent(agent))
+
 
 def put_stamp(
     request: Request,
     verdict: Verdict,
-    policy: Policy | None,
-    agent: AgentNames,
-    preferences: Preferences | None = None,
+    common: Common = _BY_NO_FILE,
+    preferences: Preferences = NO_PREFERENCES,
 ) -> None:
     """Stamps *request* with its *verdict*, in the place of an earlier stamp.
 
-    *preferences*: those of its page, if they are known; otherwise those of *policy*.
+    *preferences*: those of its page, as far as they are known.
     """
-    stamp = request.meta[STAMP_META_KEY] = stamp_of(verdict)
-    if policy is not None:
-        settings, record = policy.settings, policy.record
-        stamp["override"] = settings.override and settings.override.label
-        if settings.needs_file:
-            stamp["fetched_at"] = timestamp(record.fetched_at)
-        if settings.needs_file or settings.robots_txt is not None:
-            stamp["robots_url"], stamp["source"] = record.url, policy.source._value_
-            stamp["sha256"] = record.sha256 or None
-            licenses = policy.licenses(agent)
-            if licenses:
-                stamp["licenses"] = [each[:MOST_OF_A_TEXT] for each in licenses]
-        if preferences is None:
-            preferences = policy.preferences(request.url, agent)
-        if policy.reads_uses:
-            stamp["preferences"] = _UNKNOWN.copy()
+    # For each request: what stays the same is copied at once, and what may grow by itself.
+    stamp = request.meta[STAMP_META_KEY] = common.stamp.copy()
+    rule = verdict.rule
+    stamp["allowed"] = verdict.allowed
+    stamp["reason"] = verdict.reason._value_  # ``value`` takes ten times as long in Python 3.11
+    stamp["rule"] = rule if rule is None else rule[:MOST_OF_A_TEXT]
+    stamp["line"] = verdict.line
+    stamp["preferences"] = stamp["preferences"].copy()
+    stamp["statements"] = []
+    stamp["licenses"] = stamp["licenses"].copy()
     if preferences:
         _add(stamp, preferences)
 
@@ -96,33 +139,6 @@ def _add(stamp: dict[str, Any], preferences: Preferences) -> None:
 def put_page(request: Request, said: dict[str, Any]) -> None:
     """Adds what the page of *request* *said* to a copy of its stamp, which others may share."""
     request.meta[STAMP_META_KEY] = {**request.meta.get(STAMP_META_KEY, {}), "page": said}
-
-
-def stamp_of(verdict: Verdict) -> dict[str, Any]:
-    """The stamp of a request with this *verdict*, as far as no file decided."""
-    rule = verdict.rule
-    return {
-        "allowed": verdict.allowed,
-        "reason": verdict.reason._value_,  # ``value`` takes ten times as long in Python 3.11
-        "rule": rule if rule is None else rule[:MOST_OF_A_TEXT],
-        "line": verdict.line,
-        "requested_at": None,
-        "override": None,
-        "robots_url": None,
-        "source": None,
-        "sha256": None,
-        "fetched_at": None,
-        "vocabulary": VOCABULARY,
-        "preferences": _NOT_READ.copy(),
-        "statements": [],
-        "tdm_policy": None,
-        "licenses": [],
-        "page": None,
-    }
-
-
-NOT_CHECKED = stamp_of(Verdict(allowed=True, reason=Reason.NOT_OBEYED))
-"""Of an item of a page that was not checked, where each item must have the same columns."""
 
 
 _HEADERS = frozenset(
@@ -154,6 +170,7 @@ class PagePreferences:
         self._knows_departures = False
         self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
         self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
+        self._common = lru_cache(maxsize=256)(_common)  # all its arguments by position
 
     def _spider_opened(self) -> None:
         self._knows_departures = compat.watch_handovers(self._crawler, self._departs)
@@ -162,6 +179,26 @@ class PagePreferences:
         stamp = request.meta.get(STAMP_META_KEY)
         if isinstance(stamp, dict):  # a middleware may have removed it
             stamp["requested_at"] = rfc3339(self._clock.wall())
+
+    def stamp(
+        self,
+        request: Request,
+        verdict: Verdict,
+        policy: Policy | None,
+        agent: AgentNames,
+        preferences: Preferences | None = None,
+    ) -> Preferences:
+        """Stamps *request*, judged for *agent* under *policy*. Returns what is preferred for its
+        page: *preferences*, or else what files of the site say.
+        """
+        common = _BY_NO_FILE
+        if policy is not None:
+            common = self._common(policy, agent, policy.reads_uses)
+            if preferences is None and not common.is_silent:
+                preferences = policy.preferences(request.url, agent)
+        preferences = preferences or NO_PREFERENCES
+        put_stamp(request, verdict, common, preferences)
+        return preferences
 
     def sent(self, request: Request, under: Sent) -> None:
         """*request* may be sent."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -81,7 +82,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc).replace(tzinfo=None)
 
 def rfc3339(moment: float) -> str:
     """A moment, in seconds since the epoch, in UTC with microseconds (RFC 3339)."""
-    return f"{(_EPOCH + timedelta(seconds=moment)).isoformat(timespec='microseconds')}Z"
+    second, microsecond = divmod(round(moment * 1_000_000), 1_000_000)
+    return f"{_second(second)}.{microsecond:06}Z"
+
+
+@lru_cache(maxsize=16)
+def _second(moment: int) -> str:
+    """Many requests leave in the same one."""
+    return (_EPOCH + timedelta(seconds=moment)).isoformat()
 
 
 def moment_of(text: str) -> float:

@@ -22,7 +22,7 @@ from scrapy_robots_plus.hosts.pace import GivenUp
 from scrapy_robots_plus.origins.policies import Policies, closing_verdict
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.pages.stamp import PagePreferences, Sent, put_stamp
+from scrapy_robots_plus.pages.stamp import PagePreferences, Sent
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
@@ -224,8 +224,7 @@ class Outcomes:
             self._tally.allow(request, origin, self._shown(origin, policy))
             if policy.settings.override is not None:
                 self._count_override(policy.settings.override)
-        preferences = policy.preferences(request.url, agent)
-        put_stamp(request, decision.verdict, policy, agent, preferences)
+        preferences = self._pages.stamp(request, decision.verdict, policy, agent)
         self._pages.sent(request, Sent(policy, agent, preferences))
         if self._crawl.decision_listeners:
             self._tell(asked, decision)
@@ -244,7 +243,7 @@ class Outcomes:
             self._tally.skipped_requests += 1
         shown, is_given_up = self._shown(origin, policy), decision.verdict.reason is Reason.GIVEN_UP
         self._tally.deny(request, origin, shown, given_up=is_given_up)
-        put_stamp(request, decision.verdict, policy, agent, decision.preferences)
+        self._pages.stamp(request, decision.verdict, policy, agent, decision.preferences)
         if policy is not None and not self._crawl.settings.enforces:
             preferences = policy.preferences(request.url, agent)
             self._pages.sent(request, Sent(policy, agent, preferences))

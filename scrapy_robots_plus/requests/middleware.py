@@ -133,7 +133,8 @@ class RobotsMiddleware:
         decision = await self._judge.judge(asked)
         request, again = asked.request, asked.again
         match decision:
-            case Passes(policy):
+            case Passes():
+                policy = decision.policy
                 if again and request in self._would_be_denied:
                     return None
                 if asks_for_sitemaps(request) and not again:

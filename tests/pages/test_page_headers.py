@@ -64,7 +64,7 @@ def test_all_headers_count_together(headers: dict[str, Any], expected: dict[str,
 def test_any_octets_make_a_stamp_that_json_takes(headers: dict[str, list[bytes]]) -> None:
     preferences = combine(said_in_headers(Response(URL, headers=headers), "Foobot/1.0"))
     request = Request(URL)
-    put_stamp(request, Verdict(True, Reason.NO_RULE), None, "Foobot/1.0")
+    put_stamp(request, Verdict(True, Reason.NO_RULE))
     add_preferences(request, preferences)
     stamp = request.meta["robots"]
     assert json.loads(json.dumps(stamp).encode()) == stamp
