@@ -106,11 +106,8 @@ class HeldAtClosing(IgnoreRequest):
     """
 
     def __init__(self) -> None:
-        super().__init__(
-            "the spider closed while the request waited for a Retry-After, a Visit-time, a long "
-            "delay or other crawls, its host refused requests, or this machine was short of "
-            "connections"
-        )
+        waited_for = "its host, other crawls or a connection of this machine"
+        super().__init__(f"the spider closed while the request waited for {waited_for}")
 
 
 class HeldAtGivingUp(IgnoreRequest):

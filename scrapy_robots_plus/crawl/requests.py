@@ -194,9 +194,7 @@ def slot_is_left_over(request: Request) -> bool:
     if key is None or not before:
         return False
     origin = Origin.of(before[-1])
-    if origin is None:
-        return False
-    return bool(key == origin.host != urlparse_cached(request).hostname)
+    return origin is not None and key == origin.host != urlparse_cached(request).hostname
 
 
 def chosen_slot(request: Request) -> str | None:

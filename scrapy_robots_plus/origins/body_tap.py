@@ -131,7 +131,6 @@ def is_gzip(body: bytes) -> bool:
 
 
 _PART = 206
-_LONGEST_NUMBER = 19
 _CODING_OVERHEAD = 64
 """Bytes by which compression may lengthen a body: some handlers return an inflated body with the
 Content-Length of the compressed one."""
@@ -267,9 +266,8 @@ class Tap:
         """The Content-Length that the handler saw, the largest of several (RFC 9110 8.6); 0 if
         there was none."""
         values = [] if self.response is None else self.response.headers.getlist("Content-Length")
-        numbers = (value.strip() for value in b",".join(values).split(b","))
-        lengths = (int(each) for each in numbers if each.isdigit() and len(each) < _LONGEST_NUMBER)
-        return max(lengths, default=0)
+        numbers = re.findall(rb"\b\d{1,18}\b", b",".join(values))
+        return max(map(int, numbers), default=0)
 
     def is_whole(self, response: Response) -> bool:
         """Whether the file is all there, also when its codings are undone."""
