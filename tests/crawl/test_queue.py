@@ -287,11 +287,7 @@ async def test_patience_has_bounds(sites: Sites, longest: float) -> None:
 @pytest_twisted.ensureDeferred
 async def test_a_request_rate_is_a_floor(sites: Sites) -> None:
     rated = sites.host("User-agent: *\nDisallow: /never\nRequest-rate: 2/1s\n")
-    other_hours = sites.host(
-        f"User-agent: *\nDisallow: /never\nRequest-rate: 1/60 {far_from_now()}\n"
-    )
-    crawler = await crawl(*pages(rated, 3), *pages(other_hours, 3), spider=TimedSpider)
-    assert len(other_hours.fetched) == 3
+    crawler = await crawl(*pages(rated, 3), spider=TimedSpider)
     assert min(gaps(crawler.spider.sent, rated)) >= 0.5 - HICCUP
 
 
