@@ -136,7 +136,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
             return request
         if page.settings.nofollow == "observe":
             self._stats.inc_value(stats.NOFOLLOW_MARKED)
-            meta[NOFOLLOW_META_KEY] = True
+            request.meta[NOFOLLOW_META_KEY] = True
             return request
         self._stats.inc_value(stats.NOFOLLOW_DROPPED)
         self._crawl.get(Tally).not_followed += 1
