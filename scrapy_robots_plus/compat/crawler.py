@@ -148,14 +148,15 @@ def watch_signals(crawler: Crawler, failed: Callable[[object, Exception], None])
 
     def told(results: list[tuple[object, Any]]) -> list[tuple[object, Any]]:
         for handler, result in results:
-            if isinstance(result, Failure):
-                result = result.value
-            if isinstance(result, Exception):
-                failed(handler, result)
+            if result is not None:  # hardly ever, and there are seven signals for each page
+                error = result.value if isinstance(result, Failure) else result
+                if isinstance(error, Exception):
+                    failed(handler, error)
         return results
 
     def instead(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
-        return told(send(*arguments, **named))
+        results: list[tuple[object, Any]] = send(*arguments, **named)
+        return told(results) if results else results
 
     async def instead_async(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
         return told(await send_async(*arguments, **named))
