@@ -48,7 +48,7 @@ def measure(hosts: int) -> list[tuple[str, float]]:
             parser = RobotsParser.from_crawler(crawler, body(number))
             slim = replace(record(number), body=b"")
             policy = Policy(slim, ParsedFile(parser), settings, clock, crawler.stats)
-            policy.refusal(f"https://{host(number)}/page?x=1", AGENT)
+            policy.verdict(f"https://{host(number)}/page?x=1", AGENT)
             policy.enforce(AGENT)
             held[slim.origin] = policy
         return held

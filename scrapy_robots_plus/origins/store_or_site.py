@@ -17,10 +17,10 @@ from .agents import Agents
 from .changes import change_between
 from .crawl_store import CrawlStore
 from .fetch_budget import FetchBudget
+from .fetch_lease import SPARE_SECONDS, Leases, Turn
 from .fetch_results import NETWORK_FAILURES
 from .fetcher import Fetcher
 from .freshness import FetchResult, Lookup, Source, fresh_for, lookup, receive
-from .lease import SPARE_SECONDS, Leases, Turn
 from .parsers import ParsedFile, Parsers, charset_of, guarded
 from .policy import Policy
 

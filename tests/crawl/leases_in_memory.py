@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy_robots_plus.origins.lease import Leases
+    from scrapy_robots_plus.origins.fetch_lease import Leases
     from scrapy_robots_plus.protocol.origin import Origin
 
 

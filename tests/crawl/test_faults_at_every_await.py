@@ -22,7 +22,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus.compat import ClosingWatch, Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.origins import lease
+from scrapy_robots_plus.origins import fetch_lease
 from scrapy_robots_plus.origins.fetcher import Fetcher
 from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.origin import Origin
@@ -41,7 +41,7 @@ MODULES = [
     for name in (
         "compat",
         "origins.fetcher",
-        "origins.lease",
+        "origins.fetch_lease",
         "origins.store_or_site",
         "origins.policies",
         "requests.judge",
@@ -61,9 +61,9 @@ class OthersFirst:
         self.calls: Courier | InPlace = InPlace()
         self.leases = leases_in_memory(60, DEFAULT_CLOCK.monotonic)
 
-    def turn(self, origin: Origin) -> lease.Turn:
+    def turn(self, origin: Origin) -> fetch_lease.Turn:
         self.others_begin(origin)
-        return lease.Turn(origin, self.leases, self.calls, print, 60, DEFAULT_CLOCK)
+        return fetch_lease.Turn(origin, self.leases, self.calls, print, 60, DEFAULT_CLOCK)
 
     def others_begin(self, origin: Origin) -> None:
         self.leases.take(origin, b"of another")
@@ -76,7 +76,7 @@ class DeadWorkersFirst(OthersFirst):
     def __init__(self, server: RedisServer) -> None:
         self.client = server.client()
         self.calls = Courier("leases")
-        self.leases = lease.Leases(server.asked(), 60)
+        self.leases = fetch_lease.Leases(server.asked(), 60)
 
     def others_begin(self, origin: Origin) -> None:
         self.client.set(f"{{robots:{origin}}}:lease", "of a dead worker", nx=True, px=50)
@@ -221,9 +221,9 @@ async def test_no_leak_no_hung_waiter_no_lost_request(
     uses = {"ROBOTS_AI_USES": ["train-ai"]} if is_of_tdmrep(injector.site) else {}
     scenario = Scenario(cache_size=2, **uses)
     engine = scenario.crawler.engine
-    monkeypatch.setattr(lease, "FIRST_PAUSE", 0.002)
+    monkeypatch.setattr(fetch_lease, "FIRST_PAUSE", 0.002)
     retrieval = scenario.middleware.policies._retrieval
-    if injector.site.startswith("lease:"):
+    if injector.site.startswith("fetch_lease:"):
         shared = DeadWorkersFirst(request.getfixturevalue("server"))
         request.addfinalizer(lambda: shared.calls.close(1))
         monkeypatch.setattr(retrieval, "_turn_for", shared.turn)

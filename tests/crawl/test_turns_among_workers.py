@@ -9,7 +9,7 @@ import pytest_twisted
 
 from scrapy_robots_plus.compat import Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.lease import FIRST_PAUSE, LONGEST_PAUSE, Leases, Turn
+from scrapy_robots_plus.origins.fetch_lease import FIRST_PAUSE, LONGEST_PAUSE, Leases, Turn
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError
 from tests.redis_server import RedisServer

@@ -10,7 +10,7 @@ import pytest_twisted
 
 from scrapy_robots_plus.compat import InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.lease import LONGEST_PAUSE, Turn
+from scrapy_robots_plus.origins.fetch_lease import LONGEST_PAUSE, Turn
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock
 from tests.crawl.leases_in_memory import leases_in_memory

@@ -170,7 +170,7 @@ async def test_a_lease_that_never_ends_is_not_waited_for(
 ) -> None:
     host = sites.host(RULES)
     server.client().set(lease_of(host), "of nobody")
-    monkeypatch.setattr("scrapy_robots_plus.origins.lease.SPARE_SECONDS", 0)
+    monkeypatch.setattr("scrapy_robots_plus.origins.fetch_lease.SPARE_SECONDS", 0)
     await together((worker(server, ROBOTS_FETCH_TIMEOUT=0.5), urls_of(host)))
     assert host.fetched == ["/open"]
     assert server.client().get(lease_of(host)) == b"of nobody"

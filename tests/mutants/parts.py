@@ -184,11 +184,11 @@ PARTS = (
     ),
     of_crawl(
         "lease",
-        "origins/lease.py",
+        "origins/fetch_lease.py",
         tests=(
             "crawl/test_turns_among_workers.py",
             "crawl/test_turns_in_any_order.py",
-            "origins/test_lease.py",
+            "origins/test_fetch_lease.py",
         ),
     ),
     of_crawl(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.origins.lease import Leases
+from scrapy_robots_plus.origins.fetch_lease import Leases
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
 from tests.redis_server import RedisServer, wait_until
