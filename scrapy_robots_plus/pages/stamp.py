@@ -170,7 +170,8 @@ class PagePreferences:
         self._knows_departures = False
         self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
         self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
-        self._common = lru_cache(maxsize=256)(_common)  # all its arguments by position
+        # Of the sites that requests come to in turns; all its arguments are by position.
+        self._common = lru_cache(min(64, crawl.settings.cache_size))(_common)
 
     def _spider_opened(self) -> None:
         self._knows_departures = compat.watch_handovers(self._crawler, self._departs)

@@ -19,7 +19,7 @@ from scrapy_robots_plus import RobotsDisallowed, RobotsMiddleware
 from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
 from tests.certificates import self_signed
 from tests.crawl_process import MODES, crawl_in_process
-from tests.crawling import OTHER_PARSER, crawl, stat
+from tests.crawling import OTHER_PARSER, crawl
 from tests.sites import answer
 
 from .wire import ASCII, PLAIN, SHORT, wire_of
@@ -153,8 +153,7 @@ async def assert_questions_get_the_same_answer(crawler: Crawler) -> None:
     refused = {url: error.verdict for url, error in crawler.spider.failures.items()}
     assert [url for url in crawler.spider.got if not await policies.allowed(url)] == []
     assert {url: await policies.verdict(url) for url in refused} == refused
-    by_form = sum(verdict.form is not None for verdict in refused.values())
-    assert stat(crawler, "robotstxt/forbidden/form") == by_form > 0
+    assert any(verdict.form is not None for verdict in refused.values())
 
 
 @pytest.mark.parametrize("handler", HANDLERS)
