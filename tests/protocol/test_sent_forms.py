@@ -107,6 +107,7 @@ def test_every_octet_literal_and_escaped(sent_by: Callable[[Request], str], pref
         ("/a/%2E%2E/%41", ["/%41", "/A"]),
         ("/a/%2e./%c3%a9", ["/%c3%a9", "/%C3%A9"]),
         ("/a//../b", ["/a/b"]),
+        ("/a/%2e/../b%41", ["/bA", "/a/b%41", "/b%41"]),
         ("/a/%2e%2e%40/b", ["/a/..@/b", "/a/..%40/b"]),
         ("/a/b/..", ["/a/", "/a"]),
         ("/../../", ["/"]),
