@@ -85,6 +85,9 @@ MAX_RULE = 500
 _MAX_ASKED = 16
 """For how many crawlers a file keeps compiled rules."""
 
+_MAX_COMPILED = 50_000
+"""How many compiled rules it keeps for all of them: as many as 500 KiB can contain."""
+
 OVERHEAD = 512
 """Octets that a parsed file takes in memory besides its lines, about."""
 
@@ -143,7 +146,8 @@ class RobotsTxt:
         if rules is None:
             sections = tuple([self._scanner.sections[each] for each in chosen])
             rules = Rules(sections, self._lines, self.dialect)
-        if len(self._rules) >= _MAX_ASKED:
+        kept = {*self._by_groups.values(), rules}
+        if len(self._rules) >= _MAX_ASKED or sum(each.size for each in kept) > _MAX_COMPILED:
             self._rules.clear()
             self._by_groups.clear()
         self._by_groups[chosen] = rules

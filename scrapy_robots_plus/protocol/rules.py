@@ -197,6 +197,11 @@ class Rules:
         self._with_rules = [section for section in self.chosen if section.rules]
         self._safe, self._form = url_form(self._dialect)
 
+    @property
+    def size(self) -> int:
+        """The number of rules."""
+        return sum(len(section.rules) for section in self._with_rules)
+
     def _ranked(self) -> Iterator[tuple[bytes, Rank]]:
         numbers = chain.from_iterable(section.rules for section in self.chosen)
         return ranked(read_rules(numbers, self._lines, self._dialect.forgiving), self._dialect)
@@ -230,7 +235,7 @@ class Rules:
         but take some twenty times the memory; without either, the whole file would be parsed again.
         None if there are too many rules, if they are too long, or if one has a line end.
         """
-        if sum([len(section.rules) for section in self.chosen]) > MOST_SCANNED:
+        if self.size > MOST_SCANNED:
             return None
         best: dict[bytes, Rank] = {}
         for pattern, rank in self._ranked():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CRAWLERS = 16
+RULES = 50_000
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -83,3 +84,16 @@ def test_so_it_is_if_all_share_the_same_rules() -> None:
     rules = file.rules_for("botaa")
     for number in range(200):
         assert file.rules_for(f"bot{_word(number)}") is rules
+
+
+@pytest.mark.parametrize(
+    ("rules", "crawlers"), [(RULES // 2, 2), (RULES // 3 + 1, 2), (RULES // 10, 10)]
+)
+def test_no_more_rules_are_kept_than_a_file_may_hold(rules: int, crawlers: int) -> None:
+    file = many_crawlers(rules, crawlers + 1)
+    first = file.rules_for("botaa")
+    for number in range(1, crawlers):
+        file.rules_for(f"bot{_word(number)}")
+    assert file.rules_for("botaa") is first
+    file.rules_for(f"bot{_word(crawlers)}")
+    assert file.rules_for("botaa") is not first
