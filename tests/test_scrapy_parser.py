@@ -230,6 +230,17 @@ class TestMemory:
             found.cool()
             assert found.verdict("/foo", agent) == found.file.verdict("/foo", agent)
 
+    @pytest.mark.parametrize("nameless", ["", b"", ()])
+    def test_nor_if_the_one_that_asked_first_has_no_name(
+        self, nameless: bytes | str | tuple[str, ...]
+    ) -> None:
+        found = parser(body=b"User-agent: *\nDisallow: /x\nUser-agent: foobot\nDisallow: /foo\n")
+        assert found.allowed("/foo", nameless)
+        for url, allowed in {"/": True, "/x": True, "/foo": False}.items():
+            for _ in range(2):
+                found.cool()
+                assert found.allowed(url, "foobot") is allowed
+
     def test_while_the_file_is_there_it_is_asked(self) -> None:
         found = parser()
         assert not found.allowed("/foo", "foobot")

@@ -195,7 +195,8 @@ class RobotsParser(RobotParser):
             if self._file is None and self._compact is not None:
                 return self._verdict_by_compact_rules(self._compact, url, user_agent).allowed
         is_allowed = self.file.allowed(url, user_agent)
-        self._agent = self._agent or user_agent
+        if self._agent is None:
+            self._agent = user_agent
         if self._file is not None and user_agent == self._agent:
             self._rules = self._file.rules_for(user_agent)
         return is_allowed
@@ -204,7 +205,8 @@ class RobotsParser(RobotParser):
         """Whether the user agent may fetch the URL, and which rule on which line says so."""
         if user_agent == self._agent and self._file is None and self._compact is not None:
             return self._verdict_by_compact_rules(self._compact, url, user_agent)
-        self._agent = self._agent or user_agent
+        if self._agent is None:
+            self._agent = user_agent
         return self.file.verdict(url, user_agent)
 
     def _verdict_by_compact_rules(self, compact: bytes, url: str | bytes, agent: Agent) -> Verdict:
