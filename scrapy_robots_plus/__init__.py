@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from .extension import RobotsExtension as RobotsExtension
     from .hosts.downloader import RobotsDownloader as RobotsDownloader
     from .hosts.queue import RobotsPriorityQueue as RobotsPriorityQueue
-    from .origins.changes import RobotsChange as RobotsChange
     from .origins.parsers import RobotsParser as RobotsParser
     from .origins.policy import Policy as Policy
     from .pages.items import RobotsItemMiddleware as RobotsItemMiddleware
@@ -54,7 +53,6 @@ _HOMES = {
     "Origin": "protocol.origin",
     "Policy": "origins.policy",
     "Reason": "protocol.verdict",
-    "RobotsChange": "origins.changes",
     "RobotsDisallowed": "crawl.events",
     "RobotsDuplicate": "crawl.events",
     "RobotsDownloader": "hosts.downloader",

@@ -176,7 +176,8 @@ async def test_changes_are_told_as_the_docs_say(
         CONCURRENT_REQUESTS=1,
         DOWNLOAD_DELAY=1,
     )
-    assert capsys.readouterr().out == f"{host.origin} 200 200 ('Disallow: /new',) () ()\n"
+    told = f"{host.origin} 200, rules 200, rules\nDisallow: /new, line 3 of robots.txt\n"
+    assert capsys.readouterr().out == told
 
 
 @names_rules

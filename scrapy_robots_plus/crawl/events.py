@@ -145,10 +145,11 @@ request_not_followed = object()
 robots_changed = object()
 """Sent when a robots.txt has changed during the crawl (RFC 9309 2.4).
 
-``handler(origin, before, after, change)``, not asynchronous. ``origin`` is an
+``handler(origin, before, after)``, not asynchronous. ``origin`` is an
 :class:`~scrapy_robots_plus.Origin`, ``before`` and ``after`` are a
-:class:`~scrapy_robots_plus.Policy` each, ``change`` is a
-:class:`~scrapy_robots_plus.RobotsChange`."""
+:class:`~scrapy_robots_plus.Policy` each. What has changed,
+:func:`~scrapy_robots_plus.protocol.difference.difference` of ``before.parsed`` and ``after.parsed``
+says."""
 
 sitemaps_found = object()
 """Sent when the sitemaps that a robots.txt names are known (https://www.sitemaps.org/protocol.html).

@@ -14,14 +14,13 @@ from scrapy_robots_plus.protocol.http_caching import http_date
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .agents import Agents
-from .changes import change_between
 from .crawl_store import CrawlStore
 from .fetch_budget import FetchBudget
 from .fetch_lease import SPARE_SECONDS, Leases, Turn
 from .fetch_results import NETWORK_FAILURES
 from .fetcher import Fetcher
 from .freshness import FetchResult, Lookup, Source, fresh_for, lookup, receive
-from .parsers import ParsedFile, Parsers, charset_of, guarded
+from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy
 
 if TYPE_CHECKING:
@@ -224,21 +223,15 @@ class Retrieval:
         return self._compared(retrieved)
 
     def _compared(self, retrieved: Retrieved) -> Policy:
-        """Counts a change for the agent of the crawl, sends its signal, and tells the listeners."""
+        """Counts a change, sends its signal, and tells the listeners."""
         before, after, _ = retrieved
-        change = None
-        if before is not None:
-            agent, origin = self._agents.default_under(after.settings), after.origin
-            compare = partial(change_between, before, after, agent)
-            change = guarded(compare, None, origin, self._stats)
-        if change is not None:
+        if before and (before.file is not after.file or before.access is not after.access):
             self._stats.inc_value(stats.CHANGED)
             self._crawler.signals.send_catch_log(
                 robots_changed,
                 origin=after.origin,
                 before=before,
                 after=after,
-                change=change,
                 spider=self._crawler.spider,
             )
         return self.tell(retrieved)

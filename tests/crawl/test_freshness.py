@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus import RobotsParser, robots_changed
+from scrapy_robots_plus import robots_changed
+from scrapy_robots_plus.protocol.difference import difference
 from tests.crawling import (
     StepSpider,
     crawl,
@@ -67,6 +68,7 @@ async def test_a_file_that_expires_is_revalidated_behind_the_requests(sites: Sit
     assert plain == 1
     assert conditional >= 2
     assert stat(crawler, "robotstxt/response_status_count/304") >= 2
+    assert stat(crawler, "robotstxt/changed") == 0
     assert crawler.spider.failures.keys() == {host.url("/closed/x")}
 
 
@@ -83,7 +85,8 @@ async def test_a_file_that_closes_in_mid_crawl_closes_the_site(sites: Sites) -> 
     crawler = make_crawler(type("Spider", (SteadySpider,), denied(3)), **AT_ONCE)
     told: list[Any] = []
 
-    def note(origin: Any, before: Any, after: Any, change: Any) -> None:
+    def note(origin: Any, before: Any, after: Any) -> None:
+        change = difference(before.parsed, after.parsed, "Foobot")
         told.append((str(origin), before.access.value, after.access.value, change))
 
     crawler.signals.connect(note, robots_changed)
@@ -93,8 +96,7 @@ async def test_a_file_that_closes_in_mid_crawl_closes_the_site(sites: Sites) -> 
     assert list(crawler.spider.failures) == steadily(host)[pages : pages + 3]
     [(origin, before, then, change)] = told
     assert (origin, before, then) == (host.origin, "rules", "rules")
-    assert change.tightened == ("Disallow: /",)
-    assert change.loosened == ("Disallow: /closed",)
+    assert [each.after.rule for each in change.became_denied] == ["Disallow: /"]
     assert stat(crawler, "robotstxt/changed") == 1
 
 
@@ -207,26 +209,6 @@ async def test_a_failure_that_opens_a_site_is_asked_about_again_in_its_own_time(
     crawler = await crawl(*steadily(host), spider=SteadySpider, spider_attributes=read, **settings)
     assert host.fetched
     assert list(crawler.spider.failures) == [host.url("/closed")]
-
-
-class ForgetfulParser(RobotsParser):
-    """Fails on a question that no request depends on."""
-
-    def sitemaps(self) -> tuple[str, ...]:
-        raise RuntimeError("no idea which")
-
-
-@pytest_twisted.ensureDeferred
-async def test_a_parser_that_cannot_say_what_has_changed_leaves_nothing_open(sites: Sites) -> None:
-    host = sites.host(in_turn(answer(RULES, **EACH_SECOND), answer(CLOSED)))
-    settings = {"ROBOTSTXT_PARSER": ForgetfulParser, **AT_ONCE}
-    crawler = await crawl(
-        *steadily(host), spider=SteadySpider, spider_attributes=denied(3), **settings
-    )
-    assert len(host.fetched) >= 1
-    assert stat(crawler, "robotstxt/forbidden/rule") == 3
-    assert stat(crawler, "robotstxt/parser_errors") == 1
-    assert stat(crawler, "robotstxt/changed") == 0
 
 
 CYRILLIC = "User-agent: *\nDisallow: /закрыто\n".encode("cp1251")
