@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.access import (
@@ -19,10 +18,10 @@ from scrapy_robots_plus.protocol.access import (
     says_unavailable,
 )
 from scrapy_robots_plus.protocol.http_caching import (
+    REFRESH_GRACE,
     Limits,
     elapsed,
     error_lifetime,
-    in_grace,
     lifetime,
     retry_after,
     validators,
@@ -76,14 +75,6 @@ class Source(Word):
 _NOTHING = hashlib.sha256(b"").hexdigest()
 
 
-class Lookup(Enum):
-    """What a request to an origin has to do with the record first."""
-
-    USE = "use"
-    USE_AND_REFRESH = "use and refresh behind"
-    FETCH = "fetch"
-
-
 def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:
     """*record*, perhaps from a crawl with other settings, with its lifetimes within *limits*."""
     return replace(
@@ -100,18 +91,13 @@ def fresh_for(record: RobotsRecord, now: float) -> float:
     return record.lifetime - elapsed(record.fetched_at, now) if record.readable else 0.0
 
 
-def lookup(record: RobotsRecord | None, now: float, limits: Limits) -> Lookup:
-    """Whether *record* may answer at *now*, and whether it must be refreshed."""
-    if record is None:
-        return Lookup.FETCH
+def may_answer(record: RobotsRecord, now: float, limits: Limits) -> bool:
+    """Whether *record* may answer at *now*, if only while it is refreshed."""
     if fresh_for(record, now) > 0:
-        return Lookup.USE
-    if not record.readable:
-        return Lookup.FETCH
-    age = elapsed(record.fetched_at, now)
-    if record.failure is not None:  # the last good copy, through an outage
-        return Lookup.FETCH if limits.outlived(age) else Lookup.USE_AND_REFRESH
-    return Lookup.USE_AND_REFRESH if in_grace(age, record.lifetime) else Lookup.FETCH
+        return True
+    is_last_good_copy = record.failure is not None  # in an outage
+    lasts = limits.stale_max if is_last_good_copy else record.lifetime + REFRESH_GRACE
+    return record.readable and elapsed(record.fetched_at, now) < lasts
 
 
 def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:

@@ -28,7 +28,7 @@ from scrapy_robots_plus.storage.record import RobotsRecord
 
 from .agents import Agents
 from .fetch_budget import FetchBudget
-from .freshness import Lookup, Source
+from .freshness import Source
 from .policy import Paces, Policy
 from .store_or_site import Retrieval, Retrieved
 
@@ -207,7 +207,7 @@ class Policies:
         policy = self._recent.get(origin)
         if policy is not None and policy.settings is settings and policy.fresh_for > 0:
             return policy  # nearly always
-        if settings.needs_file and (policy is None or policy.lookup is Lookup.FETCH):
+        if settings.needs_file and (policy is None or not policy.may_answer):
             return None
         return self._under(settings, origin, policy)
 
@@ -240,8 +240,7 @@ class Policies:
         usable = self.usable(origin, settings)
         if usable is not None and settings.needs_file:
             self._recent.move_to_end(origin)
-            fetched = self._recent[origin]
-            if fetched.fresh_for <= 0 and fetched.is_old and origin not in self._fetches:
+            if self._recent[origin].fresh_for <= 0 and origin not in self._fetches:
                 self._stats.inc_value(stats.REFRESHES)
                 self._start_fetch(origin, Fetch(request))
         return usable

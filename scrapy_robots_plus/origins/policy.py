@@ -14,7 +14,7 @@ from scrapy_robots_plus.protocol.preferences.tdm import TdmFile
 from scrapy_robots_plus.protocol.printable import printable
 
 from . import judging
-from .freshness import Lookup, Source, access_at, fresh_for, lookup, under_statuses
+from .freshness import Source, access_at, fresh_for, may_answer, under_statuses
 from .judging import Delay, delay_of, longer_delay
 from .parsers import ParsedFile, guarded, parser_failed
 
@@ -190,19 +190,9 @@ class Policy:
         return access_at(record, self.now, self.settings.limits)
 
     @property
-    def lookup(self) -> Lookup:
-        """Whether it may answer without a refresh."""
-        now = self._clock.monotonic()
-        if now < self._fresh_until:
-            return Lookup.USE
-        found = lookup(self.record, self.now, self.settings.limits)
-        is_due = found is Lookup.USE and now >= self._tdmrep_until
-        return Lookup.USE_AND_REFRESH if is_due else found
-
-    @property
-    def is_old(self) -> bool:
-        """Whether it answers while it is refreshed."""
-        return self.lookup is Lookup.USE_AND_REFRESH
+    def may_answer(self) -> bool:
+        """Whether it may answer, if only while it is refreshed."""
+        return self.fresh_for > 0 or may_answer(self.record, self.now, self.settings.limits)
 
     @property
     def status(self) -> str:

@@ -19,7 +19,7 @@ from .fetch_budget import FetchBudget
 from .fetch_lease import SPARE_SECONDS, Leases, Turn
 from .fetch_results import NETWORK_FAILURES
 from .fetcher import Fetcher
-from .freshness import FetchResult, Lookup, Source, fresh_for, lookup, receive
+from .freshness import FetchResult, Source, fresh_for, may_answer, receive
 from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy
 
@@ -152,7 +152,7 @@ class Retrieval:
         records = stored, previous.record if previous else None
         # The stored one, which is complete, if both are equally new.
         known = max(filter(None, records), key=lambda each: each.fetched_at, default=None)
-        is_refresh = previous is not None and previous.is_old
+        is_refresh = previous is not None and previous.may_answer
         result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
         if isinstance(result.outcome, int):
             self._budget.answered(origin)
@@ -189,13 +189,12 @@ class Retrieval:
         return receive(file, result, known, now, settings, self._clock.jitter())
 
     def _may_answer(self, stored: RobotsRecord, previous: Policy | None) -> bool:
-        limits = self._settings.for_fetching(stored.origin).limits
-        todo = lookup(stored, self._clock.wall(), limits)
-        if previous is not None and stored.fetched_at < previous.record.fetched_at:
-            return False  # it would bring back rules that are known to be outdated
-        # If the policy in memory has expired, only a record that another process has fetched
-        # since will do.
-        return todo is Lookup.USE or (todo is Lookup.USE_AND_REFRESH and previous is None)
+        now, limits = self._clock.wall(), self._settings.for_fetching(stored.origin).limits
+        if previous is None:
+            return may_answer(stored, now, limits)
+        # The policy in memory has expired, so only what another process has fetched since will do:
+        # nothing that would bring back rules that are known to be outdated.
+        return fresh_for(stored, now) > 0 and stored.fetched_at >= previous.record.fetched_at
 
     def _received(
         self,

@@ -58,14 +58,6 @@ class Limits:
         return age >= self.stale_max
 
 
-def in_grace(age: float, lifetime: float) -> bool:
-    """Whether an answer of this *age* may still be used while it is being refreshed.
-
-    Both are in seconds.
-    """
-    return age < lifetime + REFRESH_GRACE
-
-
 def lifetime(headers: Headers, now: float, limits: Limits) -> float:
     """Seconds from *now* (wall clock) for which a just received answer is fresh.
 

@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus import RobotsParser
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.freshness import Lookup, lookup
+from scrapy_robots_plus.origins.freshness import fresh_for, may_answer
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol import Reason
 from scrapy_robots_plus.protocol.access import Access, Failure
@@ -49,9 +49,8 @@ def test_what_a_record_allows_now_is_what_its_policy_allows(
     clock = Clock(wall=lambda: now - set_back, monotonic=lambda: now - NOW)
     policy = Policy(record, None, SETTINGS, clock, STATS)
     for _ in range(3):
-        expected = lookup(record, now, SETTINGS.limits)
-        assert policy.lookup is expected
-        assert (policy.fresh_for > 0) <= (expected is Lookup.USE)
+        assert policy.may_answer is may_answer(record, now, SETTINGS.limits)
+        assert (policy.fresh_for > 0) <= (fresh_for(record, now) > 0)
         now, set_back = now + later, 7_200.0
 
 
@@ -140,7 +139,7 @@ def test_questions_change_nothing() -> None:
     for _ in range(2):
         policy.verdict(f"{URL}/closed", "Foobot")
         assert (policy.is_paced, policy.delay, policy.opens_in) == (False, None, 0)
-        assert (policy.lookup, policy.access) == (Lookup.USE, Access.RULES)
+        assert (policy.may_answer, policy.access) == (True, Access.RULES)
         assert (policy.age, policy.fresh_for, policy.sitemaps) == (0, 3_600, ())
     policy.enforce("Foobot")
     assert (policy.is_paced, policy.delay) == (True, 60)

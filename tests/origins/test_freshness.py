@@ -1,4 +1,4 @@
-"""Every transition of a record: what a lookup says of it, and what comes after an answer."""
+"""Every transition of a record: whether it may answer, and what comes after an answer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import pytest
 
 from scrapy_robots_plus.origins.freshness import (
     FetchResult,
-    Lookup,
     access_at,
     conditions,
     fresh_for,
     held_to,
-    lookup,
+    may_answer,
     receive,
 )
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
@@ -63,38 +62,38 @@ OUTAGE = after(failure(), GOOD, NOW + 700)
 NEVER = after(failure())
 
 
-class TestLookup:
+class TestMayAnswer:
     @pytest.mark.parametrize(
-        ("record", "seconds", "expected"),
+        ("record", "seconds", "may", "fresh"),
         [
-            (None, 0, Lookup.FETCH),
-            (GOOD, 0, Lookup.USE),
-            (GOOD, 599, Lookup.USE),
-            (GOOD, 600, Lookup.USE_AND_REFRESH),
-            (GOOD, 600 + REFRESH_GRACE - 1, Lookup.USE_AND_REFRESH),
-            (GOOD, 600 + REFRESH_GRACE, Lookup.FETCH),
-            (PLAIN, 600 + REFRESH_GRACE, Lookup.FETCH),
-            (ABSENT, DAY - 1, Lookup.USE),
-            (ABSENT, DAY, Lookup.USE_AND_REFRESH),
-            (ABSENT, DAY + REFRESH_GRACE, Lookup.FETCH),
-            (NEVER, 59, Lookup.USE),
-            (NEVER, 60, Lookup.FETCH),
-            (OUTAGE, 700 + 59, Lookup.USE),
-            (OUTAGE, 700 + 60, Lookup.USE_AND_REFRESH),
-            (OUTAGE, 30 * DAY - 1, Lookup.USE_AND_REFRESH),
-            (OUTAGE, 30 * DAY, Lookup.FETCH),
+            (GOOD, 0, True, True),
+            (GOOD, 599, True, True),
+            (GOOD, 600, True, False),
+            (GOOD, 600 + REFRESH_GRACE - 1, True, False),
+            (GOOD, 600 + REFRESH_GRACE, False, False),
+            (PLAIN, 600 + REFRESH_GRACE, False, False),
+            (ABSENT, DAY - 1, True, True),
+            (ABSENT, DAY, True, False),
+            (ABSENT, DAY + REFRESH_GRACE, False, False),
+            (NEVER, 59, True, True),
+            (NEVER, 60, False, False),
+            (OUTAGE, 700 + 59, True, True),
+            (OUTAGE, 700 + 60, True, False),
+            (OUTAGE, 30 * DAY - 1, True, False),
+            (OUTAGE, 30 * DAY, False, False),
         ],
     )
-    def test_by_age(self, record: RobotsRecord | None, seconds: float, expected: Lookup) -> None:
-        assert lookup(record, NOW + seconds, LIMITS) is expected
+    def test_by_age(self, record: RobotsRecord, seconds: float, may: bool, fresh: bool) -> None:
+        assert may_answer(record, NOW + seconds, LIMITS) is may
+        assert (fresh_for(record, NOW + seconds) > 0) is fresh
 
     @pytest.mark.parametrize("record", [GOOD, ABSENT, OUTAGE, NEVER])
     def test_a_clock_that_was_set_back_makes_nothing_immortal(self, record: RobotsRecord) -> None:
         """What was stored an hour hence cannot be dated, so it is asked for again."""
-        assert lookup(record, NOW - 3_600, LIMITS) is Lookup.FETCH
+        assert not may_answer(record, NOW - 3_600, LIMITS)
 
     def test_a_clock_that_is_a_little_off_is_borne(self) -> None:
-        assert lookup(GOOD, NOW - CLOCK_SKEW / 2, LIMITS) is Lookup.USE
+        assert fresh_for(GOOD, NOW - CLOCK_SKEW / 2) > 0
 
 
 class TestFreshFor:
@@ -310,8 +309,8 @@ class TestReceive:
         first = after(answer(503), settings=OPEN)
         assert (first.access, first.readable) == (Access.UNAVAILABLE, False)
         assert (first.failure, first.failures, first.retry_in) == (503, 1, 60)
-        assert lookup(first, NOW + 59, LIMITS) is Lookup.USE
-        assert lookup(first, NOW + 60, LIMITS) is Lookup.FETCH
+        assert may_answer(first, NOW + 59, LIMITS)
+        assert not may_answer(first, NOW + 60, LIMITS)
         assert after(answer(503), first, NOW + 60, OPEN).retry_in == 120
 
     @pytest.mark.parametrize("settings", [RFC, OPEN])
