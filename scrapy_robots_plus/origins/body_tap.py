@@ -236,13 +236,6 @@ class Tap:
         """
         return self.started and self.response is not None and self.response.url == url
 
-    def whole(self, response: Response) -> bytes:
-        """The body as the middlewares left it, or the whole body if one of them cut it."""
-        raw = self.response
-        if raw is None or self.encoding or raw.status != response.status:
-            return response.body
-        return raw.body if raw.body.startswith(response.body) else response.body
-
     def missing(self, response: Response) -> str:
         """Why the body of a 2xx is only a part of the file; empty if it is complete.
 
@@ -268,17 +261,6 @@ class Tap:
         values = [] if self.response is None else self.response.headers.getlist("Content-Length")
         numbers = re.findall(rb"\b\d{1,18}\b", b",".join(values))
         return max(map(int, numbers), default=0)
-
-    def is_whole(self, response: Response) -> bool:
-        """Whether the file is all there, also when its codings are undone."""
-        if self.cannot_be_checked or self.missing(response):
-            return False
-        try:
-            if self.compressed and response.body:
-                self.inflated(response.body)
-        except BodyError:
-            return False
-        return True
 
     def inflated(self, raw: bytes) -> bytes:
         """The first octets of the body *raw*, a few more than ``limit`` at most, with its codings
@@ -322,10 +304,11 @@ class BodyTaps:
     Connected to Scrapy's signals only while such requests exist, so that pages pay nothing.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, may_be_cached: Callable[[Response, Tap], bool]) -> None:
+        """*may_be_cached*: whether Scrapy's HTTP cache may keep a response."""
         self._crawler = crawler
         self._signals = crawler.signals
-        self._is_cached = crawler.settings.getbool("HTTPCACHE_ENABLED")
+        self._may_be_cached = may_be_cached
         self._open = 0
         self._is_between = False
         self._handlers = (
@@ -367,9 +350,7 @@ class BodyTaps:
         # The handler had a limit of its own. This one is for HttpCompressionMiddleware, which runs
         # next and would inflate a bomb up to DOWNLOAD_MAXSIZE.
         request.meta[MAXSIZE_META_KEY] = tap.limit
-        # Scrapy's HTTP cache was not to answer. It may keep what the site has answered, but for a
-        # part of a file: where the cache answers, nobody would see that it is one.
-        request.meta["dont_cache"] = not (self._is_cached and tap.is_whole(response))
+        request.meta["dont_cache"] = not self._may_be_cached(response, tap)
         return response
 
     def _headers_received(self, request: Request, headers: Headers, **_: Any) -> None:

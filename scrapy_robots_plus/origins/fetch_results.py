@@ -89,9 +89,7 @@ def answered(url: str, response: Response, tap: Tap) -> FetchResult:
 
     An incomplete body is a failure: the crawl would break the missing rules.
     """
-    raw = tap.response
-    if raw is not None and raw.status == response.status and tap.compressed:
-        response = raw
+    response = _as_sent(response, tap)
     try:
         body = _file_in(url, response, tap)
     except BodyError as error:
@@ -121,25 +119,37 @@ def failed(url: str, exception: Exception, tap: Tap) -> FetchResult:
     return FetchResult(failure, url, detail=detail)
 
 
+def _as_sent(response: Response, tap: Tap) -> Response:
+    """What the handler returned, if the middlewares have only undone codings that can be undone
+    here, or cut it; else what they made of it.
+    """
+    raw = tap.response
+    if raw is None or raw.status != response.status:
+        return response
+    is_cut = not tap.encoding and raw.body.startswith(response.body)
+    return raw if is_cut or tap.compressed else response
+
+
 def _file_in(url: str, response: Response, tap: Tap) -> bytes:
-    """The body of *response* as served, in no coding. Raises BodyError."""
+    """The file in the body of *response*, in no coding. Raises BodyError."""
     if 200 <= response.status < 300 and (missing := tap.missing(response)):
         raise BodyError(Failure.CUT, missing)
-    is_file, is_coded = _is_file(response), response is tap.response and tap.compressed
-    if is_file and not is_coded:
-        if is_challenge(_text(response.headers)) and is_html(response.body):
-            raise BodyError(Failure.CHALLENGE)
+    if not _is_file(response):
+        return b""
+    body, is_coded = response.body, response is tap.response and tap.compressed
+    if not is_coded:
         encoding = tap.encoding if tap.cannot_be_checked else content_encoding(response)
         if encoding not in _NOT_ENCODED:
             detail = f"Content-Encoding: {encoding.decode('latin-1')}"
             raise BodyError(Failure.UNDECODABLE, detail)
-    body = response.body if is_coded else tap.whole(response)
     if is_coded or is_gzip(body):  # although no header says so
-        return tap.inflated(body) if is_file else b""
-    if not is_file or tap.came_from(Request(url).url):
-        return body
-    text = text_in(body)  # the handler may be a browser
-    return body if text is None else text
+        body = tap.inflated(body)
+    elif not tap.came_from(Request(url).url):  # but from a browser, perhaps
+        text = text_in(body)
+        body = body if text is None else text
+    if is_challenge(_text(response.headers)) and is_html(body):
+        raise BodyError(Failure.CHALLENGE)
+    return body
 
 
 def _result(url: str, response: Response, outcome: Outcome, detail: str = "") -> FetchResult:

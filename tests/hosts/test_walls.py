@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 from itertools import count
@@ -210,12 +211,16 @@ async def test_many_sites_fill_neither_the_log_nor_the_memory(
 
 # A challenge in place of a robots.txt
 
+PACKED = gzip.compress(b"<!DOCTYPE html><p>Just a moment...")
+
 
 @pytest.mark.parametrize(
     ("reply", "is_one"),
     [
         (answer("<!DOCTYPE html><p>Just a moment...", 200, cf_mitigated="challenge"), True),
         (answer("<html><p>Just a moment...", 200, cf_mitigated="challenge"), True),
+        (answer(PACKED, 200, cf_mitigated="challenge", content_encoding="gzip"), True),
+        (answer(PACKED, 200, cf_mitigated="challenge"), True),
         (answer(RULES, 200, cf_mitigated="challenge"), False),
         (answer("<!DOCTYPE html><p>Not a file", 200), False),
     ],
