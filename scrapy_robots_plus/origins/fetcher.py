@@ -20,7 +20,6 @@ from w3lib.url import safe_url_string
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import is_of_this_package
-from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
     FETCH_SLOT_META_KEY,
     FIXED_FETCH_META,
@@ -32,7 +31,6 @@ from scrapy_robots_plus.crawl.requests import (
 from scrapy_robots_plus.protocol.access import Failure, says_unavailable
 from scrapy_robots_plus.protocol.http_caching import confirms
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 
 from .body_tap import BodyTaps, Tap, TimeAllowed
@@ -46,8 +44,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.storage.record import RobotsRecord
-
-logger = crawl_log(__name__)
 
 _NOT_MODIFIED = 304
 _NO_HOST = re.compile(r"\s*(?:https?:)?//(?:[/?#\s]|$)", re.IGNORECASE)
@@ -128,11 +124,7 @@ class Fetcher:
 
         async def look_up(url: str) -> FetchResult:
             # In the storage: the middleware would ask the site for what it lacks.
-            try:
-                found = cache.storage.retrieve_response(self._crawler.spider, Request(url))
-            except Exception as error:  # noqa: BLE001 - of somebody's storage, perhaps
-                detail = f"the HTTP cache failed: {error!r}"
-                return FetchResult(Failure.ERROR, url, detail=detail)
+            found = cache.storage.retrieve_response(self._crawler.spider, Request(url))
             if found is None:
                 return FetchResult(Failure.ERROR, url, detail="not in the HTTP cache")
             found.flags.append(CACHED)
@@ -175,12 +167,10 @@ class Fetcher:
         # A 304 would be of no use in the HTTP cache.
         asked = {} if self._has_http_cache else conditions(known, url)
         result = await self._get(url, asked, time)
-        if not asked or known is None:
+        if not asked or known is None or not _may_be_the_conditions(result):
             return result
         if result.outcome == _NOT_MODIFIED and confirms(result.headers, known.headers):
             return replace(result, not_modified=True)
-        if result.outcome != _NOT_MODIFIED and not _may_be_the_conditions(result):
-            return result
         return await self._get(url, {}, time)
 
     async def _get(self, url: str, headers: Mapping[str, str], time: TimeAllowed) -> FetchResult:
@@ -200,7 +190,8 @@ class Fetcher:
             if is_of_this_package(exception):
                 raise  # it says nothing about the site
             result = failed(url, exception, tap)
-            self._tell(exception, result)
+            if isinstance(result.outcome, Failure) and not isinstance(exception, CancelledError):
+                self._stats.inc_value(stats.filled(stats.EXCEPTIONS, type(exception)))
         else:
             result = answered(url, response, tap)
         finally:
@@ -222,15 +213,6 @@ class Fetcher:
         if not self._has_http_cache:
             return False
         return not isinstance(answered(response.url, response, tap).outcome, Failure)
-
-    def _tell(self, exception: Exception, result: FetchResult) -> None:
-        if not isinstance(result.outcome, Failure) or isinstance(exception, CancelledError):
-            return
-        self._stats.inc_value(stats.filled(stats.EXCEPTIONS, type(exception)))
-        logger(self._crawler).debug(
-            "No robots.txt from %(url)s: %(detail)s",
-            {"url": printable(result.url), "detail": printable(result.detail)},
-        )
 
     def _request(self, url: str, headers: Mapping[str, str], tap: Tap) -> Request:
         settings, given = self._settings, dict(self._settings.fetch_meta)
@@ -278,10 +260,11 @@ def _worth_a_retry(result: FetchResult) -> bool:
 
 
 def _may_be_the_conditions(result: FetchResult) -> bool:
-    """Whether the request's conditions may have caused an error, and asking again is polite.
+    """Whether the request's conditions may have caused the answer, and asking again is polite.
 
     A server error with a Retry-After leaves the known rules in force; a 4xx would open the site.
     """
     if isinstance(result.outcome, Failure):
         return False
-    return says_unavailable(result.outcome) or _worth_a_retry(result)
+    may_be = result.outcome == _NOT_MODIFIED or says_unavailable(result.outcome)
+    return may_be or _worth_a_retry(result)
