@@ -13,7 +13,6 @@ from itertools import chain, islice
 from string import ascii_letters
 from typing import TYPE_CHECKING
 
-from .escapes import canonical
 from .matcher import NO_RANK, Pattern, Rank, allows
 
 if TYPE_CHECKING:
@@ -29,9 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Difference", "PathChange", "Terms", "difference"]
 
 _SITE = b"http://site.example"
-_VALID = re.compile(rb"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*")
-"""A path and query with nothing to escape (RFC 3986 3.3, 3.4)."""
-_LONE_PERCENT = re.compile(rb"%(?![0-9A-F]{2})")
+_NOT_SENT = re.compile(rb"[^A-Za-z0-9._~!$&'()*+,;=:@/?%-]|%(?![0-9A-Fa-f]{2})")
+"""What no path and query may contain (RFC 3986 3.3, 3.4)."""
 
 _MOST_EXAMPLES = 3
 """For each pair of rules."""
@@ -126,7 +124,7 @@ def difference(before: RobotsTxt, after: RobotsTxt, agent: Agent) -> Difference:
     """
     old, new = _patterns(before, agent), _patterns(after, agent)
     every = {**old, **new}
-    # Where the first rule decides, all may have changed, and escapes in rules are undone.
+    # Where the first rule decides, all may have changed.
     by_order = before.dialect.first_rule_decides or after.dialect.first_rule_decides
     changed = [each for each in every if by_order or old.get(each) is not new.get(each)]
     starred = [each for each in every if _has_star(each)]
@@ -138,15 +136,14 @@ def difference(before: RobotsTxt, after: RobotsTxt, agent: Agent) -> Difference:
     )
     letter = _letter_beside(every)
     found = (_paths_of(*pair, letter) for pair in islice(pairs, _MOST_PAIRS))
-    spelled = chain.from_iterable(found)
-    valid = filter(_VALID.fullmatch, map(_escaped, spelled) if by_order else spelled)
+    asked = map(_sent, chain.from_iterable(found))
     most = _MOST_STEPS // (1_000 + sum(len(_spelled(each)) for each in starred))
-    paths = sorted(dict.fromkeys(islice(valid, most)), key=len)
+    paths = sorted(dict.fromkeys(islice(asked, most)), key=len)
     return Difference(
         _changes(before.rules_for(agent), after.rules_for(agent), paths),
         _terms(before, agent),
         _terms(after, agent),
-        next(valid, None) is None and next(pairs, None) is None,
+        next(asked, None) is None and next(pairs, None) is None,
     )
 
 
@@ -189,9 +186,9 @@ def _paths_of(first: Pattern, second: Pattern, letter: bytes) -> Iterator[bytes]
         yield from _joined((prefix, *second[1], *first[1], tail), letter)
 
 
-def _escaped(path: bytes) -> bytes:
-    """As it stands in a URL."""
-    return canonical(_LONE_PERCENT.sub(b"%25", path))
+def _sent(path: bytes) -> bytes:
+    """The path as clients send it, escaped where it has to be."""
+    return _NOT_SENT.sub(lambda octet: b"%%%02X" % ord(octet[0]), path)
 
 
 def _joined(pieces: tuple[bytes, ...], letter: bytes) -> Iterator[bytes]:

@@ -240,7 +240,8 @@ class RobotsTxt:
         return tuple(map(self._group, self._scanner.sections))
 
     def as_text(self) -> str:
-        """The lines that were read. Parsed again, they mean the same."""
+        """The lines that were read. Parsed again, they mean the same, unless one is not UTF-8:
+        its octets are shown as ``\\xe9``."""
         return "\n".join(texts(self._lines))
 
     def _group(self, section: Section) -> Group:

@@ -156,6 +156,7 @@ def _told(verdict: Verdict) -> str:
         ("Disallow: *", "Disallow: /", []),
         ("Disallow: nothing", "", []),  # no path begins with an n
         ("Disallow: /%zz", "", []),  # no URL has such an escape
+        ("Disallow: /100%", "", [("Disallow: /100%", "no_rule", "/100%25")]),
         ("Disallow: /robots.txt$", "", []),  # is always allowed
     ],
 )
@@ -292,6 +293,7 @@ def test_the_change_says_which_way_it_went() -> None:
         ("Disallow: /\nAllow: /a%20b", "Disallow: /a%20c", "/a%20b"),
         ("Allow: /a%25\nDisallow: /", "Disallow: /", "/a%25"),
         ("Disallow:", "Disallow: /a", "/a"),
+        ("Disallow: /a%23b", "", "/a%23b"),
     ],
 )
 def test_where_the_first_rule_decides(dialect: Dialect, before: str, after: str, path: str) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _LONGEST = 100
 """Characters; the longest form that makes sense has 50."""
 
-_UTC = re.compile(r"\s*(?:Z|UTC|GMT)\Z", re.IGNORECASE)
+_ZONE = re.compile(r"\s*(?:Z|UTC|GMT|([+-]\d\d):?(\d\d))\Z")
 
 
 def moment_in(text: str) -> float | None:
@@ -38,14 +38,18 @@ def moment_in(text: str) -> float | None:
     A date without a time is its first moment; without a zone, or with one that RFC 822 does not
     name, it is UTC.
     """
-    text = text.strip()
+    text = text.strip().upper()
     if len(text) > _LONGEST:
         return None
-    try:
-        moment = datetime.fromisoformat(_UTC.sub("+00:00", text))  # before 3.11, it reads no Z
+    try:  # before Python 3.11, it reads no Z and no +0200
+        moment = datetime.fromisoformat(_ZONE.sub(_hours_and_minutes, text))
     except ValueError:
         return mail_date(text if ":" in text else f"{text} 00:00:00")
     return moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp()
+
+
+def _hours_and_minutes(zone: re.Match[str]) -> str:
+    return f"{zone[1]}:{zone[2]}" if zone[1] else "+00:00"
 
 
 NOINDEX = "noindex"

@@ -115,6 +115,10 @@ class TestAgainstIndexing:
         assert over is not None
         assert over.directive == "unavailable_after"
 
+    def test_from_a_date_on_in_whatever_case_it_is_kept(self) -> None:
+        said = asked("unavailable_after: 2010-W25-5")
+        assert said.against_indexing(JUNE_25 - 1) is None
+
     def test_noindex_is_named_before_a_date(self) -> None:
         said = asked("unavailable_after: 2010-06-25, noindex").against_indexing(JUNE_25)
         assert said is not None
