@@ -19,7 +19,7 @@ RULES = """\
 User-agent: *
 Crawl-delay: 2
 Disallow: /private/
-Disallow: /private/x
+Allow: /private/
 
 User-agent: foobot
 Disalow: /
@@ -28,16 +28,16 @@ Foo: bar
 CLEAN = "User-agent: *\nDisallow: /private/\n"
 LISTED = """\
   1  # Hello
-> 2  User-agent: *         group 1: for all crawlers
-> 3  Crawl-delay: 2        group 1: 2 s between requests
-> 4  Disallow: /private/   group 1: denies what begins with /private/
-> 5  Disallow: /private/x  group 1: denies what begins with /private/x
-     ^ shadowed-rule: Line 4 says the same about these paths: Disallow: /private/
+> 2  User-agent: *        group 1: for all crawlers
+> 3  Crawl-delay: 2       group 1: 2 s between requests
+> 4  Disallow: /private/  group 1: denies what begins with /private/
+     ^ shadowed-rule: Line 5 is about the same paths and wins.
+> 5  Allow: /private/     group 1: allows what begins with /private/
   6
-  7  User-agent: foobot    group 2: for foobot
-  8  Disalow: /            group 2: denies everything
+  7  User-agent: foobot   group 2: for foobot
+  8  Disalow: /           group 2: denies everything
      ^ misspelt-key: 'Disalow' is read as Disallow, but others may ignore it.
-  9  Foo: bar              ignored: its key is unknown
+  9  Foo: bar             ignored: its key is unknown
      ^ unknown-key: 'Foo' is unknown and ignored.
 3 findings
 """
@@ -88,7 +88,7 @@ def test_the_same_as_json(sites: Sites, alone: Robots) -> None:
     )
     assert (found["agent"], found["group_numbers"]) == ("foobot", [2])
     assert [line["role"] for line in found["lines"]] == [
-        *("comment", "user-agent", "crawl-delay", "disallow", "disallow", "blank"),
+        *("comment", "user-agent", "crawl-delay", "disallow", "allow", "blank"),
         *("user-agent", "disallow", "unknown"),
     ]
     assert found["lines"][1] == {
@@ -100,7 +100,7 @@ def test_the_same_as_json(sites: Sites, alone: Robots) -> None:
         "means": "for all crawlers",
     }
     assert [(each["line"], each["code"]) for each in found["findings"]] == [
-        (5, "shadowed-rule"),
+        (4, "shadowed-rule"),
         (8, "misspelt-key"),
         (9, "unknown-key"),
     ]

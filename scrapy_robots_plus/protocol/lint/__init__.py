@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
 from scrapy_robots_plus.protocol.product_token import Agent, as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from .findings import Code, Finding, Findings
+from .findings import Code, Finding
 from .group_faults import group_faults
 from .line_faults import octet_faults, record_faults
-from .path_faults import path_faults
 from .reading import Meaning, Reading, meanings
-from .shadows import rule_shadows
+from .rule_faults import rule_faults
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.octets import Body
@@ -62,15 +62,12 @@ def lint(
 
     ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
     that end within the first ``max_bytes`` octets are read (RFC 9309 2.5; by default 512,000).
-
-    Of more than 10,000 findings with the same code, the others are counted, in a finding without a
-    line. A file that is made to take long is not searched for all rules that change nothing; it
-    then has a finding ``not-checked``.
     """
     dialect = dialect_named(dialect)
     if not dialect.forgiving:
         dialect = RFC9309
-    reading, findings = Reading(body, dialect, charset, max_bytes), Findings()
-    for add_faults in (octet_faults, record_faults, group_faults, path_faults, rule_shadows):
-        add_faults(reading, findings)
-    return LintedFile(tuple(findings.in_order()), reading)
+    reading = Reading(body, dialect, charset, max_bytes)
+    faults = (octet_faults, record_faults, group_faults, rule_faults)
+    findings = chain.from_iterable(faults_of(reading) for faults_of in faults)
+    in_order = sorted(findings, key=lambda each: (each.line or 0, each.code))
+    return LintedFile(tuple(in_order), reading)

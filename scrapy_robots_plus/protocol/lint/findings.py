@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import chain
 from typing import NamedTuple
 
 from scrapy_robots_plus.protocol.octets import text
@@ -11,9 +9,6 @@ from scrapy_robots_plus.protocol.printable import Explained, cut
 
 _QUOTED = 40
 """Characters of a key or value that a finding quotes."""
-
-_LISTED = 10_000
-"""So many findings of a code are listed."""
 
 
 class Code(Explained):
@@ -82,12 +77,10 @@ class Code(Explained):
     9309 2.2.3)."""
     EMPTY_RULE = "empty-rule", "{} without a path means nothing."
     """A rule without a path means nothing here (RFC 9309 2.2.2)."""
-    SHADOWED_RULE = "shadowed-rule", "Line {} matches all these paths and wins: {}"
-    """The rule changes nothing: wherever it matches, another one wins or says the same."""
+    SHADOWED_RULE = "shadowed-rule", "Line {} is about the same paths and wins."
+    """The rule changes nothing: another one of its group is about the same paths, and wins."""
     UNREADABLE_VALUE = "unreadable-value", "{} is not understood: write {}."
     """A value is missing, or cannot be understood, so that it has no effect, or not all of it."""
-    NOT_CHECKED = "not-checked", "There are too many rules to look for all that change nothing."
-    """A part of the file was not searched for shadowed rules, because that would take too long."""
 
 
 class Finding(NamedTuple):
@@ -101,29 +94,11 @@ class Finding(NamedTuple):
     """What it means here, in plain English. May quote the file: escape it before printing."""
 
 
-class Findings:
-    """Those of a file: 10,000 of each code are listed, the others counted."""
-
-    def __init__(self) -> None:
-        self._listed: list[Finding] = []
-        self._found: Counter[Code] = Counter()
-
-    def add(self, line: int | None, code: Code, *values: object, words: str = "") -> None:
-        """Adds one. *words*, or those of *code*, with *values*, as for ``str.format``, are only put
-        together if it is listed; octets are shown as text."""
-        self._found[code] += 1
-        if self._found[code] <= _LISTED:
-            shown = [text(each) if isinstance(each, bytes) else each for each in values]
-            self._listed.append(Finding(line, code, (words or code.words).format(*shown)))
-
-    def in_order(self) -> list[Finding]:
-        """Those that are listed, by line and code, and for the others how many there are."""
-        others = (
-            Finding(None, code, f"{number - _LISTED:,} more findings of this kind are not listed.")
-            for code, number in self._found.items()
-            if number > _LISTED
-        )
-        return sorted(chain(self._listed, others), key=lambda each: (each.line or 0, each.code))
+def finding(line: int | None, code: Code, *values: object) -> Finding:
+    """A finding in the words of *code* about *values*, as for ``str.format``; octets are shown as
+    text."""
+    shown = [text(each) if isinstance(each, bytes) else each for each in values]
+    return Finding(line, code, code.words.format(*shown))
 
 
 def quoted(name: bytes) -> str:

@@ -10,10 +10,10 @@ from scrapy_robots_plus.protocol.groups import STAR
 from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.product_token import fold
 
-from .findings import Code, Findings
+from .findings import Code, Finding, finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from .reading import Reading
 
@@ -24,37 +24,37 @@ _ALL = re.compile(
 )
 
 
-def group_faults(reading: Reading, findings: Findings) -> None:
+def group_faults(reading: Reading) -> Iterator[Finding]:
     """Those of user-agent lines and of groups, in no order."""
-    _name_faults(reading, findings)
-    _duplicates(reading, findings)
-    _joined(reading, findings)
-    _without_rules(reading, findings)
+    yield from _name_faults(reading)
+    yield from _duplicates(reading)
+    yield from _joined(reading)
+    yield from _without_rules(reading)
 
 
-def _name_faults(reading: Reading, findings: Findings) -> None:
+def _name_faults(reading: Reading) -> Iterator[Finding]:
     for number, (_, value, names) in reading.agents.items():
         if not any(names):
-            findings.add(number, Code.NAMES_NOBODY, value)
+            yield finding(number, Code.NAMES_NOBODY, value)
             continue
         if _ALL.match(value):
-            findings.add(number, Code.ALL_IS_A_NAME, value)
+            yield finding(number, Code.ALL_IS_A_NAME, value)
         starred = b"*" in value[1:]
         if starred or fold(text(value)) not in names:
             why = "A * in a name is no wildcard. " if starred else ""
             counted = names[0] if starred else names[-1]
-            findings.add(number, Code.NAME_CUT_OFF, why, counted, value)
+            yield finding(number, Code.NAME_CUT_OFF, why, counted, value)
 
 
-def _duplicates(reading: Reading, findings: Findings) -> None:
+def _duplicates(reading: Reading) -> Iterator[Finding]:
     first: dict[tuple[str, ...], int] = {}
     for number, (_, shown, names) in reading.agents.items():
         line = first.setdefault(names, number)
         if any(names) and line != number:
-            findings.add(number, Code.DUPLICATE_USER_AGENT, shown, line)
+            yield finding(number, Code.DUPLICATE_USER_AGENT, shown, line)
 
 
-def _joined(reading: Reading, findings: Findings) -> None:
+def _joined(reading: Reading) -> Iterator[Finding]:
     """Groups that an author may have meant to be two (2.1): what is between them looks as if the
     first ended there. It is blank, or something else for the group."""
     agents = reading.agents.items()
@@ -62,10 +62,10 @@ def _joined(reading: Reading, findings: Findings) -> None:
         if first == section and reading.sections[section].rules:
             between = range(before + 1, number)
             if any(n in reading.groups or not reading.lines[n - 1].strip() for n in between):
-                findings.add(number, Code.JOINED_GROUP, names)
+                yield finding(number, Code.JOINED_GROUP, names)
 
 
-def _without_rules(reading: Reading, findings: Findings) -> None:
+def _without_rules(reading: Reading) -> Iterator[Finding]:
     """Groups that lift the rules for ``*``, perhaps unawares: 2.2.1."""
     by_name = reading.choice.by_name
     if not _has_rules(reading, by_name.get(STAR, ())):
@@ -76,7 +76,7 @@ def _without_rules(reading: Reading, findings: Findings) -> None:
         merged = (each for name in names for each in by_name[name])
         if not section.rules and any(names) and not _has_rules(reading, merged):
             shown = b", ".join(section.agents)
-            findings.add(first_lines[position], Code.GROUP_WITHOUT_RULES, shown)
+            yield finding(first_lines[position], Code.GROUP_WITHOUT_RULES, shown)
 
 
 def _has_rules(reading: Reading, chosen: Iterable[int]) -> bool:

@@ -11,10 +11,10 @@ from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.robotstxt import READERS, is_whole_url
 
-from .findings import Code, Findings, quoted
+from .findings import Code, Finding, finding, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from .reading import Reading
 
@@ -26,19 +26,19 @@ _HTML = re.compile(
 _BEGINNING = 2048
 
 
-def octet_faults(reading: Reading, findings: Findings) -> None:
+def octet_faults(reading: Reading) -> Iterator[Finding]:
     """Those of the whole file, then those of each line."""
     if is_html(reading):
-        findings.add(1, Code.HTML)
+        yield finding(1, Code.HTML)
     if reading.is_utf16:
-        findings.add(None, Code.UTF_16)
+        yield finding(None, Code.UTF_16)
     if reading.unread:
-        findings.add(len(reading.raw) or None, Code.FILE_TOO_LONG, reading.unread)
+        yield finding(len(reading.raw) or None, Code.FILE_TOO_LONG, reading.unread)
     for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
         if len(raw) != len(line):
-            findings.add(number, Code.LINE_TOO_LONG, len(line), len(raw))
+            yield finding(number, Code.LINE_TOO_LONG, len(line), len(raw))
         if not line.isascii():
-            _outside_ascii(number, line.partition(b"#")[0], findings)
+            yield from _outside_ascii(number, line.partition(b"#")[0])
 
 
 def is_html(reading: Reading) -> bool:
@@ -46,14 +46,14 @@ def is_html(reading: Reading) -> bool:
     return _HTML.match(b"\n".join(reading.lines[:50])[:_BEGINNING]) is not None
 
 
-def _outside_ascii(number: int, content: bytes, findings: Findings) -> None:
+def _outside_ascii(number: int, content: bytes) -> Iterator[Finding]:
     try:
         found = _INVISIBLE.search(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        findings.add(number, Code.NOT_UTF_8, content[error.start])
+        yield finding(number, Code.NOT_UTF_8, content[error.start])
         return
     if found:
-        findings.add(number, Code.INVISIBLE_CHARACTER, ord(found[0]))
+        yield finding(number, Code.INVISIBLE_CHARACTER, ord(found[0]))
 
 
 _ANOTHER_KEY = re.compile(rb"(?:user-?agent|disallow|crawl-delay|sitemap)[ \t]*:", re.IGNORECASE)
@@ -69,31 +69,31 @@ _EXPECTED = {
 """What the values of these have to be."""
 
 
-def record_faults(reading: Reading, findings: Findings) -> None:
+def record_faults(reading: Reading) -> Iterator[Finding]:
     """Those of each line, in file order."""
     skips_others = is_html(reading)  # a web page has too many to name
     for number, line in enumerate(reading.lines, 1):
         content, read = line.partition(b"#")[0].strip(), reading.records.get(number)
         if read is not None and read.kind is not Kind.NOTHING:
-            _faults_of_record(read, content, reading, findings)
+            yield from _faults_of_record(read, content, reading)
         elif content and not skips_others:
-            _ignored(number, content, read, findings)
+            yield from _ignored(number, content, read)
 
 
-def _faults_of_record(read: Line, content: bytes, reading: Reading, findings: Findings) -> None:
+def _faults_of_record(read: Line, content: bytes, reading: Reading) -> Iterator[Finding]:
     number, kind, key, value = read
     name = kind.key.capitalize()
     if text(key).lower() != kind.key:
-        findings.add(number, Code.MISSPELT_KEY, quoted(key), name)
+        yield finding(number, Code.MISSPELT_KEY, quoted(key), name)
     if not content[len(key) :].lstrip().startswith(b":"):
         but = ". The line is read, but others may not"
-        findings.add(number, Code.MISSING_COLON, quoted(key), but)
+        yield finding(number, Code.MISSING_COLON, quoted(key), but)
     if another := _ANOTHER_KEY.search(value):
-        findings.add(number, Code.SEVERAL_RECORDS, text(another[0]))
+        yield finding(number, Code.SEVERAL_RECORDS, text(another[0]))
     if number not in reading.groups and number not in reading.file_wide:
-        findings.add(number, Code.OUTSIDE_GROUP, name)
+        yield finding(number, Code.OUTSIDE_GROUP, name)
     elif kind in _EXPECTED and not _is_understood(kind, value):
-        findings.add(number, Code.UNREADABLE_VALUE, quoted(value), _EXPECTED[kind])
+        yield finding(number, Code.UNREADABLE_VALUE, quoted(value), _EXPECTED[kind])
 
 
 def _is_understood(kind: Kind, value: bytes) -> bool:
@@ -110,13 +110,13 @@ def _is_clear(stated: Iterable[tuple[str, Preference]]) -> bool:
     return bool(preferences) and Preference.UNKNOWN not in preferences
 
 
-def _ignored(number: int, content: bytes, read: Line | None, findings: Findings) -> None:
+def _ignored(number: int, content: bytes, read: Line | None) -> Iterator[Finding]:
     """Adds the fault of a line that has no key, or one that nobody knows."""
     if read is not None:
-        findings.add(number, Code.UNKNOWN_KEY, quoted(read.key))
+        yield finding(number, Code.UNKNOWN_KEY, quoted(read.key))
         return
     first = re.split(rb"[\s=;]", content, maxsplit=1)[0]
     if kind_of(first):
-        findings.add(number, Code.MISSING_COLON, quoted(first), ", so the line is ignored")
+        yield finding(number, Code.MISSING_COLON, quoted(first), ", so the line is ignored")
     else:
-        findings.add(number, Code.NOT_A_RECORD)
+        yield finding(number, Code.NOT_A_RECORD)

@@ -270,7 +270,7 @@ def test_codes_do_not_change() -> None:
         "duplicate-user-agent",
         *("joined-group", "group-without-rules", "never-matches", "several-paths"),
         "regular-expression",
-        *("empty-rule", "shadowed-rule", "unreadable-value", "not-checked"),
+        *("empty-rule", "shadowed-rule", "unreadable-value"),
     ]
 
 

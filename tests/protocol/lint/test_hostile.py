@@ -10,10 +10,7 @@ from itertools import count
 import pytest
 
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309, Dialect
-from scrapy_robots_plus.protocol.lint import Code, lint
-from scrapy_robots_plus.protocol.lint import shadows as covers
-from scrapy_robots_plus.protocol.lint.shadows import text_of
-from scrapy_robots_plus.protocol.matcher import Pattern, matches
+from scrapy_robots_plus.protocol.lint import lint
 
 from ..hostile_files import FILES, HEAD, halves, hostile, lines
 from ..worst_cases import FILE_OCTETS, full, loop, seconds, takes_less
@@ -86,27 +83,6 @@ def test_so_is_a_whole_one_in_any_dialect(name: str, dialect: Dialect) -> None:
     assert takes_less(lambda: lint(body, dialect), LOOPS)
 
 
-def compared(body: bytes, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Octets of rules times octets of the rules that they are compared with."""
-    octets = 0
-
-    def count_and_match(pattern: Pattern, text: bytes) -> bool:
-        nonlocal octets
-        octets += len(text) * len(text_of(pattern))
-        return matches(pattern, text)
-
-    monkeypatch.setattr(covers, "matches", count_and_match)
-    lint(body)
-    return octets
-
-
-@pytest.mark.parametrize("name", ["star lines", "other stars", "long parts", "very many stars"])
-def test_long_rules_with_wildcards_are_compared_as_long_as_that_costs_little(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert compared(made(name), monkeypatch) <= 2 * 2_000_000_000
-
-
 @pytest.mark.stress
 @pytest.mark.parametrize("name", [*FILES, *MORE])
 def test_a_file_twice_as_long_takes_twice_as_long(name: str) -> None:
@@ -116,18 +92,3 @@ def test_a_file_twice_as_long_takes_twice_as_long(name: str) -> None:
         if seconds(lambda: lint(whole)) < limit:
             return
     pytest.fail("it takes over three times as long")
-
-
-@pytest.mark.parametrize("name", ["ends", "stars", "shared", "star lines"])
-def test_what_was_left_out_is_told(name: str) -> None:
-    assert lint(made(name)).findings[0].code is Code.NOT_CHECKED
-
-
-def test_of_very_many_findings_of_a_kind_ten_thousand_are_listed() -> None:
-    for more in (0, 1, 7):
-        found = lint("User-agent: *\n" + "Disallow /a b\n" * 3 + "Disallow:a\n" * (10_000 + more))
-        never = [each for each in found.findings if each.code is Code.NEVER_MATCHES]
-        assert [each.line for each in never[more > 0 :]] == list(range(5, 10_005))
-        if more:
-            assert never[0].line is None
-            assert never[0].text == f"{more} more findings of this kind are not listed."
