@@ -111,10 +111,6 @@ def request_rate(value: bytes) -> RequestRate | None:
     return RequestRate(requests, seconds, window)
 
 
-MOST_STEPS = 10_000
-"""Changes of a delay that are followed, several years of them; then the average counts."""
-
-
 @dataclass(frozen=True, slots=True)
 class Timetable:
     """When the requests to a host may be sent.
@@ -135,20 +131,18 @@ class Timetable:
         """Seconds from *start* (since the epoch) until the last of *requests* is sent.
 
         The first is sent at once, or when the visiting hours begin: *n* requests take *n* - 1
-        delays.
+        delays. Takes time in proportion to *requests*.
         """
-        gaps = left = max(0, requests - 1)
+        left = max(0, requests - 1)
         passed = self.opens_in(start) if requests else 0.0
         if not self.visits or not self.delay:
             return passed + left * self.delay
-        for _ in range(MOST_STEPS):
-            if not left:
-                return passed
+        while left:
             many = min(left, math.ceil(self.visits.ends_in(start + passed) / self.delay))
             left -= many
             passed += many * self.delay
             passed += self.opens_in(start + passed)
-        return passed * gaps / (gaps - left)
+        return passed
 
     def opens_in(self, moment: float) -> float:
         """Seconds from *moment* until the visiting hours begin; 0 during them."""

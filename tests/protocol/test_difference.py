@@ -175,13 +175,9 @@ def test_each_rule_that_decides_is_named_with_its_line() -> None:
     before = RobotsTxt.parse("User-agent: *\nDisallow: /a\nDisallow: /b\n")
     after = RobotsTxt.parse("User-agent: *\n\nAllow: /a/open\nDisallow: /c\n")
     found = difference(before, after, "bot")
-    assert [(each.before.line, each.after.line) for each in found.became_allowed] == [
-        (2, None),
-        (3, None),
-        (2, 3),
-    ]
-    assert [(each.before.line, each.after.line) for each in found.became_denied] == [(None, 4)]
-    assert found.became_denied[0].after.group == ("*",)
+    lines = [(each.before.line, each.after.line, each.allowed) for each in found.paths]
+    assert lines == [(2, None, True), (3, None, True), (2, 3, True), (None, 4, False)]
+    assert found.paths[-1].after.group == ("*",)
 
 
 def test_what_else_changed() -> None:

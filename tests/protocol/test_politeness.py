@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import pace
 from scrapy_robots_plus.protocol.pace import Timetable, VisitTime
 
 DAY = 86_400
@@ -60,13 +59,6 @@ def test_hours_over_midnight() -> None:
     # At 23, 0 and 1 o'clock, and again from 22 o'clock.
     table = Timetable(3_600, visits=NIGHT)
     assert [table.seconds_for(number, at(23)) / 3_600 for number in (3, 4, 5)] == [2, 23, 24]
-
-
-def test_years_are_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Timetable(600, visits=MORNING)
-    exact = table.seconds_for(12 * 500, at(6))
-    monkeypatch.setattr(pace, "MOST_STEPS", 100)
-    assert table.seconds_for(12 * 500, at(6)) == pytest.approx(exact, rel=0.05)
 
 
 MINUTES = st.builds(time, st.integers(0, 23), st.integers(0, 59))

@@ -74,18 +74,19 @@ _FOR_ALL = frozenset({"*", "robots"})
 
 _LONGEST_TEXT = 200
 """Characters of a statement that are kept."""
-_PARTS_OF_A_DATE = 3
-"""``Friday, June 25, 2010`` has as many commas as a date can."""
 
-_SEPARATOR = re.compile("[,;]")
-_TAKES_VALUE = re.compile(r"max-|unavailable")
-"""The beginnings of names that are never a crawler's, also where the directive is unknown."""
+_MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_SEPARATOR = re.compile(
+    rf";|,(?!\s*(?:(?:{_MONTH})[a-z]*\s+)?\d+\b(?!\s*:))", re.IGNORECASE | re.ASCII
+)
+"""Stands between directives. A date has commas of its own: ``Friday, June 25, 2010``."""
+_NO_NAME = re.compile(r"max-|unavailable|(?:.*,)?\s*\d+[\s-]", re.ASCII)
+"""How a directive begins that takes a value, known or not, and a date: no crawler's name does."""
 _DATED = re.compile(rf"\s*{UNAVAILABLE_AFTER}\s*:")
-_WORD = re.compile(r"max-[^\s:]*\s*:\s*\S+|([^\s:]+)")
+_WORD = re.compile(r"max-[^\s:]*\s*:\s*\S+|([^\s:,;]+)")
 """A word, or a limit such as ``max-image-preview: none``, which is for search engines alone."""
 _AROUND_A_NAME = " \t\r\n\"'`[](){}<>"
 _NAME = re.compile(r"\w[^\s/;,\"'`\[\](){}<>]*")
-_PIECE_OF_A_DATE = re.compile(r"\d+[\s-]", re.ASCII)
 
 
 class PageSource(Enum):
@@ -144,22 +145,13 @@ def _agent_in(name: str) -> str:
 
 
 def _read(line: str, source: PageSource, agent: str) -> Iterator[PageStatement]:
-    parts = _SEPARATOR.split(line)
-    at = 0
-    while at < len(parts):
+    for part in _SEPARATOR.split(line):
+        said = part
         if source is PageSource.HEADER:
-            agent, said = _without_agent(parts[at], agent)
-        else:
-            said = parts[at]
-        dated = _DATED.match(fold(said))
-        if dated is None:
-            found, length = [(directive, "") for directive in _said_by(said)], 1
-        else:
-            found, length = _date_of(said[dated.end() :], parts[at + 1 : at + _PARTS_OF_A_DATE])
-        text = ",".join(parts[at : at + length]).strip()[:_LONGEST_TEXT]
-        for directive, value in found:
+            agent, said = _without_agent(part, agent)
+        text = part.strip()[:_LONGEST_TEXT]
+        for directive, value in _said_by(fold(said)):
             yield PageStatement(directive, value, agent, source, text)
-        at += length
 
 
 def _without_agent(part: str, agent: str) -> tuple[str, str]:
@@ -167,32 +159,21 @@ def _without_agent(part: str, agent: str) -> tuple[str, str]:
     start = 0
     while (colon := part.find(":", start)) != -1:
         name = fold(part[start:colon].strip(_AROUND_A_NAME))
-        if name not in _FOR_ALL and not _names_a_crawler(name):
+        if name in _WORDS or _NO_NAME.match(name):
             break
         agent, start = _agent_in(name), colon + 1
     return agent, part[start:]
 
 
-def _names_a_crawler(name: str) -> bool:
-    """False for a directive, and for a piece of a date such as ``25 jun 2010 15``."""
-    is_directive = name in _WORDS or _TAKES_VALUE.match(name) is not None
-    return not is_directive and _PIECE_OF_A_DATE.match(name) is None
-
-
-def _date_of(text: str, following: list[str]) -> tuple[list[tuple[str, str]], int]:
-    """The directive with the date in *text*, or in it and some of the parts that are *following*;
-    and how many parts those are. A date has commas: ``Friday, 25-Jun-10 15:00:00 PST``."""
-    for length in range(1, len(following) + 2):
-        date = ",".join([text, *following[: length - 1]]).strip()
+def _said_by(part: str) -> Iterator[tuple[str, str]]:
+    """The directives in one part of a value, each with its date, or nothing."""
+    if dated := _DATED.match(part):
+        date = part[dated.end() :].strip()
         if moment_in(date) is not None:
-            return [(UNAVAILABLE_AFTER, date.lower())], length
-    return [], 1
-
-
-def _said_by(part: str) -> Iterator[str]:
-    """The directives in one part of a value."""
-    for word in _WORD.findall(fold(part)):
-        yield from (each for each in _SHORT_FOR.get(word, (word,)) if each in PLAIN)
+            yield UNAVAILABLE_AFTER, date
+        return
+    for word in _WORD.findall(part):
+        yield from ((each, "") for each in _SHORT_FOR.get(word, (word,)) if each in PLAIN)
 
 
 @dataclass(frozen=True, slots=True)

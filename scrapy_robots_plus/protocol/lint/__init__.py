@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.octets import Body
 
 __all__ = ["Code", "Finding", "LintedFile", "Meaning", "lint"]
+
+
+_MOST = 50_000
+"""Findings of a file. Of 2,736 real files, none had more than 1,400."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ def lint(
 
     ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
     that end within the first ``max_bytes`` octets are read (RFC 9309 2.5; by default 512,000).
+    Of a file that is made to have more findings, 50,000 are listed.
     """
     dialect = dialect_named(dialect)
     if not dialect.forgiving:
@@ -69,5 +74,5 @@ def lint(
     reading = Reading(body, dialect, charset, max_bytes)
     faults = (octet_faults, record_faults, group_faults, rule_faults)
     findings = chain.from_iterable(faults_of(reading) for faults_of in faults)
-    in_order = sorted(findings, key=lambda each: (each.line or 0, each.code))
+    in_order = sorted(islice(findings, _MOST), key=lambda each: (each.line or 0, each.code))
     return LintedFile(tuple(in_order), reading)

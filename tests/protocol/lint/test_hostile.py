@@ -92,3 +92,8 @@ def test_a_file_twice_as_long_takes_twice_as_long(name: str) -> None:
         if seconds(lambda: lint(whole)) < limit:
             return
     pytest.fail("it takes over three times as long")
+
+
+def test_fifty_thousand_findings_are_listed() -> None:
+    found = lint("User-agent: *\n" + "Allow:a\n" * 50_001).findings
+    assert [each.line for each in found] == list(range(2, 50_002))
