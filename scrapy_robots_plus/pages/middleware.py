@@ -14,7 +14,7 @@ from scrapy.utils.log import logformatter_adapter
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.events import RobotsNoindex, request_not_followed
+from scrapy_robots_plus.crawl.events import RobotsNoindex, RobotsOverrideError, request_not_followed
 from scrapy_robots_plus.crawl.requests import (
     DONT_OBEY_META_KEY,
     NOFOLLOW_META_KEY,
@@ -101,7 +101,10 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         origin = origin_to_ask(request)
         if origin is None:
             return None
-        settings = self._crawl.request_settings.of(request, origin)
+        try:
+            settings = self._crawl.request_settings.of(request, origin)
+        except RobotsOverrideError:  # the request was sent all the same: in observe mode
+            settings = self._crawl.request_settings.of_origin(origin)
         if not settings.reads_pages:
             return None
         from .statements import directives_of  # few crawls need it

@@ -96,6 +96,8 @@ class Sitemaps:
         self._waiting.append(policy)
         if self._working is None:
             self._working = compat.run_in_background(self._work())
+            # It may be cancelled before it has begun: the spider closes in the same moment.
+            self._working.addErrback(lambda failure: failure.trap(*compat.CANCELLED))
 
     async def _work(self) -> None:
         try:

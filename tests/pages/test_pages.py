@@ -261,6 +261,18 @@ class TestWhoseDirectivesCount:
         names = [type(each).__name__ for each in manager.middlewares]
         assert "RobotsPagesMiddleware" not in names
 
+    @pytest.mark.parametrize("off", [{"ROBOTS_MODE": "observe"}, {"ROBOTSTXT_OBEY": False}])
+    @pytest_twisted.ensureDeferred
+    async def test_a_wrong_one_of_a_request_that_is_sent_counts_for_nothing(
+        self, sites: Sites, off: dict[str, Any]
+    ) -> None:
+        host = site_with(sites, a=page(says("noindex")))
+        request = scrapy.Request(host.url("/a"), meta={"robots_override": {"nosuch": 1}})
+        spider, crawler = await taken(request, **OBEY, **off)
+        assert list(spider.pages["a"]) == ["noindex"]
+        assert stat(crawler, "robotstxt/noindex/dropped") == 1
+        assert stat(crawler, "robotstxt/page_errors") == 0
+
     @pytest_twisted.ensureDeferred
     async def test_a_page_of_an_exempt_request_is_not_asked(self, sites: Sites) -> None:
         host = site_with(sites, a=page(says("none")))

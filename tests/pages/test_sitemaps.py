@@ -11,6 +11,9 @@ from scrapy import signals
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_robots_plus import Origin, sitemaps_found
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.store_or_site import Retrieved
 from scrapy_robots_plus.pages.sitemaps import Sitemaps
 from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
 from tests.sites import Host, Sites, answer, in_turn, redirect
@@ -227,3 +230,20 @@ async def test_the_crawl_does_not_end_before_sitemaps_are_requested(sites: Sites
     crawler = await crawl(host.url("/closed"), spider=Late, ROBOTS_SITEMAPS=True)
     assert len(crawler.spider.sitemaps) == 150
     assert stat(crawler, "elapsed_time_seconds") < 20
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_file_may_come_in_the_moment_in_which_the_spider_closes(sites: Sites) -> None:
+    class Closing(Reading):
+        def closed(self, reason: str) -> None:
+            crawl = Crawl.of(self.crawler)
+            policy: Any = crawl.get(Policies).usable(origin_of(host))
+            sitemaps = crawl.get(Sitemaps)
+            sitemaps.retrieved(Retrieved(None, policy, policy.record))
+            self.working = sitemaps._working
+            sitemaps._spider_closed()
+
+    host = sites.host()
+    host.robots(robots(host.url("/a.xml")))
+    crawler = await crawl(host.url("/"), spider=Closing, ROBOTS_SITEMAPS=True)
+    await crawler.spider.working  # a failure would be "Unhandled error in Deferred"
