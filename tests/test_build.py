@@ -144,7 +144,7 @@ def named(requirements: str) -> set[str]:
 
 EXTRAS = SETUP["options.extras_require"]
 REQUIRED = named(SETUP["options"]["install_requires"])
-OPTIONAL = {name for extra in ("redis", "spidermon", "warc") for name in named(EXTRAS[extra])}
+OPTIONAL = {name for extra in ("redis", "warc") for name in named(EXTRAS[extra])}
 DEV, DOCS, MUTANTS = (named(EXTRAS[extra]) for extra in ("dev", "docs", "mutants"))
 
 

@@ -26,7 +26,6 @@ UNUSED = (
     "protocol.lint",
     "redis",
     "robotparser",
-    "spidermon",
     "storage.redis_server",
     "storage.redis_store",
     "storage.sqlite_file",
