@@ -107,7 +107,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
             settings = self._crawl.request_settings.of_origin(origin)
         if not settings.reads_pages:
             return None
-        from .statements import directives_of  # few crawls need it
+        from .headers_and_meta_tags import directives_of  # few crawls need it
 
         agent = self._crawl.get(Agents).of(request, settings)
         directives = directives_of(response, agent)

@@ -217,7 +217,7 @@ class PagePreferences:
         of_page: tuple[Statement, ...] = ()
         licenses: list[str] = []
         if policy.settings.ai_uses or not _HEADERS.isdisjoint(response.headers):  # in few crawls
-            from .statements import said_in
+            from .headers_and_meta_tags import said_in
 
             of_page, licenses = said_in(response, agent, in_page=bool(policy.settings.ai_uses))
         if uses and (of_page or request.url in self._said):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scrapy import Request
 from scrapy.http import Response
 
+from scrapy_robots_plus.pages.headers_and_meta_tags import said_in_headers
 from scrapy_robots_plus.pages.stamp import add_preferences, put_stamp
-from scrapy_robots_plus.pages.statements import said_in_headers
 from scrapy_robots_plus.protocol import Reason, Verdict
 from scrapy_robots_plus.protocol.preferences import combine
 

@@ -8,7 +8,7 @@ import pytest
 import pytest_twisted
 from scrapy.http import HtmlResponse, Response, TextResponse
 
-from scrapy_robots_plus.pages.statements import (
+from scrapy_robots_plus.pages.headers_and_meta_tags import (
     MOST_OCTETS,
     directives_of,
     licenses_in_headers,
