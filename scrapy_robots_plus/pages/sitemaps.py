@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
@@ -27,8 +26,6 @@ from scrapy_robots_plus.settings.host_patterns import plain_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from twisted.internet.defer import Deferred
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
@@ -64,11 +61,10 @@ class Sitemaps:
         """By their hash, the lines that went out last."""
         self._counted: Recent[Origin, int] = Recent(crawl.settings.cache_size)
         """Those that were counted."""
-        self._waiting: deque[Policy] = deque()
-        self._working: Deferred[None] | None = None
+        self._working = 0
+        """Files that are read at this moment."""
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
-        crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     def _spider_opened(self) -> None:
         if not self._settings.sitemaps:
@@ -93,36 +89,25 @@ class Sitemaps:
         is_of_origin = policy.settings is self._settings.for_origin(policy.origin)
         if retrieved.policy.source is Source.OVERRIDE and not is_of_origin:
             return  # the text for one request
-        self._waiting.append(policy)
-        if self._working is None:
-            self._working = compat.run_in_background(self._work())
-            # It may be cancelled before it has begun: the spider closes in the same moment.
-            self._working.addErrback(lambda failure: failure.trap(*compat.CANCELLED))
-
-    async def _work(self) -> None:
-        try:
-            while self._waiting and not compat.is_closing(self._crawler):
-                policy = self._waiting.popleft()
-                try:
-                    await compat.sleep(0)
-                    await self._publish(policy)
-                except compat.CANCELLED:
-                    return
-                except Exception:  # noqa: BLE001 - a scheduler elsewhere may fail for one origin
-                    logger(self._crawler).exception(
-                        "The sitemaps that %s names could not all be requested",
-                        printable(policy.record.url),
-                    )
-        finally:
-            self._working = None
-            self._waiting.clear()
-            compat.wake_engine(self._crawler)  # it may have been idle
+        self._working += 1
+        compat.run_in_background(self._publish(policy))
 
     async def _publish(self, policy: Policy) -> None:
-        lines = self.lines(policy)
-        if not lines or not self._news.is_news(policy.origin, hash(lines)):
-            return
-        urls = await self._urls(policy, lines)
+        try:
+            await compat.sleep(0)
+            lines = self.lines(policy)
+            if lines and self._news.is_news(policy.origin, hash(lines)):
+                await self._tell(policy, await self._urls(policy, lines))
+        except Exception:  # noqa: BLE001 - a scheduler elsewhere may fail for one origin
+            logger(self._crawler).exception(
+                "The sitemaps that %s names could not all be requested",
+                printable(policy.record.url),
+            )
+        finally:
+            self._working -= 1
+            compat.wake_engine(self._crawler)  # it may have been idle
+
+    async def _tell(self, policy: Policy, urls: tuple[str, ...]) -> None:
         if not urls or compat.is_closing(self._crawler):
             return
         self._crawler.signals.send_catch_log(
@@ -138,12 +123,8 @@ class Sitemaps:
                 await compat.sleep(0)
 
     def _spider_idle(self) -> None:
-        if self._working is not None:
+        if self._working:
             raise DontCloseSpider
-
-    def _spider_closed(self) -> None:
-        if self._working is not None:
-            self._working.cancel()
 
     # For whoever asks for them
 

@@ -17,6 +17,7 @@ from scrapy_robots_plus.origins.store_or_site import Retrieved
 from scrapy_robots_plus.pages.sitemaps import Sitemaps
 from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
 from tests.sites import Host, Sites, answer, in_turn, redirect
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -233,17 +234,20 @@ async def test_the_crawl_does_not_end_before_sitemaps_are_requested(sites: Sites
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_file_may_come_in_the_moment_in_which_the_spider_closes(sites: Sites) -> None:
+async def test_a_file_may_come_in_the_moment_in_which_the_spider_closes(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
     class Closing(Reading):
         def closed(self, reason: str) -> None:
             crawl = Crawl.of(self.crawler)
             policy: Any = crawl.get(Policies).usable(origin_of(host))
-            sitemaps = crawl.get(Sitemaps)
-            sitemaps.retrieved(Retrieved(None, policy, policy.record))
-            self.working = sitemaps._working
-            sitemaps._spider_closed()
+            self.sitemaps_of_crawl = crawl.get(Sitemaps)
+            self.sitemaps_of_crawl._news.clear()
+            self.sitemaps_of_crawl.retrieved(Retrieved(None, policy, policy.record))
 
     host = sites.host()
     host.robots(robots(host.url("/a.xml")))
-    crawler = await crawl(host.url("/"), spider=Closing, ROBOTS_SITEMAPS=True)
-    await crawler.spider.working  # a failure would be "Unhandled error in Deferred"
+    with caplog.at_level("ERROR"):
+        crawler = await crawl(host.url("/"), spider=Closing, ROBOTS_SITEMAPS=True)
+        await until(lambda: crawler.spider.sitemaps_of_crawl._working == 0)
+    assert (caplog.text, stat(crawler, SCHEDULED)) == ("", 1)
