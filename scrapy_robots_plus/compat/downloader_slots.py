@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import scrapy.core.downloader as downloader_module
 from scrapy.utils.asyncio import call_later
@@ -110,20 +110,6 @@ def scopes_key(downloader: Downloader, request: Request) -> str | None:
     return slot_key(downloader, request) if throttler_of(downloader) is not None else None
 
 
-def slot_of(downloader: Downloader, key: str) -> Slot | None:
-    """The slot with this key, if there is one; with a throttler, what stands for it."""
-    if throttler_of(downloader) is not None:
-        return cast("Slot", Scope(key, downloader))
-    return downloader.slots.get(key)
-
-
-def slot_finder(downloader: Downloader) -> Callable[[str], Slot | None]:
-    """:func:`slot_of` for one downloader, in a tenth of the time."""
-    if throttler_of(downloader) is not None:
-        return partial(slot_of, downloader)
-    return downloader.slots.get
-
-
 slot_clock: Callable[[], float] = getattr(downloader_module, "time", time.monotonic)
 """The clock of ``Slot.lastseen``: the wall clock up to 2.15, a monotonic clock from 2.16.
 
@@ -189,18 +175,21 @@ def is_untouched(slot: Slot) -> bool:
 class Slots:
     """The downloader slots of a crawl, as the door sees them: by key, if they exist."""
 
+    get: Callable[[str], Slot | None]
+    """The slot with a key, if there is one; with a throttler, what stands for it."""
+
     def __init__(self, downloader: Downloader) -> None:
         self._downloader = downloader
+        self._has_scopes = throttler_of(downloader) is not None
+        of_key: Any = partial(Scope, downloader=downloader)
+        self.get = of_key if self._has_scopes else downloader.slots.get
         self._looks_soon: set[str] = set()
-
-    def get(self, key: str) -> Slot | None:
-        return slot_of(self._downloader, key)
 
     def showing(self, key: str) -> Slot | None:
         """The slot, if a delay may be shown in it. What a scope of a throttler delays waits before
         the middlewares, and counts as concurrent: there, only the door keeps it.
         """
-        return None if throttler_of(self._downloader) is not None else self.get(key)
+        return None if self._has_scopes else self.get(key)
 
     def least_delay(self, key: str) -> float:
         """The shortest delay in seconds that the slot can draw."""
@@ -249,7 +238,7 @@ class Slots:
             self._downloader._process_queue(slot)  # noqa: SLF001
 
     def _of(self, key: str | None) -> list[Slot]:
-        if throttler_of(self._downloader) is not None:
+        if self._has_scopes:
             return []
         if key is None:
             return list(self._downloader.slots.values())
@@ -259,7 +248,7 @@ class Slots:
     def _look(self, key: str) -> None:
         self._looks_soon.discard(key)
         slot = self.get(key)
-        if throttler_of(self._downloader) is not None:
+        if self._has_scopes:
             wake_engine(self._downloader.crawler)
         elif slot is not None:
             self._downloader._process_queue(slot)  # noqa: SLF001

@@ -111,7 +111,7 @@ class Known:
             self._given_up = crawl.get(GivenUp)
             self._door = crawl.get(Door)
             self._lines = self._door.lines
-        self._slot_of = compat.slot_finder(self._downloader)
+        self._slot_of = compat.Slots(self._downloader).get
         self._has_scopes = compat.has_throttler(crawl.crawler)
         self._slots_with_settings = self._crawler.settings.getdict("DOWNLOAD_SLOTS")
         self._usual: Outlook | None = None

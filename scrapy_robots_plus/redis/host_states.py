@@ -60,7 +60,7 @@ class HostStates:
 
     def own_delay(self, host: str) -> float:
         """The user's delay for *host*, in seconds, or that of AutoThrottle."""
-        slot = compat.slot_of(self._downloader, host)
+        slot = compat.Slots(self._downloader).get(host)
         return slot.delay if slot else compat.new_slot(self._downloader, host)[1]
 
     def defers(self, origin: Origin) -> bool:

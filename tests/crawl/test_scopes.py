@@ -57,7 +57,7 @@ def downloader_with(throttler: Throttler | None, **names: Any) -> Any:
 
 
 def slot_of(throttler: Throttler, key: str) -> Any:
-    return compat.slot_of(downloader_with(throttler), key)
+    return compat.Slots(downloader_with(throttler)).get(key)
 
 
 def test_a_scope_is_as_a_slot() -> None:
