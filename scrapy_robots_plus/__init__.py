@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from .pages.middleware import RobotsPagesMiddleware as RobotsPagesMiddleware
     from .pages.spiders import FOLLOWED_LINKS as FOLLOWED_LINKS
     from .pages.spiders import RobotsSitemapSpider as RobotsSitemapSpider
-    from .pages.spiders import drop_nofollow as drop_nofollow
     from .protocol.access import Access as Access
     from .protocol.dialect import Dialect as Dialect
     from .protocol.origin import Origin as Origin
@@ -73,7 +72,6 @@ _HOMES = {
     "RobotsWalled": "crawl.events",
     "StoreError": "storage.record",
     "Verdict": "protocol.verdict",
-    "drop_nofollow": "pages.spiders",
     "request_disallowed": "crawl.events",
     "request_not_followed": "crawl.events",
     "robots_changed": "crawl.events",

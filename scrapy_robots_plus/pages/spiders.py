@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
     from scrapy.http import Response
-    from scrapy.link import Link
 
 
 class RobotsSitemapSpider(SitemapSpider):
@@ -49,10 +48,3 @@ FOLLOWED_LINKS = f"//*[(self::a or self::area) and not({_SAYS_NO})]"
 """An XPath of the links of an HTML page whose ``rel`` has none of ``nofollow``, ``ugc`` and
 ``sponsored``, as Google documents them: for ``restrict_xpaths`` of Scrapy's ``LinkExtractor``, or
 for ``response.xpath()``."""
-
-
-def drop_nofollow(links: Iterable[Link]) -> list[Link]:
-    """The links without ``rel="nofollow"``: for ``process_links`` of a ``Rule`` of Scrapy's
-    ``CrawlSpider``. Scrapy's links know no other value of ``rel``.
-    """
-    return [link for link in links if not link.nofollow]

@@ -10,7 +10,7 @@ import pytest_twisted
 from scrapy.http import HtmlResponse
 from scrapy.linkextractors import LinkExtractor
 
-from scrapy_robots_plus import FOLLOWED_LINKS, drop_nofollow
+from scrapy_robots_plus import FOLLOWED_LINKS
 from tests.crawl.paging import TakingSpider, page, says
 from tests.crawling import crawl
 from tests.samples import block_with, run_as_it_is
@@ -49,15 +49,6 @@ def response_of(links: str) -> HtmlResponse:
     return HtmlResponse("http://site.example/", body=f"<html><body>{links}".encode())
 
 
-def test_drop_nofollow_goes_by_what_scrapys_links_know() -> None:
-    links = LinkExtractor().extract_links(response_of(LINKS))
-    kept = {link.url.rpartition("/")[2] for link in drop_nofollow(links)}
-    assert kept == {link.url.rpartition("/")[2] for link in links if not link.nofollow}
-    assert {"none", "ugc"} <= kept
-    assert not {"nofollow", "several"} & kept
-    assert drop_nofollow([]) == []
-
-
 def test_followed_links_has_none_of_the_three_in_any_case() -> None:
     extractor = LinkExtractor(restrict_xpaths=FOLLOWED_LINKS)
     links = extractor.extract_links(response_of(LINKS + '<area href="/area"><link href="/x">'))
@@ -72,14 +63,6 @@ async def fetched_by(spider: Any, host: Host) -> set[str]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_rule_with_drop_nofollow_follows_no_such_link(sites: Sites) -> None:
-    host = site_with_links(sites)
-    spider = block_with("FollowSpider", "docs/page-directives.md", site=host.origin)["FollowSpider"]
-    paths = await fetched_by(spider, host)
-    assert paths - {"case"} == {"none", "empty", "other", "ugc", "sponsored"}
-
-
-@pytest_twisted.ensureDeferred
 async def test_a_rule_with_followed_links_follows_none_of_the_three(sites: Sites) -> None:
     host = site_with_links(sites)
     sample = block_with("VouchedSpider", "docs/page-directives.md", site=host.origin)
@@ -89,7 +72,9 @@ async def test_a_rule_with_followed_links_follows_none_of_the_three(sites: Sites
 @pytest_twisted.ensureDeferred
 async def test_a_crawl_spider_follows_no_link_of_a_page_with_nofollow(sites: Sites) -> None:
     host = site_with_links(sites, says("nofollow"))
-    spider = block_with("FollowSpider", "docs/page-directives.md", site=host.origin)["FollowSpider"]
+    spider = block_with("VouchedSpider", "docs/page-directives.md", site=host.origin)[
+        "VouchedSpider"
+    ]
     spider.custom_settings = {"ROBOTS_NOFOLLOW": "obey"}
     await run_as_it_is(spider)
     assert host.fetched == ["/"]
