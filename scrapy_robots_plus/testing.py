@@ -1,7 +1,7 @@
 """A pytest plugin for tests of one's own spiders: sites on this machine, and crawls of them.
 
-pytest finds it by itself. The fixture is :func:`robots_site`; :func:`assert_verdicts` needs no
-crawl. Each crawl runs in a process of its own: a Twisted reactor cannot be started twice.
+pytest finds it by itself. The fixture is :func:`robots_site`. Each crawl runs in a process of its
+own: a Twisted reactor cannot be started twice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import pickle
 import subprocess
 import sys
 import time
-from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     Page = Text | int | tuple[int, Mapping[str, str], Text]
 
 ROBOTS = "/robots.txt"
+A_PAGE = "<title>A page</title>"
 FOR_TESTS: dict[str, Any] = {
     "DOWNLOAD_DELAY": 0,
     "FEEDS": {},
@@ -79,9 +79,8 @@ class Crawled:
 class RobotsSite:
     """A site on 127.0.0.1, with a port of its own. See :func:`robots_site`."""
 
-    robots: Text | None
+    robots: Page
     pages: Mapping[str, Page] | None
-    status: int
     requests: list[SeenRequest] = field(default_factory=list)
     """What it has received, requests for robots.txt included, in order."""
 
@@ -136,16 +135,15 @@ class RobotsSite:
 
     def answer(self, path: str) -> tuple[int, Mapping[str, str], Text]:
         """The status, headers and body of *path*."""
-        html = {"Content-Type": "text/html; charset=utf-8"}
         if path == ROBOTS:
-            status = 404 if self.robots is None and self.status == 200 else self.status
-            return status, {"Content-Type": "text/plain"}, self.robots or ""
-        if self.pages is None:
-            return 200, html, "<title>A page</title>"
-        page = self.pages.get(path, 404)
-        if isinstance(page, tuple):
-            return page[0], {**html, **page[1]}, page[2]
-        return (page, html, "") if isinstance(page, int) else (200, html, page)
+            page, kind = self.robots, "text/plain"
+        else:
+            page = A_PAGE if self.pages is None else self.pages.get(path, 404)
+            kind = "text/html; charset=utf-8"
+        if not isinstance(page, tuple):
+            page = (page, {}, "") if isinstance(page, int) else (200, {}, page)
+        status, headers, body = page
+        return status, {"Content-Type": kind, **headers}, body
 
     def close(self) -> None:
         """Ends it. The fixture does so."""
@@ -180,52 +178,18 @@ class _Handler(BaseHTTPRequestHandler):
 def robots_site() -> Iterator[Callable[..., RobotsSite]]:
     """Makes a :class:`RobotsSite`, which ends with the test.
 
-    ``robots_site(robots=None, pages=None, status=200)``: *robots* is its robots.txt; None is a 404,
-    and *status* is another status for it. *pages* has, by path, a body, a status, or a tuple of
-    status, headers and body; what it lacks is a 404. Without *pages*, every path is a small page.
+    ``robots_site(robots=404, pages=None)``: *robots* is its robots.txt: a body, a status, or a
+    tuple of status, headers and body. *pages* has the like by path; what it lacks is a 404. Without
+    *pages*, every path is a small page.
     """
     with ExitStack() as ends:
 
-        def make(
-            robots: Text | None = None,
-            pages: Mapping[str, Page] | None = None,
-            status: int = 200,
-        ) -> RobotsSite:
-            site = RobotsSite(robots, pages, status)
+        def make(robots: Page = 404, pages: Mapping[str, Page] | None = None) -> RobotsSite:
+            site = RobotsSite(robots, pages)
             ends.callback(site.close)
             return site
 
         yield make
-
-
-def assert_verdicts(
-    settings: Mapping[str, Any] | None, robots_txt: Text, expected: Mapping[str, bool]
-) -> None:
-    """Fails unless crawls with *settings* would be allowed (True) or denied (False) each URL of
-    *expected*, if *robots_txt* were the file of each site; the message names the rule and the line
-    of each that differs. Needs no network. *settings* are laid over those of the project.
-    """
-    from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.crawl.requests import as_requested
-    from scrapy_robots_plus.protocol.origin import Origin
-
-    __tracebackhide__ = True
-    project = Project(_settings(settings or {}), Namespace())
-    body = robots_txt.encode() if isinstance(robots_txt, str) else robots_txt
-    wrong = []
-    for url, is_allowed in expected.items():
-        requested = as_requested(url)
-        origin = Origin.of(requested)
-        if origin is None:
-            raise ValueError(f"{url} is not http or https: no robots.txt applies to it")
-        there = project.robots.for_origin(origin)
-        policy = project.policy_of(project.record_of(body, origin.robots_url, origin)).under(there)
-        verdict = policy.verdict(requested, project.agent_for(policy))
-        if verdict.allowed is not is_allowed:
-            word = "allowed" if verdict.allowed else "denied"
-            wrong.append(f"{url} is {word}: {verdict.describe()}")
-    if wrong:
-        raise AssertionError("\n".join(wrong))
 
 
 def _settings(settings: Mapping[str, Any]) -> Settings:
