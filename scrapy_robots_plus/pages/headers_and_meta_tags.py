@@ -1,8 +1,7 @@
-"""What a response says of itself, and of the use of its page: headers, meta tags, links."""
+"""What a response says of itself, and of the use of its page: headers and meta tags."""
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from scrapy_robots_plus.protocol.directives import (
     header_statements,
     meta_statements,
 )
-from scrapy_robots_plus.protocol.directives.html_head import LICENSE, is_license, robots_metas
+from scrapy_robots_plus.protocol.directives.html_head import robots_metas
 from scrapy_robots_plus.protocol.preferences import Source
 from scrapy_robots_plus.protocol.preferences.tdm import POLICY, RESERVATION, tdm_statements
 from scrapy_robots_plus.protocol.preferences.values import (
@@ -35,18 +34,13 @@ MOST_OCTETS = 262_144
 _NOT_ASCII = (b"\0", b"\x1b$", b"\x1b(")
 """What is in text of UTF-16, UTF-32 or ISO-2022, where an octet of ASCII may be half a character.
 """
-_LINK = re.compile(r'<([^<>]*)>((?:[^,<"]|"[^"]*")*)')
-_PARAMETER = re.compile(r';\s*([a-z]+)\s*=\s*(?:"([^"]*)"|([^\s;]*))', re.IGNORECASE)
 
 
-def said_in(
-    response: Response, agent: AgentNames, *, in_page: bool
-) -> tuple[tuple[Statement, ...], list[str]]:
-    """What it says to *agent* of the use of its page, and the licences that it names; *in_page*:
-    in the page too, not in headers alone."""
-    said, linked = said_in_metas(response, agent) if in_page else ((), [])
-    in_headers = said_in_headers(response, agent)
-    return (*in_headers, *said), [*licenses_in_headers(response), *linked]
+def said_in(response: Response, agent: AgentNames, *, in_page: bool) -> tuple[Statement, ...]:
+    """What it says to *agent* of the use of its page; *in_page*: in the page too, not in headers
+    alone."""
+    in_metas = said_in_metas(response, agent) if in_page else ()
+    return (*said_in_headers(response, agent), *in_metas)
 
 
 def said_in_headers(response: Response, agent: AgentNames) -> tuple[Statement, ...]:
@@ -64,34 +58,22 @@ def said_in_headers(response: Response, agent: AgentNames) -> tuple[Statement, .
     )
 
 
-def licenses_in_headers(response: Response) -> list[str]:
-    """The addresses, as served, of licences in RSL that Link headers name (RFC 8288;
-    https://rslstandard.org/rsl)."""
-    links = _text(b", ".join(response.headers.getlist("Link")))
-    return [
-        address
-        for address, said in (_LINK.findall(links) if "rsl" in links.lower() else ())
-        if is_license({name.lower(): a or b for name, a, b in reversed(_PARAMETER.findall(said))})
-    ]
-
-
 def _text(octets: bytes) -> str:
     return octets.decode("latin-1")
 
 
-def said_in_metas(response: Response, agent: AgentNames) -> tuple[tuple[Statement, ...], list[str]]:
-    """What meta tags in the head of a page say to *agent* about uses, and the licences that the
-    page links to.
+def said_in_metas(response: Response, agent: AgentNames) -> tuple[Statement, ...]:
+    """What meta tags in the head of a page say to *agent* about uses.
 
     ``noimageai`` is an objection too, as nobody can tell the page from its images.
     """
     directives, contents = _in_page(response, agent)
     found = PageDirectives.of(directives, agent).directives
-    reserved, policies, licenses = contents.values()
+    reserved, policies = contents.values()
     return (
         *directive_statements(found, Source.META_ROBOTS, is_image=True),
         *tdm_statements(Source.TDM_META, reserved, policies),
-    ), licenses
+    )
 
 
 def directives_of(response: Response, agent: AgentNames) -> PageDirectives:
@@ -115,7 +97,7 @@ def _in_page(
     """What tags with the names of robots and of *agent* say, and the contents of those that are for
     all; of equal tags, one."""
     said: list[PageStatement] = []
-    contents: dict[str, list[str]] = {RESERVATION: [], POLICY: [], LICENSE: []}
+    contents: dict[str, list[str]] = {RESERVATION: [], POLICY: []}
     if not isinstance(response, HtmlResponse):
         return said, contents
     kind = _text(response.headers.get("Content-Type") or b"")

@@ -15,7 +15,6 @@ from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.judging import objection_of
-from scrapy_robots_plus.origins.parsers import MOST_LICENSES
 from scrapy_robots_plus.origins.policies import NOT_READ, Policies
 from scrapy_robots_plus.origins.policy import NO_PREFERENCES, Policy, Refused
 from scrapy_robots_plus.protocol.preferences import (
@@ -30,8 +29,6 @@ from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -116,15 +113,11 @@ def put_stamp(
         _add(stamp, preferences)
 
 
-def add_preferences(
-    request: Request, preferences: Preferences, licenses: Sequence[str] = ()
-) -> None:
+def add_preferences(request: Request, preferences: Preferences) -> None:
     """Adds what a page says to the stamp of *request*."""
     stamp = request.meta.get(STAMP_META_KEY)
     if isinstance(stamp, dict):  # a middleware may have removed it
         _add(stamp, preferences)
-        known = [*stamp["licenses"], *(each[:MOST_OF_A_TEXT] for each in licenses[:MOST_LICENSES])]
-        stamp["licenses"] = list(dict.fromkeys(known))
 
 
 def _add(stamp: dict[str, Any], preferences: Preferences) -> None:
@@ -142,7 +135,7 @@ def put_page(request: Request, said: dict[str, Any]) -> None:
 
 
 _HEADERS = frozenset(
-    b"Content-Usage Content-Signal X-Robots-Tag Tdm-Reservation Tdm-Policy Link".split()
+    b"Content-Usage Content-Signal X-Robots-Tag Tdm-Reservation Tdm-Policy".split()
 )
 """Those that may say something of the use of a page."""
 
@@ -215,16 +208,15 @@ class PagePreferences:
         policy, agent, preferences = sent
         uses = policy.settings.uses
         of_page: tuple[Statement, ...] = ()
-        licenses: list[str] = []
         if policy.settings.ai_uses or not _HEADERS.isdisjoint(response.headers):  # in few crawls
             from .headers_and_meta_tags import said_in
 
-            of_page, licenses = said_in(response, agent, in_page=bool(policy.settings.ai_uses))
+            of_page = said_in(response, agent, in_page=bool(policy.settings.ai_uses))
         if uses and (of_page or request.url in self._said):
             self._said.put(request.url, tuple(map(_short, of_page)))
-        if of_page or licenses:
+        if of_page:
             preferences = combine((*preferences.statements, *of_page))
-            add_preferences(request, preferences, [_joined(response, each) for each in licenses])
+            add_preferences(request, preferences)
         if not preferences:
             return None
         self._count(preferences)
@@ -248,11 +240,3 @@ def _short(said: Statement) -> Statement:
     """*said* with no more of its words than a stamp has."""
     policy = said.policy and said.policy[:MOST_OF_A_TEXT]
     return replace(said, text=said.text[:MOST_OF_A_TEXT], policy=policy)
-
-
-def _joined(response: Response, address: str) -> str:
-    """*address* as the page means it; unchanged if it is not a URL."""
-    try:
-        return response.urljoin(address.strip())
-    except ValueError:
-        return address

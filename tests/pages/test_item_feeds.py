@@ -74,9 +74,7 @@ def site(sites: Sites) -> Host:
         '[{"location": "/tdm/", "tdm-reservation": 1, "tdm-policy": "https://x.example/p"}]'
     )
     host.pages["/header"] = answer("", content_usage="train-ai=y", tdm_reservation="0")
-    host.pages["/page"] = answer("", x_robots_tag="noarchive", link=(
-        '</l.xml>; rel="license"; type="application/rsl+xml"'
-    ))  # fmt: skip
+    host.pages["/page"] = answer("", x_robots_tag="noarchive")
     return host
 
 

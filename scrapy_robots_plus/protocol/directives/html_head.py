@@ -49,15 +49,9 @@ _AS_OCTETS = "latin-1"
 _HUGE_NUMBER = re.compile("&#x?[0-9a-f]{9,};?", re.IGNORECASE)
 
 
-LICENSE = "link rel=license"
-"""In the place of a name: a link to a licence in RSL (https://rslstandard.org/rsl); its address is
-the content."""
-
-
 def robots_metas(page: str | bytes, tokens: Container[str]) -> list[tuple[str, str]]:
     """Name and content of the meta tags in the head of *page* whose name is ``robots`` or one of
-    *tokens*, in lower case, and of links to licences if :data:`LICENSE` is one of them. Never
-    raises; takes linear time.
+    *tokens*, in lower case. Never raises; takes linear time.
 
     Octets are of any charset in which ASCII is ASCII; what is not UTF-8 is read as ISO-8859-1.
     """
@@ -85,12 +79,10 @@ def _metas(text: str) -> Iterator[tuple[str, str]]:
             continue
         elif name in _ENDS:
             return
-        elif name in ("meta", "link") and tag["closed"]:
+        elif name == "meta" and tag["closed"]:
             attributes = _attributes(tag["attributes"])
-            if name == "meta" and "content" in attributes:
+            if "content" in attributes:
                 yield attributes.get("name", ""), attributes["content"]
-            elif name == "link" and is_license(attributes):
-                yield LICENSE, attributes.get("href", "")
 
 
 def _attributes(served: str) -> dict[str, str]:
@@ -102,12 +94,6 @@ def _attributes(served: str) -> dict[str, str]:
             bare = bare.removesuffix("/")  # meant to close the tag, though the standard differs
         found.setdefault(name.lower(), double or single or bare or "")
     return found
-
-
-def is_license(attributes: dict[str, str]) -> bool:
-    """Whether a link, of a page or a header, leads to a licence in RSL."""
-    kind = attributes.get("type", "").lower().partition(";")[0].strip()
-    return kind == "application/rsl+xml" and "license" in attributes.get("rel", "").lower().split()
 
 
 def _resolved(value: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.directives.html_head import LICENSE, robots_metas
+from scrapy_robots_plus.protocol.directives.html_head import robots_metas
 from tests.protocol.worst_cases import takes_less
 
 NOINDEX = "<meta name=robots content=noindex>"
@@ -229,19 +229,3 @@ class TestWhateverIsServed:
             assert tracemalloc.get_traced_memory()[1] < 5 * len(text)
         finally:
             tracemalloc.stop()
-
-
-@pytest.mark.parametrize(
-    ("link", "found"),
-    [
-        ('<link rel=license type="application/rsl+xml" href=/l.xml>', ["/l.xml"]),
-        ('<link rel="next license" type="Application/RSL+XML" href="/l">', ["/l"]),
-        ('<link rel=license type="application/rsl+xml">', [""]),
-        ('<link rel=license href="/l">', []),
-        ('<link rel=next type="application/rsl+xml" href="/l">', []),
-    ],
-)
-def test_links_to_licences_are_among_those_asked_for(link: str, found: list[str]) -> None:
-    read = robots_metas(f"<head>{link}{NOINDEX}", ("foobot", LICENSE))
-    assert [content for name, content in read if name == LICENSE] == found
-    assert metas(link) == []
