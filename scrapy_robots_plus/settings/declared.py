@@ -81,35 +81,27 @@ SECONDS = checks.number("seconds", 0, FOREVER)
 class Setting(NamedTuple):
     """The declaration of one setting."""
 
-    name: str
     check: Check[Any]
     default: Any
     """As a user would write it; it is checked like any other value."""
     example: Any
     """Another value, as a user would write it."""
-    need: str | None
-    """Of :data:`NEEDS`: without it, another value than the default has no effect."""
-    overridable: bool
-    """Whether it may differ for some hosts or requests, under the name of its field."""
+    need: str | None = None
+    """Of :data:`NEEDS`: without it, another value than the default has no effect, which is warned
+    of."""
+    overridable: bool = False
+    """Whether it is a key of ``ROBOTS_OVERRIDES`` too, under the name of its field."""
+    name: str = ""
 
 
-def setting(
-    check: Check[_T],
-    *,
-    default: object,
-    example: object,
-    need: str | None = None,
-    overridable: bool = False,
-) -> _T:
-    """A dataclass field that declares a setting of the type that *check* returns.
+def setting(check: Check[_T], **declared: Any) -> _T:
+    """A dataclass field that declares a setting of the type that *check* returns. *declared*: the
+    other fields of its :class:`Setting`.
 
     Its name is ``ROBOTS_`` and that of the field. The docstring below it is a paragraph of Markdown
     for docs/settings.md. The README shows only its first sentence.
-
-    *need*: what another setting must be, or it has no effect, which is warned of. *overridable*: it
-    is a key of ``ROBOTS_OVERRIDES`` too.
     """
-    made: _T = field(metadata={"declared": (check, default, example, need, overridable)})
+    made: _T = field(metadata={"declared": Setting(check, **declared)})
     return made
 
 
@@ -395,8 +387,8 @@ _SCRAPYS = {"obey": "ROBOTSTXT_OBEY", "user_agent": "ROBOTSTXT_USER_AGENT"}
 """Settings that Scrapy has, too, by their fields."""
 
 DECLARED: dict[str, Setting] = {
-    each.name: Setting(
-        _SCRAPYS.get(each.name, f"ROBOTS_{each.name.upper()}"), *each.metadata["declared"]
+    each.name: each.metadata["declared"]._replace(
+        name=_SCRAPYS.get(each.name, f"ROBOTS_{each.name.upper()}")
     )
     for each in fields(Declared)
 }

@@ -112,7 +112,7 @@ def override_from(value: object, keys: Keys) -> Override:
     Raises :class:`WrongPartsError`, naming every key that is wrong.
     """
     if not isinstance(value, Mapping):
-        raise WrongPartsError([problem("", value, f"expected a dict of {_listed(keys)}")])
+        raise WrongPartsError([problem("", value, f"expected a dict of {', '.join(keys)}")])
     problems: list[str] = []
     read = {
         key: read_or_tell(problems, f"[{key!r}]", keys.get(key, partial(_no_key, key, keys)), part)
@@ -130,7 +130,7 @@ def _no_key(key: object, keys: Keys, _: object) -> None:
     from difflib import get_close_matches
 
     near = get_close_matches(str(key), keys, 1)
-    hint = f"did you mean {near[0]}?" if near else f"expected {_listed(keys)}"
+    hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(keys)}"
     raise ValueError(f"there is no such key; {hint}")
 
 
@@ -153,8 +153,3 @@ def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:
     if problems:
         raise WrongPartsError(problems)
     return found
-
-
-def _listed(names: Mapping[str, object]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}"

@@ -19,15 +19,13 @@ pytestmark = pytest.mark.filterwarnings(
     r"ignore:Spider\.log\(\) is deprecated"
 )  # Spidermon uses it
 
-PAGE = "docs/monitoring.md"
-
 
 async def results(caplog: pytest.LogCaptureFixture, *urls: str) -> dict[str, str]:
     """What Spidermon says of each monitor of the page after a crawl of *urls*."""
     caplog.set_level(logging.INFO)
-    settings: dict[str, Any] = settings_of(block_with("SPIDERMON_ENABLED", PAGE))
+    settings: dict[str, Any] = settings_of(block_with("SPIDERMON_ENABLED", "docs/monitoring.md"))
     settings["SPIDERMON_SPIDER_CLOSE_MONITORS"] = [
-        block_with("BaseStatMonitor", PAGE)["RobotsSuite"]
+        block_with("BaseStatMonitor", "docs/monitoring.md")["RobotsSuite"]
     ]
     await crawl(*urls, **settings, ROBOTS_FETCH_RETRIES=0)
     lines = [record.getMessage() for record in caplog.records]

@@ -19,7 +19,7 @@ OFF = {"obey": False, "reason": "our own site"}
 NEXT = "\n  "
 KEYS = (
     "obey, user_agent, dialect, status_policy, default_delay, ai_uses, content_use, ai_policy, "
-    "ai_tokens, nofollow, noindex, reason, by, evidence, until, crawl_delay and robots_txt"
+    "ai_tokens, nofollow, noindex, reason, by, evidence, until, crawl_delay, robots_txt"
 )
 
 
