@@ -153,7 +153,8 @@ class Recorder:
             **_about(policy),
         )
         self._add(entry)
-        if record.sha256:
+        # That of a file which is as before may be without its text, and so is an empty file.
+        if record.sha256 and (record.body or record.sha256 != previous):
             self._store(record.sha256, record.body)
 
     def _store(self, digest: str, body: bytes) -> None:

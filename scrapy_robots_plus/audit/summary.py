@@ -67,8 +67,8 @@ class Selection:
                 if entry.crawl in shown:
                     yield entry
             elif self.since <= entry.time <= self.until and _is_about(entry, patterns):
-                begin = begins.get(entry.crawl)
-                if begin is not None and shown.is_news(entry.crawl, True):
+                begin = begins.get(entry.crawl)  # which may be in another part of the log
+                if shown.is_news(entry.crawl, begin is not None) and begin is not None:
                     yield begin
                 yield entry
 

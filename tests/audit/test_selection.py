@@ -86,3 +86,8 @@ def test_a_part_of_a_crawl_that_has_ended_does_not_call_it_killed() -> None:
     found = page_of(part.of(log), is_part=True)
     assert "ended: finished" in found.text
     assert "uses" not in found.tables  # they were counted of all hosts
+
+
+def test_a_crawl_whose_begin_is_in_another_part_has_its_end() -> None:
+    entries = [denied(SHOP, "/", 3), end(at=6)]
+    assert list(Selection(since=0.0).of(entries)) == entries

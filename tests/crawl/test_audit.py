@@ -14,7 +14,7 @@ import pytest_twisted
 import scrapy
 from twisted.internet.defer import gatherResults
 
-from scrapy_robots_plus.audit.bodies import Bodies
+from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, Entry, FileEntry, VerdictEntry
 from scrapy_robots_plus.audit.log import BATCH
@@ -186,6 +186,32 @@ async def test_a_file_that_changes_is_logged_with_the_one_before(sites: Sites, l
     bodies = Bodies(log.with_suffix(".bodies"))
     assert bodies.get(DIGEST) == RULES.encode()
     assert bodies.get(files[-1].sha256) == other.encode()
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_text_that_was_moved_away_is_not_replaced_by_an_empty_one(
+    sites: Sites, log: Path
+) -> None:
+    bodies = log.with_suffix(".bodies")
+
+    class Steady(StepSpider):
+        pause = 0.1
+
+        def enough(self) -> bool:
+            if stat(self.crawler, "robotstxt/response_status_count/503"):
+                return True
+            shutil.rmtree(bodies, ignore_errors=True)
+            return False
+
+    fails = in_turn(answer(RULES, cache_control="max-age=1"), answer("", 503))
+    host, other = sites.host(fails), sites.host(RULES)
+    urls = [host.url("/a"), other.url("/a"), *(host.url(f"/{number}") for number in range(250))]
+    # The store does not hold both, and policies do without the text.
+    only_one: dict[str, Any] = {"ROBOTS_STORE_MAX": 1, "ROBOTS_TTL": (1, 86_400)}
+    await crawl(*urls, spider=Steady, ROBOTS_AUDIT_LOG=log, ROBOTS_FETCH_RETRIES=0, **only_one)
+    assert {file.sha256 for file in of_type(FileEntry, log)} == {DIGEST}
+    with pytest.raises(BodyError, match="is missing"):
+        Bodies(bodies).get(DIGEST)
 
 
 @pytest_twisted.ensureDeferred
