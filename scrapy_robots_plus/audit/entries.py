@@ -251,29 +251,6 @@ class VerdictEntry(Entry):
 
 
 @dataclass(slots=True, kw_only=True)
-class PageEntry(Entry):
-    """A page asks that its links are not followed, or that it is not indexed"""
-
-    url: Text
-    """The URL of the page."""
-    origin: Text
-    """Its origin."""
-    agent: Names
-    """The names that it was read for."""
-    directives: Object
-    """Each directive that counts, with its `value`, its `source` (`X-Robots-Tag` or `meta`) and its
-    `text` there."""
-    nofollow: Text
-    """`ROBOTS_NOFOLLOW` for the page: `obey` if requests that its callback makes are dropped,
-    `observe` if they are marked, `ignore`."""
-    noindex: Text
-    """`ROBOTS_NOINDEX` for the page: `obey` if its items are dropped, `observe` if they are
-    counted, `ignore`."""
-    mode: Text
-    """`obey`, or `observe` if nothing was dropped."""
-
-
-@dataclass(slots=True, kw_only=True)
 class StandingEntry(Entry):
     """A site treats the crawl in another way than before, by its answers to several pages"""
 

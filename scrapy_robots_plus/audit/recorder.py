@@ -30,7 +30,6 @@ from .entries import (
     EndEntry,
     Entry,
     FileEntry,
-    PageEntry,
     StandingEntry,
     VerdictEntry,
 )
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.pages.middleware import Page
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site
@@ -85,7 +83,6 @@ class Recorder:
         self._knows_departures = compat.watch_handovers(crawl.crawler, survives(self._handed_over))
         crawl.decision_listeners.append(survives(self._decided))
         crawl.exemption_listeners.append(survives(self._exempted))
-        crawl.page_listeners.append(survives(self._page_read))
         crawl.standing_listeners.append(survives(self._stands_otherwise))
         crawl.get(Retrieval).subscribe(survives(self._retrieved))
         if not crawl.settings.enforces:
@@ -243,20 +240,7 @@ class Recorder:
         if entry is not None and not entry.allowed:
             self._add(entry)
 
-    # A page, a site
-
-    def _page_read(self, page: Page) -> None:
-        entry = self._entry(
-            PageEntry,
-            url=page.url,
-            origin=str(page.origin),
-            agent=page.agent,
-            directives=page.directives.as_json(),
-            nofollow=page.settings.nofollow,
-            noindex=page.settings.noindex,
-            mode=self._settings.mode,
-        )
-        self._add(entry)
+    # A site
 
     def _stands_otherwise(self, origin: Origin, site: Site, url: str) -> None:
         about = {"origin": str(origin), "standing": site.standing, "why": site.why, "url": url}

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     DecisionListener = Callable[[Request, Origin, AgentNames, Any], None]
     ExemptionListener = Callable[[Request], None]
-    PageListener = Callable[[Any], None]
     StandingListener = Callable[[Origin, Site, str], None]
 
 
@@ -181,9 +180,6 @@ class Crawl:
         agent it was judged by. A request that was judged again, as another agent, comes again."""
         self.exemption_listeners: list[ExemptionListener] = []
         """Called with each request that passes unjudged because of ``dont_obey_robotstxt``."""
-        self.page_listeners: list[PageListener] = []
-        """Called with each page that asks for what the crawl's settings act on, before its
-        callback."""
         self.standing_listeners: list[StandingListener] = []
         """Called with each origin that comes to treat the crawl otherwise, how, and the URL that
         decided; if the crawl enforces robots.txt."""

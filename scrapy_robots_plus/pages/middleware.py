@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_robots_plus.protocol.directives import PageDirectives, PageStatement
-    from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.directives import PageStatement
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
@@ -41,13 +39,10 @@ logger = logging.getLogger(__name__)
 
 
 class Page(NamedTuple):
-    """One response, read for one crawler."""
+    """One response, read for the crawler."""
 
     url: str
-    origin: Origin
-    agent: AgentNames
     settings: RobotsSettings
-    directives: PageDirectives
     nofollow: PageStatement | None
     """Why its links are not to be followed; None if they may be, or nobody asks."""
     noindex: PageStatement | None
@@ -117,11 +112,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         now = self._crawl.clock.wall()
         nofollow = directives.against_following() if settings.nofollow != "ignore" else None
         noindex = directives.against_indexing(now) if settings.noindex != "ignore" else None
-        page = Page(response.url, origin, agent, settings, directives, nofollow, noindex)
-        if nofollow is not None or noindex is not None:
-            for listener in self._crawl.page_listeners:
-                listener(page)
-        return page
+        return Page(response.url, settings, nofollow, noindex)
 
     # What its callback makes of it
 

@@ -53,7 +53,7 @@ def test_any_mapping_is_written_as_an_object() -> None:
 
 
 def test_each_type_has_one_name() -> None:
-    names = ["crawl", "end", "file", "page", "standing", "verdict"]
+    names = ["crawl", "end", "file", "standing", "verdict"]
     assert sorted(entry.type for entry in ENTRIES) == names
 
 

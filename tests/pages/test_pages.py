@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -77,11 +76,6 @@ async def taken(*urls: str | scrapy.Request, **settings: Any) -> tuple[TakingSpi
     return crawler.spider, crawler
 
 
-def entries(path: Path, kind: str = "page") -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return [line for line in lines if line["type"] == kind]
-
-
 def site_with(sites: Sites, **pages: Reply) -> Host:
     host = sites.host("User-agent: *\nDisallow: /closed\n")
     host.pages |= {f"/{path}": reply for path, reply in pages.items()}
@@ -149,36 +143,16 @@ class TestWhatIsTold:
         )
 
     @pytest_twisted.ensureDeferred
-    async def test_the_audit_log_has_each_page_that_asks_for_something(
-        self, sites: Sites, tmp_path: Path
-    ) -> None:
-        host = site_with(sites, a=page(says("none")), b=page(says("noarchive")), c=page())
-        log = tmp_path / "audit.jsonl"
-        urls = [host.url(path) for path in ("/a", "/b", "/c")]
-        settings = {"ROBOTS_NOFOLLOW": "observe", "ROBOTS_NOINDEX": "obey"}
-        await taken(*urls, ROBOTS_AUDIT_LOG=str(log), **settings)
-        (entry,) = entries(log)
-        assert entry["url"] == urls[0]
-        assert (entry["origin"], entry["mode"]) == (host.origin, "obey")
-        assert entry["agent"] == "Foobot/1.0 (+https://foobot.example/)"
-        assert set(entry["directives"]) == {"nofollow", "noindex"}
-        assert (entry["nofollow"], entry["noindex"]) == ("observe", "obey")
-
-    @pytest_twisted.ensureDeferred
     async def test_in_audit_mode_nothing_is_dropped_and_all_is_counted(
-        self, sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
+        self, sites: Sites, caplog: pytest.LogCaptureFixture
     ) -> None:
-        host, log = site_with(sites, a=page(says("none"))), tmp_path / "audit.jsonl"
+        host = site_with(sites, a=page(says("none")))
         with caplog.at_level(logging.DEBUG):
-            spider, crawler = await taken(
-                host.url("/a"), **OBEY, ROBOTS_MODE="observe", ROBOTS_AUDIT_LOG=str(log)
-            )
+            spider, crawler = await taken(host.url("/a"), **OBEY, ROBOTS_MODE="observe")
         assert (spider.items, spider.links) == (["a"], ["a"])
         assert (spider.dropped, spider.not_followed) == ([], [])
         assert stat(crawler, "robotstxt/nofollow/dropped") == 1
         assert stat(crawler, "robotstxt/noindex/dropped") == 1
-        (entry,) = entries(log)
-        assert entry["mode"] == "observe"
         assert "Would not be followed: <GET" in caplog.text
         assert "Would not be kept: {'page': 'a'}" in caplog.text
         assert (
@@ -384,9 +358,7 @@ class TestWhichRequestsAreLinks:
 class TestCallbacks:
     @pytest.mark.parametrize("is_async", [False, True])
     @pytest_twisted.ensureDeferred
-    async def test_one_that_fails_fails_as_ever(
-        self, sites: Sites, tmp_path: Path, is_async: bool
-    ) -> None:
+    async def test_one_that_fails_fails_as_ever(self, sites: Sites, is_async: bool) -> None:
         class Failing(TakingSpider):
             def parse(self, response: Any) -> Any:
                 yield from super().parse(response)
@@ -398,17 +370,11 @@ class TestCallbacks:
                 for output in super().parse(response):
                     yield output
 
-        host, log = site_with(sites, a=page(says("none")), b=page()), tmp_path / "audit.jsonl"
-        spider, crawler = await taken(
-            host.url("/a"),
-            host.url("/b"),
-            **OBEY,
-            spider=FailingAsync if is_async else Failing,
-            ROBOTS_AUDIT_LOG=str(log),
-        )
+        host = site_with(sites, a=page(says("none")), b=page())
+        failing = FailingAsync if is_async else Failing
+        spider, crawler = await taken(host.url("/a"), host.url("/b"), **OBEY, spider=failing)
         assert stat(crawler, "spider_exceptions/KeyError") == 2
         assert (spider.items, spider.links) == (["b"], ["b"])
-        assert [entry["url"] for entry in entries(log)] == [host.url("/a")]
 
     @pytest.mark.parametrize("kind", [list, tuple, iter])
     @pytest_twisted.ensureDeferred
