@@ -28,11 +28,14 @@ class RobotsIgnored(IgnoreRequest):
     """What happened to the request, in words."""
 
     def __init__(self, url: str, verdict: Verdict) -> None:
-        super().__init__(f"{self.SAYS}: {printable(url)} ({verdict.describe()})")
+        super().__init__(url, verdict)
         self.url = url
         """What was denied, a :class:`str`."""
         self.verdict = verdict
         """Why, a :class:`~scrapy_robots_plus.Verdict`."""
+
+    def __str__(self) -> str:  # made when it is asked for: of most, nobody does
+        return f"{self.SAYS}: {printable(self.url)} ({self.verdict.describe()})"
 
 
 class RobotsDisallowed(RobotsIgnored):
