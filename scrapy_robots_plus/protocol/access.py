@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from .printable import Word
+from .printable import Explained, Word
 
 
 class Access(Word):
@@ -24,26 +24,26 @@ class Access(Word):
     """2.3.1.4: the file cannot be read, nothing may be crawled until it can."""
 
 
-class Failure(Word):
+class Failure(Explained):
     """Why a robots.txt request gave no usable HTTP status."""
 
-    TIMEOUT = "timeout"
+    TIMEOUT = "timeout", "no answer in time"
     """Not complete within ``ROBOTS_FETCH_TIMEOUT``."""
-    DNS = "dns"
+    DNS = "dns", "the host name has no address"
     """The host name has no address."""
-    CONNECTION = "connection"
+    CONNECTION = "connection", "the connection failed: refused, reset, or no TLS"
     """Refused, reset, TLS failure, or closed before an answer."""
-    CUT = "cut"
+    CUT = "cut", "the answer ended before its time"
     """The body is incomplete."""
-    UNDECODABLE = "undecodable"
+    UNDECODABLE = "undecodable", "the body is not what its Content-Encoding says"
     """The body does not match its Content-Encoding."""
-    CHALLENGE = "challenge"
+    CHALLENGE = "challenge", "a page that finds out whether a person asks came in its place"
     """A page that finds out whether a person asks came in its place."""
-    REDIRECTS = "redirects"
+    REDIRECTS = "redirects", "more than five redirects in a row"
     """More than five redirects in a row (2.3.1.2)."""
-    BAD_REDIRECT = "bad_redirect"
+    BAD_REDIRECT = "bad_redirect", "a redirect to nowhere, or away from http and https"
     """A redirect without an http or https URL."""
-    ERROR = "error"
+    ERROR = "error", "the crawler could not ask, or could not read the answer"
     """Anything else: rejected by another component, a failing parser, a closing spider."""
 
 

@@ -123,7 +123,7 @@ def test_groups() -> None:
 def test_every_reason_has_words(reason: Reason) -> None:
     verdict = Verdict(False, reason, robots_url="https://x.example/robots.txt")
     assert verdict.describe() == reason.words.format("https://x.example/robots.txt")
-    assert Reason(reason.value) is reason  # type: ignore[call-arg]
+    assert Reason(reason.value) is reason
 
 
 def test_rules_of_thousands_of_groups_name_their_own() -> None:

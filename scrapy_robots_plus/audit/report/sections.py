@@ -7,6 +7,7 @@ from http.client import responses
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.summary import TOLERANCE
+from scrapy_robots_plus.protocol.access import Failure
 from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.protocol.verdict import Reason
 
@@ -116,15 +117,7 @@ def files(summary: Summary) -> Iterator[Html]:
 
 
 _CAUSES = {
-    "timeout": "no answer in time",
-    "dns": "the host name has no address",
-    "connection": "the connection failed: refused, reset, or no TLS",
-    "cut": "the answer ended before its time",
-    "undecodable": "the body is not what its Content-Encoding says",
-    "challenge": "a page that finds out whether a person asks came in its place",
-    "redirects": "more than five redirects in a row",
-    "bad_redirect": "a redirect to nowhere, or away from http and https",
-    "error": "the crawler could not ask, or could not read the answer",
+    **{each.value: each.words for each in Failure},
     **{str(code): f"the server answered {code} ({words})" for code, words in responses.items()},
 }
 
