@@ -14,8 +14,8 @@ from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.printable import counted, duration
 
 from .output import WrongUsageError, complain, say
+from .project import site_of
 from .subcommand import JSON, Exit, Subcommand, argument
-from .urls import site_of
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.http_caching import Limits

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import Dialect, Reason, RobotsTxt, Verdict
-from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
+from scrapy_robots_plus.protocol.access import Access, is_definite
 from scrapy_robots_plus.protocol.difference import Terms, difference
 from scrapy_robots_plus.protocol.printable import printable
 
 from .output import named, picked
-from .project import Source
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
-from .urls import site_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scrapy_robots_plus.protocol.origin import Origin
-
-STORED = "store:"
-"""Begins the name of a stored copy."""
+    from .project import Source
 
 _MOST = 20
 """Changes that are shown in each direction."""
@@ -44,10 +38,7 @@ class Diff(Subcommand):
 
     def run(self) -> None:
         names = self.given.before, self.given.after
-        # What a site has now, whatever a store has of it; and the store stays as it is.
-        places = list(map(self._place, names))
-        self.project.settings.set("ROBOTS_STORE", "memory", "cmdline")
-        sources = self.project.read(places)
+        sources = self.project.read(names, anew=True)
         old, new = (_read(source, self.project.robots.dialect) for source in sources)
         agent = self.project.agent_for(sources[1].policy)
         found = difference(old, new, agent)
@@ -76,18 +67,6 @@ class Diff(Subcommand):
             self.note(Exit.FOUND)
         elif not found.complete:
             self.note(Exit.UNDECIDED)
-
-    def _place(self, name: str) -> Origin | Source:
-        """The site or the copy that *name* names."""
-        if name.startswith(STORED):
-            return self._stored(site_of(name.removeprefix(STORED))[1])
-        return site_of(name)[1] if "://" in name else self.project.file(name)
-
-    def _stored(self, origin: Origin) -> Source:
-        record = self.project.stored(origin)
-        access = access_of(record.outcome, self.project.robots.status_policy)
-        record = replace(record, access=access)
-        return Source(self.project.policy_of(record), record)
 
 
 def _copy_fields(name: str, source: Source, terms: Terms) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
 
 from .output import named, picked
+from .project import site_of
 from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, argument
-from .urls import EXITS, fields_of, site_of
+from .urls import EXITS, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,9 +35,9 @@ class Explain(Subcommand):
     arguments = URL, AGENT, DIALECT, FILE, JSON
 
     def run(self) -> None:
-        url, origin = site_of(self.given.url)
+        url, _ = site_of(self.given.url)
         name = self.given.file
-        (source,) = self.project.read([origin if name is None else self.project.file(name)])
+        source = self.project.file(name) if name else self.project.read([url])[0]
         found = explanation(url, self.project.agent_for(source.policy), source)
         self.show([found], (f"{title:11} {words}" for title, words in _in_words(found)))
         self.note(EXITS[found["result"]])

@@ -19,9 +19,11 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.addon import Addon
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.extension import RobotsExtension
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.crawl_store import FILE_IN_JOBDIR, uri_in_job
+from scrapy_robots_plus.origins.freshness import under_statuses
 from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser, charset_of
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy
@@ -34,7 +36,7 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import open_store
 from scrapy_robots_plus.storage.record import RobotsRecord
 
-from .output import UnreadableError, opened
+from .output import UnreadableError, WrongUsageError, opened
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -64,6 +66,10 @@ _FOR_A_QUESTION: dict[str, Any] = {
     "SPIDER_MIDDLEWARES": {},
     "SPIDER_LOADER_CLASS": "scrapy.spiderloader.DummySpiderLoader",
 }
+
+
+STORED = "store:"
+"""Begins the name of a stored copy."""
 
 
 class Project:
@@ -132,11 +138,16 @@ class Project:
         if failure is not None:
             raise failure
 
-    def read(self, places: Sequence[Origin | Source]) -> list[Source]:
-        """Each robots.txt, in order: those of origins are fetched if needed, side by side.
+    def read(self, names: Sequence[str], *, anew: bool = False) -> list[Source]:
+        """Each robots.txt, in order. A name is that of a file, ``-`` for standard input, a URL of a
+        site, or ``store:`` and a URL for what the store has of a site.
 
-        Raises what :meth:`ask` does.
+        Those of sites are fetched if needed, side by side; *anew*: whatever the store has of them,
+        and it stays as it is. Raises WrongUsageError, UnreadableError, and what :meth:`ask` does.
         """
+        places = list(map(self._place, names))
+        if anew:
+            self.settings.set("ROBOTS_STORE", "memory", "cmdline")
         found: dict[Origin, Source] = {}
 
         async def obtain_all(crawl: Crawl) -> None:
@@ -158,6 +169,14 @@ class Project:
         if origins:
             self.ask(obtain_all)
         return [found[place] if isinstance(place, Origin) else place for place in places]
+
+    def _place(self, name: str) -> Origin | Source:
+        """The site that *name* names, or what is known without asking it."""
+        if name.startswith(STORED):
+            stored = self.stored(site_of(name.removeprefix(STORED))[1])
+            record = under_statuses(stored, self.robots.status_policy)
+            return Source(self.policy_of(record), record)
+        return site_of(name)[1] if "://" in name else self.file(name)
 
     def file(self, name: str) -> Source:
         """The robots.txt in a file, or on standard input (``-``), for any site. Raises
@@ -226,6 +245,21 @@ async def obtain(origin: Origin, policies: Policies) -> Policy:
     if policy is None:
         raise CancelledError
     return policy
+
+
+def site_of(url: str) -> tuple[str, Origin]:
+    """*url* as a request would have it, and its origin.
+
+    Raises WrongUsageError for what is not an http or https URL.
+    """
+    try:
+        requested = as_requested(url)
+        origin = Origin.of(requested)
+    except ValueError as error:
+        raise WrongUsageError(str(error)) from None
+    if origin is None:
+        raise WrongUsageError(f"{url} is not an http or https URL; robots.txt does not apply to it")
+    return requested, origin
 
 
 def _add_addon(settings: BaseSettings) -> None:

@@ -12,12 +12,9 @@ from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .output import named, picked
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
-from .urls import site_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from scrapy_robots_plus.protocol.origin import Origin
 
     from .project import Source
 
@@ -26,7 +23,8 @@ SOURCES = argument(
     "sources",
     nargs="+",
     metavar="ORIGIN|FILE",
-    help="a site, such as https://example.com, or a file; - for standard input",
+    help="a site, such as https://example.com; store:SITE for what ROBOTS_STORE has of it; or a "
+    "file, - for standard input",
 )
 
 
@@ -39,11 +37,7 @@ class Show(Subcommand):
     arguments = SOURCES, AGENT, DIALECT, JSON
 
     def run(self) -> None:
-        places: list[Origin | Source] = [
-            site_of(name)[1] if "://" in name else self.project.file(name)
-            for name in self.given.sources
-        ]
-        for source in self.project.read(places):
+        for source in self.project.read(self.given.sources):
             fields = self._fields_of(source)
             self.show([fields], listing(fields))
             if source.policy.access is Access.UNREACHABLE:

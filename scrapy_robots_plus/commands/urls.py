@@ -146,18 +146,6 @@ EXITS = {"allowed": Exit.OK, "denied": Exit.FOUND, "undecided": Exit.UNDECIDED}
 """The exit status for each of the words that :func:`word_for` returns."""
 
 
-def site_of(url: str) -> tuple[str, Origin]:
-    """*url* as a request would have it, and its origin.
-
-    Raises WrongUsageError for what is not an http or https URL.
-    """
-    asked = Asked.about(url)
-    if asked.origin is None:
-        why = f"{url} is not an http or https URL; robots.txt does not apply to it"
-        raise WrongUsageError(asked.problem or why)
-    return asked.requested, asked.origin
-
-
 def word_for(verdict: Verdict) -> str:
     """``allowed``, ``denied``, or ``undecided`` if the robots.txt cannot be read."""
     if verdict.allowed:

@@ -192,6 +192,8 @@ def test_a_stored_copy_and_what_the_site_has_now(stored: tuple[Robots, Host]) ->
         assert done.json[0]["before"]["in_words"] == "200, rules"
         assert done.status == 1
     assert robots("diff", kept, kept).status == 0
+    shown = robots("show", kept, "--json").json[0]
+    assert [line["text"] for line in shown["lines"]] == OLD.splitlines()
     assert host.robots_hits == 2
 
 
