@@ -56,66 +56,21 @@ class _Chain:
         return wrong
 
 
-class Crawls:
-    """Follows the crawls of a log."""
-
-    def __init__(self) -> None:
-        self._open: dict[str, _Chain] = {}
-        self._ended: Recent[str, _Chain] = Recent(MOST_OPEN_CRAWLS)
-
-    def __len__(self) -> int:
-        """How many have no end so far."""
-        return len(self._open)
-
-    def follow(self, line: Line, where: Callable[[], str]) -> Iterator[Wrong]:
-        """What is wrong with *line* for its crawl. *where* says in words where it is."""
-        name = str(line.fields.get("crawl"))
-        chain = self._open.get(name) or self._ended.get(name)
-        if chain is None:
-            chain = _Chain(where())
-            if line.is_genuine:  # else its name may be what was changed
-                self._open[name] = chain
-        if (wrong := chain.take(line)) is not None:
-            yield wrong
-        if line.fields.get("type") == EndEntry.type and name in self._open:
-            self._ended.put(name, self._open.pop(name))
-        if len(self._open) > MOST_OPEN_CRAWLS:
-            yield self._unfinished(next(iter(self._open)))
-
-    def unfinished(self) -> Iterator[Wrong]:
-        """After the last line: the crawls that have no end."""
-        for name in list(self._open):
-            yield self._unfinished(name)
-
-    def _unfinished(self, name: str) -> Wrong:
-        what = (
-            f"the end of crawl {name:.100}, which begins in {self._open.pop(name).begin}, is "
-            "missing: it was killed or still runs, or lines were removed"
-        )
-        return State.UNFINISHED, what
-
-
 class LogReader:
     """Reads a log, or parts of one. What is wrong with it is reported, and the rest is read.
 
     Raises OSError if a file cannot be read.
     """
 
-    def __init__(
-        self,
-        logs: Sequence[Path],
-        tell: Callable[[Damage], object],
-        unshown: State | None = None,
-    ) -> None:
-        """*logs*: in any order, if none of them is a pipe. *tell* gets what is damaged, but for
-        what is *unshown*.
-        """
+    def __init__(self, logs: Sequence[Path], tell: Callable[[Damage], object]) -> None:
+        """*logs*: in any order, if none of them is a pipe. *tell* gets what is damaged."""
         self._logs = logs
         self._tell = tell
-        self._unshown = unshown
         self._log = ""
         self._position = 0
-        self.crawls = Crawls()
+        self.open_crawls: dict[str, _Chain] = {}
+        """Those without an end so far, by name."""
+        self._ended: Recent[str, _Chain] = Recent(MOST_OPEN_CRAWLS)
         self.lines = 0
         """How many were read so far."""
         self.is_readable = False
@@ -146,18 +101,19 @@ class LogReader:
             with log.open("rb") as file:
                 # A line that is too long is read as several, and none of them can be right.
                 for raw in iter(partial(file.readline, LONGEST_LINE), b""):
-                    self._position += 1
-                    self.lines += 1
-                    entry = self._read(raw)
+                    entry = self.take(raw)
                     if entry is not None:
                         yield entry
             if not self._position:  # of several, the last may have been rotated just now
                 state = State.UNFINISHED if self._log else State.CUT
                 self.report(state, "the log is empty")
-        for wrong in self.crawls.unfinished():
-            self.report(*wrong)
+        for name in list(self.open_crawls):
+            self._report_unfinished(name)
 
-    def _read(self, raw: bytes) -> Entry | None:
+    def take(self, raw: bytes) -> Entry | None:
+        """What the next line says; None if nothing."""
+        self._position += 1
+        self.lines += 1
         if raw == b"\n" and self.is_readable:
             return None  # it ends what looked torn while another crawl was writing it
         try:
@@ -170,8 +126,7 @@ class LogReader:
                 self.report(State.DAMAGED, f"not a line of a log: {error}")
             return None
         self.last = line.link
-        for wrong in self.crawls.follow(line, lambda: place(**self.place)):
-            self.report(*wrong)
+        self._follow(line)
         try:
             entry = from_fields(line.fields)
         except ValueError as error:
@@ -180,11 +135,32 @@ class LogReader:
         self.is_readable = True
         return entry
 
+    def _follow(self, line: Line) -> None:
+        """Reports what is wrong with *line* for its crawl."""
+        name = str(line.fields.get("crawl"))
+        chain = self.open_crawls.get(name) or self._ended.get(name)
+        if chain is None:
+            chain = _Chain(place(**self.place))
+            if line.is_genuine:  # else its name may be what was changed
+                self.open_crawls[name] = chain
+        if (wrong := chain.take(line)) is not None:
+            self.report(*wrong)
+        if line.fields.get("type") == EndEntry.type and name in self.open_crawls:
+            self._ended.put(name, self.open_crawls.pop(name))
+        if len(self.open_crawls) > MOST_OPEN_CRAWLS:
+            self._report_unfinished(next(iter(self.open_crawls)))
+
+    def _report_unfinished(self, name: str) -> None:
+        begin = self.open_crawls.pop(name).begin
+        what = (
+            f"the end of crawl {name:.100}, which begins in {begin}, is missing: it was killed or "
+            "still runs, or lines were removed"
+        )
+        self.report(State.UNFINISHED, what)
+
     def report(self, state: State, what: str) -> None:
         """Counts something that is wrong with the last line that was read."""
         self.state = max(self.state, state)
-        if state is self._unshown:
-            return
         damage = Damage(**self.place, what=what, state=state)
         self.damaged += 1
         self.damages += [damage] if self.damaged <= SHOWN else []

@@ -94,12 +94,8 @@ class Decided(NamedTuple):
         return f"{word} ({why})" if why else word
 
 
-UNREPLAYED = {
-    Reason.CLOSING.value: "the spider closed before its robots.txt was read",
-    Reason.GIVEN_UP.value: "its host was given up, whatever its robots.txt says",
-    Reason.WALLED.value: "its site refused pages, whatever its robots.txt says",
-}
-"""Why verdicts for these reasons say nothing of a robots.txt."""
+UNREPLAYED = {Reason.CLOSING.value, Reason.GIVEN_UP.value, Reason.WALLED.value}
+"""Reasons that no robots.txt has given: verdicts for them cannot be replayed."""
 
 
 class CrawlReplay:
@@ -130,8 +126,6 @@ class CrawlReplay:
 
         Raises :exc:`UndecidedError`.
         """
-        if entry.reason in UNREPLAYED:
-            raise UndecidedError(UNREPLAYED[entry.reason])
         if self.crawl.parser != OUR_PARSER:
             raise UndecidedError(f"its crawl used {self.crawl.parser}, not this package's parser")
         known = _Known(self, entry)

@@ -35,15 +35,12 @@ class LogCommand(Subcommand):
     With ``--json`` each damage is printed as it is found.
     """
 
-    unshown: State | None = None
-    """What is so is not among the damages."""
-
     def read(self) -> Iterator[Entry]:
         """What the log says. Raises UnreadableError; also if a file is named twice."""
         logs, names = list(map(Path, self.given.logs)), ", ".join(self.given.logs)
         if len({log.resolve() for log in logs}) < len(logs):
             raise UnreadableError(f"{names}: a file is named twice")
-        self.reader = reader = LogReader(logs, self._tell, self.unshown)
+        self.reader = reader = LogReader(logs, self._tell)
         with accessing(names):
             yield from reader
         if reader.lines and not reader.is_readable:

@@ -129,14 +129,15 @@ class Replay(LogCommand):
         self._crawls.put(entry.crawl, replay)
 
     def _decide(self, entry: VerdictEntry) -> None:
+        if entry.reason in UNREPLAYED:
+            return
         replay = self._crawls.get(entry.crawl)
         try:
             if replay is None:
                 raise UndecidedError("the log does not say how its crawl began")
             after = replay.verdict(entry)
         except UndecidedError as error:
-            if entry.reason not in UNREPLAYED:  # no robots.txt has decided
-                self._undecide(str(error))
+            self._undecide(str(error))
             return
         before = Decided.of(entry)
         where = {**self.reader.place, "url": entry.url}

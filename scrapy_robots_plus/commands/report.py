@@ -9,7 +9,6 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.report import MAKER, allowed_in_words, page, sentence
 from scrapy_robots_plus.audit.report.sections import cause_in_words
 from scrapy_robots_plus.audit.summary import Selection, Summary
@@ -80,8 +79,6 @@ class Report(LogCommand):
             help="print the same as JSON, one object per line, and write no page",
         ),
     )
-
-    unshown = State.UNFINISHED  # the page says of each crawl how it ended
 
     def run(self) -> None:
         given, target = self.given, Path(self.given.output)

@@ -27,7 +27,7 @@ def test_crawls_that_were_killed_are_all_told_in_bounded_memory(tmp_path: Path) 
     write_sealed(log, (begin(f"{number:012x}") for number in range(killed)))
     told: list[Damage] = []
     reader = LogReader([log], told.append)
-    most = max(len(reader.crawls) for _ in reader)
+    most = max(len(reader.open_crawls) for _ in reader)
     assert most <= MOST_OPEN_CRAWLS
     assert len(told) == killed
     assert all(damage.state is State.UNFINISHED for damage in told)

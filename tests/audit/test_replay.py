@@ -144,7 +144,6 @@ def test_a_text_of_ones_own_is_read_whatever_the_site_says(bodies: Bodies) -> No
 @pytest.mark.parametrize(
     ("about", "why"),
     [
-        ({"reason": "closing"}, "the spider closed"),
         ({"access": None}, "None is not a valid Access"),
         ({"sha256": "a" * 64}, "is missing"),
         ({"sha256": "../x"}, "is not a hash"),

@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections import Counter
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -171,6 +171,27 @@ def test_a_crawl_without_its_begin_or_its_end_is_there() -> None:
     summary = summary_of([denied(SHOP, "/")])
     (crawl,) = summary.rows("crawls")
     assert (crawl.spider, crawl.ended, crawl.denied, crawl.first) == (None, None, 1, BEGIN)
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ({"status": "404", "access": "unavailable"}, "404"),
+        ({"status": "200", "failure": "503"}, "200, now 503"),
+        ({"status": None, "access": "rules"}, "own text"),
+        ({"status": None, "access": None}, ""),
+    ],
+)
+def test_what_a_site_answered_is_in_its_row(said: dict[str, Any], status: str) -> None:
+    summary = summary_of([allowed(SHOP, "/", **said)])
+    (site,) = summary.rows("sites")
+    assert site.status == status
+
+
+def test_a_file_that_came_or_went_has_changed_from_or_to_no_rules() -> None:
+    came, went = {"previous": None, "sha256": "ab"}, {"previous": "ab", "sha256": None}
+    found = summary_of([read(SHOP, changed=True, **each) for each in (came, went)])
+    assert [(each.before, each.after) for each in found.rows("changes")] == [("ab", ""), ("", "ab")]
 
 
 def test_an_outage_of_a_readable_file_is_a_failure() -> None:

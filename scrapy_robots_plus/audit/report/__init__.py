@@ -113,7 +113,7 @@ def _header(summary: Summary, log: LogReader, part: Sequence[str]) -> Iterator[H
     yield element("p", sentence(totals), class_="sentence")
     if part:
         yield note(f"Only a part of the log: {', '.join(part)}.")
-    if log.damaged:
+    if log.state > State.UNFINISHED:  # of each crawl is said how it ended
         yield _damage(log)
     if totals.observing_crawls:
         which = f"{totals.observing_crawls:,} of {counted(totals.crawls, 'crawl')}"
