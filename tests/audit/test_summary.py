@@ -189,8 +189,9 @@ def test_what_a_site_answered_is_in_its_row(said: dict[str, Any], status: str) -
 
 
 def test_a_file_that_came_or_went_has_changed_from_or_to_no_rules() -> None:
-    came, went = {"previous": None, "sha256": "ab"}, {"previous": "ab", "sha256": None}
-    found = summary_of([read(SHOP, changed=True, **each) for each in (came, went)])
+    came = read(SHOP, changed=True, previous=None, sha256="ab")
+    went = read(SHOP, changed=True, previous="ab", sha256=None)
+    found = summary_of([came, went])
     assert [(each.before, each.after) for each in found.rows("changes")] == [("ab", ""), ("", "ab")]
 
 

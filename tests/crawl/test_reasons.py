@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 
@@ -59,6 +60,8 @@ def test_the_exception_of_a_denial(reason: Reason) -> None:
         Reason.WALLED: "Walled off",
     }.get(reason, "Forbidden by robots.txt")
     assert str(error) == f"{denied}: {URL} ({words})"
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.url, copy.verdict) == (str(error), URL, verdict)
 
 
 def reasons_in(*patterns: str) -> set[Reason]:
@@ -67,10 +70,10 @@ def reasons_in(*patterns: str) -> set[Reason]:
     return {Reason[name] for path in paths for name in _NAMED.findall(path.read_text())}
 
 
-def test_a_replay_comes_to_each_reason_to_deny_or_says_why_it_cannot() -> None:
+def test_a_replay_comes_to_each_reason_to_deny_or_leaves_it_out() -> None:
     left_out = {reason for reason in DENY if reason.value in UNREPLAYED}
     assert reasons_in("origins/*.py", "protocol/rules.py") & set(DENY) | left_out == set(DENY), (
-        "say in UNREPLAYED in audit/replay.py why a file alone does not tell"
+        "add it to UNREPLAYED in audit/replay.py, if a file alone does not tell"
     )
 
 
