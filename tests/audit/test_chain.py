@@ -72,7 +72,7 @@ def test_one_changed_byte_is_found_in_its_line(data: st.DataObject) -> None:
     assert damages
     place = number + 1 + line.startswith(b"\n")  # an empty line is none
     assert damages[0].startswith(f"line {place}: ")
-    assert len(damages) <= 2 + (10 in line[:-1])  # what cannot be read is missing too
+    assert len(damages) <= 3  # changed, so that it cannot be read, so that a line is missing
 
 
 @given(st.data())
