@@ -31,14 +31,14 @@ class Bodies:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def put(self, digest: str, body: bytes) -> bool:
-        """Stores *body* under its *digest*; False if it is there already. Raises OSError.
+    def put(self, digest: str, body: bytes) -> None:
+        """Stores *body* under its *digest*, unless it is there already. Raises OSError.
 
         It appears at once, with all that is in it, or not at all.
         """
         path = self._path(digest)
         if path.exists():
-            return False
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f"{digest}.{os.getpid()}.{next(_numbers)}.tmp")
         try:
@@ -48,7 +48,6 @@ class Bodies:
             with suppress(OSError):
                 unfinished.unlink()
             raise
-        return True
 
     def get(self, digest: str) -> bytes:
         """The text with this *digest*. Raises :exc:`BodyError` if that is not to be had."""

@@ -277,9 +277,6 @@ class EndEntry(Entry):
     these are among those allowed."""
     dont_obey: Count
     """Requests with `dont_obey_robotstxt`, which were not judged, logged or not."""
-    preferences: Object | None = None
-    """How many responses had a site that allows or disallows a use, anywhere:
-    `{"train-ai/disallow": 12}`."""
     lost: Count
     """Lines of the crawl that could not be written."""
 

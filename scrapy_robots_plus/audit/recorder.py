@@ -13,7 +13,6 @@ from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
-from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY, TAP_META_KEY, valid_origin_of
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.parsers import charset_of
@@ -118,14 +117,13 @@ class Recorder:
     def end(self, reason: str) -> None:
         """Adds the last line, behind all others."""
         self.log.flush()
-        tally, counts = self._crawl.get(Tally), self._crawl.stats.get_stats()
+        tally = self._crawl.get(Tally)
         entry = self._entry(
             EndEntry,
             reason=reason,
             allowed=tally.allowed + tally.skipped_pages,
             denied=tally.denied,
             dont_obey=tally.not_asked,
-            preferences=stats.by_part(counts, stats.PREFERENCES) or None,
             lost=self.log.lost,
         )
         self.log.add(entry)

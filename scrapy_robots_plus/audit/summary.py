@@ -123,15 +123,12 @@ class Summary:
         self._sent: Recent[tuple[str, str], float] = Recent(_MOST_SENT)
         """By crawl and origin: when its last request was sent, in seconds since the epoch."""
 
-    def rows(self, view: str, most: int = ALL, **where: object) -> Iterator[Any]:
-        """The first rows of a view of ``summary.sql``, as objects with its names; if *where* gives
-        a value, those with it.
-        """
+    def rows(self, view: str, most: int = ALL) -> Iterator[Any]:
+        """The first rows of a view of ``summary.sql``, as objects with its names."""
         for table in self._tables:
             self._write(table)
-        condition = "".join(f"WHERE {name} = ?" for name in where)
-        query = f"SELECT * FROM {view} {condition} LIMIT ?"  # noqa: S608 - our own names
-        found = self._file.execute(query, (*where.values(), most))
+        query = f"SELECT * FROM {view} LIMIT ?"  # noqa: S608 - our own names
+        found = self._file.execute(query, (most,))
         names = [name for name, *_ in found.description]
         return (SimpleNamespace(**dict(zip(names, row, strict=True))) for row in found)
 
@@ -218,10 +215,6 @@ class Summary:
     def _add_end(self, entry: EndEntry) -> None:
         allowed = None if self._is_part else max(entry.allowed + entry.dont_obey, 0)
         self._count("ends", (entry.crawl, entry.reason, allowed, max(entry.lost, 0)), entry.time)
-        preferences = None if self._is_part else entry.preferences
-        for name, responses in (preferences or {}).items():
-            if type(responses) is int:
-                self._count("preferring", (name, max(responses, 0)), entry.time)
 
 
 def status_of(entry: FileEntry | VerdictEntry) -> str:

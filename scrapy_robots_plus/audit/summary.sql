@@ -12,7 +12,6 @@ CREATE TABLE begins (crawl, spider, version, mode, settings, logs_all,
   count, first, last, example);
 CREATE TABLE ends (crawl, ended, allowed, lost, count, first, last, example);
 CREATE TABLE changed (time, origin, before, after, count, first, last, example);
-CREATE TABLE preferring (preference, responses, count, first, last, example);
 CREATE TABLE gaps (origin, delay, is_short, count, first, last, example);
 
 CREATE VIEW lines AS
@@ -98,11 +97,6 @@ CREATE VIEW objections AS
 CREATE VIEW spiders AS
   SELECT spider FROM begins WHERE spider <> '' GROUP BY spider ORDER BY spider;
 
--- How many responses had a site with a preference.
-CREATE VIEW preferences AS
-  SELECT preference, CAST(total(responses * count) AS INTEGER) AS responses
-  FROM preferring GROUP BY preference ORDER BY preference;
-
 CREATE VIEW overrides AS
   SELECT override, sum(count * (NOT is_allowed)) AS denied, sum(count * is_allowed) AS allowed,
     max(example) AS example
@@ -113,16 +107,6 @@ CREATE VIEW answers AS
   SELECT coalesce(failure, status) AS answer, access, count(DISTINCT origin) AS origins,
     sum(count) AS times
   FROM files GROUP BY answer, access ORDER BY times DESC, min(rowid);
-
--- Why a robots.txt could not be read, the causes of most sites first.
-CREATE VIEW causes AS
-  SELECT failure, count(DISTINCT origin) AS origins, sum(count) AS times, min(first) AS first,
-    max(last) AS last
-  FROM files WHERE failure IS NOT NULL GROUP BY failure
-  ORDER BY origins DESC, times DESC, min(rowid);
-CREATE VIEW failed AS
-  SELECT failure, origin FROM files WHERE failure IS NOT NULL GROUP BY failure, origin
-  ORDER BY sum(count) DESC, min(rowid);
 
 CREATE VIEW changes AS SELECT * FROM changed ORDER BY rowid DESC;
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.audit.report import MAKER, allowed_in_words, page, sentence
-from scrapy_robots_plus.audit.report.sections import cause_in_words
+from scrapy_robots_plus.audit.report import MAKER, page, sentence
 from scrapy_robots_plus.audit.summary import Selection, Summary
-from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.settings.checks import moment
 from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
 from .logs import EXITS, LOGS, LogCommand
-from .output import WrongUsageError, accessing, complain, picked, say, say_as_json
+from .output import WrongUsageError, accessing, complain, say, say_as_json
 from .subcommand import argument, read_by
 
 if TYPE_CHECKING:
@@ -76,7 +73,7 @@ class Report(LogCommand):
             "--json",
             dest="as_objects",
             action="store_true",
-            help="print the same as JSON, one object per line, and write no page",
+            help="print its figures as JSON, one object per line, and write no page",
         ),
     )
 
@@ -97,8 +94,7 @@ class Report(LogCommand):
         elif is_file:
             with accessing(target, "written"), whole_file(target, "ascii") as file:
                 file.write(page(summary, self.reader, given.title, part.words))
-            totals = summary.totals
-            say(f"{target}: {totals.denied:,} denied, {allowed_in_words(totals)}")
+            say(f"{target}: {sentence(summary.totals)}")
         else:
             sys.stdout.write(page(summary, self.reader, given.title, part.words))
         self.note(EXITS[self.reader.state])
@@ -115,9 +111,7 @@ def _check_target(target: Path) -> None:
 
 
 def _objects(summary: Summary) -> Iterator[dict[str, Any]]:
-    """The report for JSON: all of it, then sites, causes of failures, and crawls. Times are in
-    seconds, None where the log does not tell.
-    """
+    """The report for JSON: all of it, then its sites."""
     totals = summary.totals
     yield {
         "summary": sentence(totals),
@@ -128,18 +122,3 @@ def _objects(summary: Summary) -> Iterator[dict[str, Any]]:
         "robots_changes": totals.changes,
     }
     yield from map(vars, summary.rows("sites"))
-    for cause in summary.rows("causes"):
-        failed = summary.rows("failed", failure=cause.failure)
-        yield {
-            **picked(cause, "failure", "times"),
-            "detail": cause_in_words(cause.failure),
-            "failed_origins": [each.origin for each in failed],
-        }
-    for crawl in summary.rows("crawls"):
-        yield {
-            **picked(crawl, "crawl", "spider", "version", "mode", "ended"),
-            "settings": json.loads(crawl.settings or "{}"),
-            "began": rfc3339(crawl.first),
-            "requests_denied": crawl.denied,
-            "requests_allowed": crawl.allowed if crawl.counted is None else crawl.counted,
-        }

@@ -70,16 +70,6 @@ def page(summary: Summary, log: LogReader, title: str = "", part: Sequence[str] 
     return written.encode("ascii", "xmlcharrefreplace").decode()
 
 
-def allowed_in_words(totals: Any) -> str:
-    """``148 allowed``, ``770 allowed (3 of them in the log)``."""
-    if totals.logs_all:
-        return f"{totals.allowed:,} allowed"
-    if not (totals.counts_all or totals.all_allowed):
-        return "what was allowed is not in the log"
-    least = "" if totals.counts_all else "at least "
-    return f"{least}{totals.all_allowed:,} allowed ({totals.allowed:,} of them in the log)"
-
-
 def sentence(totals: Any) -> str:
     """The whole report in a sentence."""
     denied = counted(totals.denied, "request")

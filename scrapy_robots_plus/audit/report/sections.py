@@ -100,7 +100,7 @@ def files(summary: Summary) -> Iterator[Html]:
     totals = summary.totals
     rows = [
         [
-            _capitalized(cause_in_words(each.answer)),
+            _capitalized(_cause(each.answer)),
             _ACCESS.get(each.access, _capitalized(each.access)),
             each.origins,
             each.times,
@@ -122,7 +122,7 @@ _CAUSES = {
 }
 
 
-def cause_in_words(failure: str) -> str:
+def _cause(failure: str) -> str:
     """``the server answered 503 (Service Unavailable)``."""
     unknown = f"the server answered {failure}" if failure.isdigit() else failure
     return _CAUSES.get(failure, unknown)
@@ -137,11 +137,8 @@ def _change(change: Any) -> list[object]:
 
 
 def uses(summary: Summary) -> Iterator[Html]:
-    """What was skipped for what a crawl is for, and what sites prefer."""
+    """What was skipped for what a crawl is for."""
     yield table(["Objection", "Denied"], map(_objection, summary.rows("objections", _FEW)))
-    preferred = summary.rows("preferences", _FEW)
-    rows = [[code(each.preference), each.responses] for each in preferred]
-    yield table(["Preference of the site", "Responses, in the log or not"], rows)
 
 
 def _objection(objection: Any) -> list[object]:
