@@ -74,7 +74,6 @@ def held_requests(path: Path) -> Iterator[tuple[StoredRequest, str]]:
 _STATES = {
     State.WAITING: "waiting",
     State.UNDER_WAY: "under way",
-    State.ALONE: "under way",
     State.LAST: "last",
     State.ASIDE: "set aside",
 }

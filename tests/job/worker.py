@@ -38,8 +38,9 @@ def data_of(number: int) -> bytes:
 
 
 def add(file: JobFile, number: int) -> None:
-    if file.see(b"%020d" % number):
+    if not file.has_seen(b"%020d" % number):
         file.add(f"host-{number % 50}.example", -2 * (number % 3), data_of(number))
+        file.see(b"%020d" % number)
 
 
 def handle_next(file: JobFile, out: int) -> bool:
@@ -54,12 +55,7 @@ def handle_next(file: JobFile, out: int) -> bool:
         file.end(taken.id)
         file.sleep(lane)
         return True
-    taken = file.take_last()
-    if taken is None:
-        return False
-    file.add("last", 0, taken.data)
-    file.end(taken.id)
-    return True
+    return file.recall()
 
 
 def main() -> None:
