@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
-from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
@@ -23,13 +22,14 @@ from scrapy_robots_plus.protocol.printable import counted, printable
 from .host_queue import Exchange, Report, State, Taken
 from .host_states import HostStates
 from .idle import Idle
-from .leases import Lease, Leases
+from .leased_requests import LeasedRequest, LeasedRequests
 from .pushing import Pushing, Serialization
 from .session import Session, terms
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
-    from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
@@ -71,7 +71,7 @@ class Worker:
             crawler, client, key, settings.worker_lifetime, crawl.clock
         )
         session.on_flush = self._exchange
-        self._leases = Leases(crawler, session, hosts)
+        self._leases = LeasedRequests(crawler, session, hosts)
         self._serialization = Serialization(compat.spider_of(crawler), serializer)
         self.pushing = Pushing(crawler, session, hosts, self._serialization)
         self.pushing.on_given = self._was_given
@@ -85,7 +85,8 @@ class Worker:
         self.patience = 0.0
         """Seconds to wait for new requests before the crawl ends: SCHEDULER_IDLE_BEFORE_CLOSE."""
         self._idle_since: float | None = None
-        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        self._stop_looking: Callable[[], None] | None = None
+        """None until the crawl has begun."""
         self._has_left = False
         self._connect()
         _workers[crawler] = self
@@ -156,7 +157,7 @@ class Worker:
 
     def clear(self) -> None:
         """Removes all requests. A worker that ends leaves them to others that are alive."""
-        if self._loop is None and (state := self._state()) and state.workers:
+        if self._stop_looking is None and (state := self._state()) and state.workers:
             self._log.warning(
                 "SCHEDULER_FLUSH_ON_START removes the requests that this worker shares with %s: "
                 "set it for the first worker only",
@@ -178,7 +179,7 @@ class Worker:
 
         A worker that ends leaves before it asks: of several that end at once, one is the last.
         """
-        if self._loop is None:  # at the start: SCHEDULER_FLUSH_ON_START
+        if self._stop_looking is None:  # at the start: SCHEDULER_FLUSH_ON_START
             return True
         if compat.is_closing(self.crawler):
             self._leave()
@@ -257,7 +258,9 @@ class Worker:
             self._session.tell(Report("aside", taken.id))
             return
         is_first = taken.delay is None
-        self._leases.add(Lease(request, taken.id, taken.host, taken.holds, self._now(), is_first))
+        self._leases.add(
+            LeasedRequest(request, taken.id, taken.host, taken.holds, self._now(), is_first)
+        )
 
     def _was_given(self, due: bool) -> None:
         """The server has got another request, which may be *due*."""
@@ -279,8 +282,7 @@ class Worker:
         if self._session.is_refused:
             compat.close_crawl(self.crawler, "shared_queue_failed")
         compat.watch_handovers(self.crawler, self._leases.handed_over)
-        self._loop = create_looping_call(self._look)
-        self._loop.start(self.LOOK_SECONDS, now=False)
+        self._stop_looking = compat.repeat(self.LOOK_SECONDS, self._look)
 
     def _look(self, *, at_once: bool = False) -> None:
         """Sees what has happened since the last time. The server hears of it soon, or *at_once*."""
@@ -326,8 +328,8 @@ class Worker:
         if self._has_left:
             return
         self._has_left = True
-        if self._loop is not None and self._loop.running:
-            self._loop.stop()
+        if self._stop_looking is not None:
+            self._stop_looking()
         self._look(at_once=True)
         while self.stranded:
             self._push_stranded(self.stranded.pop())

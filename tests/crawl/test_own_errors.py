@@ -396,7 +396,7 @@ async def test_no_crawl_idles_where_scrapy_lacks_a_name(
     [
         "redis.worker:Worker.next",
         "redis.pushing:Pushing.is_seen",
-        "redis.leases:Leases.add",
+        "redis.leased_requests:LeasedRequests.add",
         "redis.pushing:Pushing.push",
         "requests.judge:Judge.judge",
     ],

@@ -14,7 +14,7 @@ from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.shared_pace import Ask
 from scrapy_robots_plus.redis.host_queue import Report, Stored
 from scrapy_robots_plus.redis.host_states import HostStates
-from scrapy_robots_plus.redis.leases import Lease, Leases
+from scrapy_robots_plus.redis.leased_requests import LeasedRequest, LeasedRequests
 from scrapy_robots_plus.redis.pushing import Pushing
 from scrapy_robots_plus.redis.session import Session
 from tests.crawling import make_crawler, stat
@@ -127,10 +127,10 @@ def test_the_turn_of_a_host_is_handed_over_by_the_request_that_has_it(
     assert told is not None
     (taken,) = told.taken
     assert taken.holds
-    leases = Leases(crawler, session, HostStates(crawler))
+    leases = LeasedRequests(crawler, session, HostStates(crawler))
     before, again = scrapy.Request("http://a.example/1"), scrapy.Request("http://a.example/1")
-    leases.under_way[before] = Lease(before, b"", host, holds=True, since=0.0)
-    leases.under_way[again] = Lease(again, taken.id, host, holds=True, since=0.0)
+    leases.under_way[before] = LeasedRequest(before, b"", host, holds=True, since=0.0)
+    leases.under_way[again] = LeasedRequest(again, taken.id, host, holds=True, since=0.0)
     waits: list[float] = []
     leases.ask(Ask(host, delay, 60.0, 1.0, before), waits.append)
     assert waits == [0.0]
@@ -144,16 +144,18 @@ def test_a_request_that_counts_as_sent_before_its_answer_keeps_the_delay_of_robo
 ) -> None:
     """As it does in a slot without a delay of its own."""
     monkeypatch.setattr(HostStates, "own_delay", lambda *_: 0.0)
-    monkeypatch.setattr(Leases, "collect_ended", lambda _: None)
+    monkeypatch.setattr(LeasedRequests, "collect_ended", lambda _: None)
     host, delay, patience = "a.example", 20.0, 0.01
     session.begin({"a delay": "20"})
-    leases = Leases(crawler, session, HostStates(crawler))
+    leases = LeasedRequests(crawler, session, HostStates(crawler))
     request, other = (scrapy.Request(f"http://a.example/{number}") for number in range(2))
     if is_of_queue:
         session.queue.push([Stored(host, 0.0, b"a")])
         told = session.exchange(unknown=1)
         assert told is not None
-        leases.under_way[request] = Lease(request, told.taken[0].id, host, holds=True, since=0.0)
+        leases.under_way[request] = LeasedRequest(
+            request, told.taken[0].id, host, holds=True, since=0.0
+        )
     waits = [1.0]  # nothing is known of the host: it is left alone for a second
     while waits[-1]:
         time.sleep(waits[-1])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class Lease:
+class LeasedRequest:
     """A request that this worker has, as the server knows it; or one that did not come from the
     queue, and has asked for the turn of its host. Times are by the monotonic clock.
     """
@@ -60,7 +60,7 @@ class Lease:
         return self.holds and bool(self.id)
 
 
-class Leases:
+class LeasedRequests:
     """Each request waits for its robots.txt, then for the engine to ask, and then is under way: it
     leaves, and the engine is done with it some time after that.
 
@@ -78,18 +78,18 @@ class Leases:
         self._crawl = Crawl.of(crawler)
         self._session = session
         self._hosts = hosts
-        self._parked: dict[Origin, list[Lease]] = {}
+        self._parked: dict[Origin, list[LeasedRequest]] = {}
         """Those that wait for a robots.txt."""
-        self._ready: deque[Lease] = deque()
+        self._ready: deque[LeasedRequest] = deque()
         """Those that wait for the engine."""
-        self.under_way: dict[Request, Lease] = {}
+        self.under_way: dict[Request, LeasedRequest] = {}
         """Those that the engine has."""
-        self._leaving: dict[str, Lease] = {}
+        self._leaving: dict[str, LeasedRequest] = {}
         """By host: the request that may leave, until it is known when it has."""
         self._last: Request | None = None
         """The last one handed out: the engine may not know it yet."""
 
-    def __iter__(self) -> Iterator[Lease]:
+    def __iter__(self) -> Iterator[LeasedRequest]:
         waiting = self._parked.values()
         return chain(self.under_way.values(), self._leaving.values(), self._ready, *waiting)
 
@@ -127,7 +127,7 @@ class Leases:
 
     # Here
 
-    def add(self, lease: Lease, policy: Policy | None = None) -> None:
+    def add(self, lease: LeasedRequest, policy: Policy | None = None) -> None:
         """The request waits here, or goes back to the server. *policy*: one that has just come."""
         state = self._hosts.state(lease.request, lease.host, policy)
         if state is None:
@@ -172,7 +172,7 @@ class Leases:
         self._ready.clear()
         self._parked.clear()
 
-    def _park(self, lease: Lease) -> None:
+    def _park(self, lease: LeasedRequest) -> None:
         origin = self._hosts.origin_to_wait_for(lease.request)
         if origin is None:
             return
@@ -181,10 +181,10 @@ class Leases:
         if not policies.is_fetching(origin):
             policies.prefetch(origin, lease.request)
 
-    def _give_back(self, lease: Lease) -> None:
+    def _give_back(self, lease: LeasedRequest) -> None:
         self._session.tell(Report("back", lease.id))
 
-    def _tell_pace(self, lease: Lease, delay: float) -> None:
+    def _tell_pace(self, lease: LeasedRequest, delay: float) -> None:
         self._session.tell(Report("pace", lease.id, lease.host, seconds=delay))
 
     # Under way
@@ -200,7 +200,7 @@ class Leases:
         """The engine has dealt with what it got before."""
         self._last = None
 
-    def _has_left(self, lease: Lease, ago: float) -> None:
+    def _has_left(self, lease: LeasedRequest, ago: float) -> None:
         """The request of *lease* left *ago* seconds ago."""
         if lease.holds:
             lease.holds, lease.sent_by = False, None
@@ -291,11 +291,11 @@ class Leases:
     def close(self) -> None:
         """The worker leaves by itself."""
 
-    def _is_of_queue(self, lease: Lease) -> bool:
+    def _is_of_queue(self, lease: LeasedRequest) -> bool:
         """Whether it ends with its request, which the queue has handed out; else with its turn."""
         return self.under_way.get(lease.request) is lease
 
-    def _with_turn(self, request: Request, host: str) -> Lease | None:
+    def _with_turn(self, request: Request, host: str) -> LeasedRequest | None:
         """The lease of *request*, if it holds *host*."""
         lease = self.under_way.get(request)
         if lease is None or not lease.has_turn or lease.host != host:
@@ -304,7 +304,7 @@ class Leases:
             self._session.renew()
         return lease if lease.has_turn else None
 
-    def _ask_server(self, asked: Ask) -> tuple[float, Lease | None]:
+    def _ask_server(self, asked: Ask) -> tuple[float, LeasedRequest | None]:
         """How long to wait, and the turn, if there is one.
 
         A request that has the turn may wait behind this one in the same slot, each for the other:
@@ -327,4 +327,4 @@ class Leases:
             return wait, None
         if holder is not None:
             holder.holds = False
-        return 0.0, Lease(asked.request, id_, host, holds=True, since=self._session.now())
+        return 0.0, LeasedRequest(asked.request, id_, host, holds=True, since=self._session.now())
