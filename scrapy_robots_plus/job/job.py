@@ -91,6 +91,7 @@ class Job:
         self._is_stopped = False
         self._operations = 0
         self._handed_out = 0
+        self.has_begun = False
         self._stop_looking: Callable[[], object] = bool
         self._check_spider()
         self._reports.opened(self.file)
@@ -111,6 +112,9 @@ class Job:
             folder = job_folder(crawler.settings)
             if folder is None:
                 raise ValueError("A job's file needs a folder: JOBDIR is not set.")
+            for held_by, other in list(_jobs.items()):
+                if not (held_by.crawling or other.has_begun):  # its start has failed
+                    other.close()
             try:
                 job = _jobs[crawler] = cls(crawler, Path(folder, FILE_NAME))
             except JobFileError as error:
@@ -238,6 +242,7 @@ class Job:
             self._reports.failed(error)
 
     def _begin(self) -> None:
+        self.has_begun = True
         self._stop_looking = compat.repeat(self.SECONDS, self.look)
 
     def _count(self) -> None:

@@ -34,7 +34,6 @@ from .schema import (
     State,
     StoredRequest,
     checksum,
-    note_of,
     read_counts,
     write_counts,
 )
@@ -50,7 +49,7 @@ UNSORTED, LOSSES = "unsorted", "lost"
 """Notes. UNSORTED: the job was converted, and its lanes are not those of a crawl. LOSSES has a line
 for each time that damage has taken requests."""
 
-WAITING, UNDER_WAY, LAST, ASIDE = State
+WAITING, UNDER_WAY, LAST, SET_ASIDE = State
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -173,12 +172,12 @@ class JobRequests:
     def set_aside(self, id_: int) -> None:
         """The request that was under way is not handed out any more."""
         if self._is_under_way(id_):
-            self._move(self._elsewhere[id_], ASIDE)
+            self._move(self._elsewhere[id_], SET_ASIDE)
 
     @guarded
     def retry(self, ids: Collection[int] | None = None) -> list[StoredRequest]:
         """Those that are set aside, all or these, wait again at their old places; returns them."""
-        rows = [row for row in self.requests(ASIDE) if ids is None or row.id in ids]
+        rows = [row for row in self.requests(SET_ASIDE) if ids is None or row.id in ids]
         for row in rows:
             self._move(row._replace(hard_ends=0), WAITING)
         return rows
@@ -200,7 +199,7 @@ class JobRequests:
     @property
     def aside(self) -> int:
         """Requests that are set aside: see :meth:`set_aside`."""
-        return len(self.requests(ASIDE))
+        return len(self.requests(SET_ASIDE))
 
     # Lanes
 
@@ -278,8 +277,9 @@ class JobRequests:
 
     @guarded
     def note(self, key: str) -> str | None:
-        """What :meth:`set_note` has kept for *key*."""
-        return note_of(self._run, key)
+        """What :meth:`set_note` has kept for *key*; None if there is none."""
+        row = self._run("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
 
     @guarded
     def set_note(self, key: str, value: str) -> None:
@@ -309,7 +309,7 @@ class JobRequests:
         for row in self.requests(UNDER_WAY):
             row = row._replace(hard_ends=row.hard_ends + 1 if was_killed else 0)
             if row.hard_ends > SUSPECT_AFTER:
-                aside.append(self._move(row, ASIDE))
+                aside.append(self._move(row, SET_ASIDE))
             else:
                 self._move(row, LAST if row.is_suspect else WAITING)
         return aside, len(gone)
@@ -341,7 +341,7 @@ class JobRequests:
         row = self._elsewhere.get(id_) or self._find(id_)
         if row is None:  # damage has taken it: nothing is known but that it was there
             row = self._elsewhere[id_] = StoredRequest(id_, "", 0, b"", -1, state=UNDER_WAY)
-        if row.state == ASIDE:
+        if row.state == SET_ASIDE:
             row = row._replace(hard_ends=0)
         if row.is_whole or state != WAITING:
             self._move(row, state)

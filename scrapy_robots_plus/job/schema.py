@@ -53,14 +53,14 @@ class JobFileError(Exception):
 
 
 class State(IntEnum):
-    """Where a request stands."""
+    """Where a request stands. ``job show`` tells these names."""
 
     WAITING = 0
     """In its lane."""
     UNDER_WAY = 1
     LAST = 2
     """Waits until nothing else is left."""
-    ASIDE = 3
+    SET_ASIDE = 3
     """Not handed out any more."""
 
 
@@ -245,9 +245,3 @@ def explained(path: Path, error: Exception) -> JobFileError:
     else:
         what, to_do = f"cannot be used ({error})", "Fix the cause and resume the job"
     return JobFileError(path, what, to_do)
-
-
-def note_of(run: Run, key: str) -> str | None:
-    """The note for *key*; None if there is none."""
-    row = run("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
-    return None if row is None else str(row[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 import pytest_twisted
@@ -23,6 +23,7 @@ from tests.crawling import IN_FILES, make_crawler, resumes_jobs, run
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from tests.sites import Host, Sites
@@ -144,6 +145,25 @@ async def test_a_job_in_files_is_not_begun_anew_in_one(
     why = await refused(tmp_path, **OUR_QUEUES)
     assert "the requests of this job are in files of their own. Convert the job" in why
     assert not (tmp_path / FILE_NAME).exists()
+
+
+class CannotBeMade:
+    @classmethod
+    def from_crawler(cls, _: Crawler) -> NoReturn:
+        raise RuntimeError("a mistake in the project")
+
+
+@pytest_twisted.ensureDeferred
+async def test_after_a_start_that_failed_the_same_process_can_resume_the_job(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host(RULES)
+    await begun(host, tmp_path)
+    failing = {"JOBDIR": str(tmp_path), "ITEM_PIPELINES": {CannotBeMade: 1}}
+    with pytest.raises(RuntimeError, match="a mistake in the project"):
+        await run(make_crawler(JobSpider, **failing), urls=[])
+    await run_to_the_end([host], JOBDIR=str(tmp_path))
+    assert fetched([host]) == all_pages([host])
 
 
 @pytest_twisted.ensureDeferred
