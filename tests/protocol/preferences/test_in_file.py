@@ -185,9 +185,20 @@ class TestPaths:
         assert said(body, "/a~") == "2 train-ai allow, 4 train-ai disallow, 5 ai-use allow"
         assert said(body, "/a%7Eb") == "2 train-ai allow, 4 train-ai disallow, 5 ai-use allow"
 
-    def test_of_other_paths_of_that_length_the_first_counts(self) -> None:
+    def test_so_do_other_paths_of_that_length(self) -> None:
+        body = (
+            "User-agent: *\nContent-Usage: /ab* train-ai=n\nContent-Usage: /a*c train-ai=y\n"
+            "Content-Usage: /abc ai-use=y\nContent-Usage: /abd search=y\n"
+            "Content-Usage: /x ai-use=n\n"
+        )
+        assert said(body, "/abc") == "2 train-ai disallow, 3 train-ai allow, 4 ai-use allow"
+        assert said(body, "/abd") == "2 train-ai disallow, 5 search allow"
+        assert said(body, "/axc") == "3 train-ai allow"
+        assert said(body, "/x") == "6 ai-use disallow"
+
+    def test_also_if_all_of_them_have_wildcards(self) -> None:
         body = "User-agent: *\nContent-Usage: /ab* train-ai=n\nContent-Usage: /a*b search=n\n"
-        assert said(body, "/ab") == "2 train-ai disallow"
+        assert said(body, "/ab") == "2 train-ai disallow, 3 search disallow"
         assert said(body, "/axb") == "3 search disallow"
 
     def test_an_end_may_be_as_long_as_a_beginning(self) -> None:
@@ -195,7 +206,7 @@ class TestPaths:
         assert said(body, "/a") == "2 train-ai disallow"
         assert said(body, "/ab") == "3 search disallow"
         body = "User-agent: *\nContent-Usage: /a$ train-ai=n\nContent-Usage: /a* search=n\n"
-        assert said(body, "/a") == "2 train-ai disallow"
+        assert said(body, "/a") == "2 train-ai disallow, 3 search disallow"
 
     def test_the_length_is_that_of_the_octets_that_are_compared(self) -> None:
         body = "User-agent: *\nContent-Usage: /%C3%A9 train-ai=n\nContent-Usage: /é?a search=n\n"
