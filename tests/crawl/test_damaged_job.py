@@ -10,7 +10,7 @@ import pytest
 import pytest_twisted
 import scrapy
 
-from scrapy_robots_plus.job import FILE_NAME, overview
+from scrapy_robots_plus.job import FILE_NAME, JobFileError, overview
 from tests.crawling import make_crawler, resumes_jobs, run, stat
 from tests.waiting import close_when
 
@@ -77,7 +77,11 @@ async def check_pages(
         said = [int(each) for each in re.findall(r"(\d+) are lost", caplog.text)]
         assert sum(said) == missing, (number, caplog.text)
         noticed += bool(missing)
-        assert len(overview(job / FILE_NAME, 0).losses) == bool(missing)
+        try:
+            told = overview(job / FILE_NAME, 0).losses
+        except JobFileError:  # fingerprints, with which no request of the run was compared
+            told = []
+        assert len(told) == bool(missing)
     assert noticed
 
 

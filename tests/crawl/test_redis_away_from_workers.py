@@ -76,11 +76,11 @@ def warnings_in(log: str) -> list[str]:
     return re.findall(r"\[scrapy_robots_plus\S*\] WARNING: .*", log)
 
 
-def assert_all_is_well(crawled: Crawled) -> None:
+def assert_all_is_well(crawled: Crawled, most_often: int = 1) -> None:
     assert "/scrapy_robots_plus/" not in crawled.log  # in no traceback
     assert " ERROR: " not in crawled.log
     assert PASSWORD not in crawled.log
-    assert set(crawled.fetched.values()) == {1}
+    assert 1 <= min(crawled.fetched.values()) <= max(crawled.fetched.values()) <= most_often
     assert [result["failures"] for result in crawled.results] == [{}] * len(crawled.results)
     assert {result["stats"]["finish_reason"] for result in crawled.results} == {"finished"}
     # Each worker says once that the queue is away, that the store is, what a new start means.
@@ -93,7 +93,9 @@ def assert_all_is_well(crawled: Crawled) -> None:
 def assert_workers_wait_for_redis(fault: str, sites: Sites, number: int, lasts: float = 0) -> None:
     with RedisServer(password=PASSWORD, durable=True) as server:
         crawled = crawl_while(fault, hosts_of(sites, 6), server, number, lasts)
-    assert_all_is_well(crawled)
+    # A server that was emptied knows no page: a worker that reads its start requests after that
+    # adds them once more.
+    assert_all_is_well(crawled, most_often=2 if fault == "empty" else 1)
     if fault != "empty":  # it has all requests that are not under way
         assert crawled.missing == set()
 
