@@ -63,7 +63,7 @@ def test_answers() -> None:
     found = parser()
     verdict = found.verdict("https://e.example/foo", "foobot")
     assert (verdict.allowed, verdict.reason, verdict.line) == (False, Reason.RULE, 7)
-    assert found.explain("/foo", "foobot").verdict == verdict
+    assert found.file.explain("/foo", "foobot").verdict == verdict
     assert found.crawl_delay("foobot") is None
     assert found.crawl_delay("barbot") == 2
     assert found.request_rate("barbot").delay == 5

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from scrapy_robots_plus.origins import judging
-from scrapy_robots_plus.origins.judging import Delay, delay_of, longer_delay
+from scrapy_robots_plus.origins.judging import Delay, delay_in
 from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.preferences import Source, combine
@@ -188,10 +188,8 @@ class _Known:
         file, crawl = self.file, self._crawl
         if file is None or crawl.crawl_delay_obey is False or "crawl_delay" in self._override:
             return None
-        most, too_long = crawl.crawl_delay_max, cast("TooLong", crawl.crawl_delay_too_long)
-        delay = delay_of(file.crawl_delay(agent), most, too_long)
-        rate = file.request_rate(agent)
-        return longer_delay(delay, delay_of(rate.delay, most, too_long) if rate else None)
+        too_long = cast("TooLong", crawl.crawl_delay_too_long)
+        return delay_in(file, agent, crawl.crawl_delay_max, too_long)
 
 
 MOST_GROUPS = 10_000

@@ -177,16 +177,15 @@ class Tap:
         alarm = clock.call_later(allowed, self._expire)
         try:
             response = await compat.wait_for(running)
+            # The HTTP/2 handler returns an empty body when it is cancelled.
+            if self._expired_at is None:
+                return response
         except BaseException as error:
             if self._expired_at is None:
                 if self._is_called_off and isinstance(error, compat.CANCELLED):
                     # The downloader handles it: that of asyncio is no Exception.
                     raise CancelledError from None
                 raise
-        else:
-            # The HTTP/2 handler returns an empty body when it is cancelled.
-            if self._expired_at is None:
-                return response
         finally:
             alarm.cancel()
             took = clock.monotonic() - began
@@ -212,21 +211,16 @@ class Tap:
         self.encoding = content_encoding(response)
 
     @property
-    def _codings(self) -> list[bytes]:
-        """The codings that the body has, in the order in which they were applied."""
-        names = (name.strip() for name in self.encoding.split(b","))
-        return [name for name in names if name not in (b"", b"identity")]
-
-    @property
     def compressed(self) -> bool:
         """Whether the body has content codings that :meth:`inflated` undoes."""
-        codings = self._codings
+        codings = codings_in(self.encoding)
         return bool(codings) and all(coding in _DECODERS for coding in codings)
 
     @property
     def cannot_be_checked(self) -> bool:
         """Whether nobody can tell if the body was cut off: Scrapy may decode it all the same."""
-        return any(each in (b"br", b"zstd") and each not in _DECODERS for each in self._codings)
+        codings = codings_in(self.encoding)
+        return any(each in (b"br", b"zstd") and each not in _DECODERS for each in codings)
 
     def came_from(self, url: str) -> bool:
         """Whether the body is exactly what *url* sent, rather than a browser's version of it.
@@ -250,17 +244,13 @@ class Tap:
             return "another component raised StopDownload"
         if "dataloss" in raw.flags:
             return "the connection was closed before the end of the body"
-        if self._promised > max(self.received, len(raw.body) + _CODING_OVERHEAD):
+        # The largest, if there are several (RFC 9110 8.6).
+        promised = re.findall(rb"\b\d{1,18}\b", b",".join(raw.headers.getlist("Content-Length")))
+        if max(map(int, promised), default=0) > max(
+            self.received, len(raw.body) + _CODING_OVERHEAD
+        ):
             return "the body is shorter than its Content-Length"
         return ""
-
-    @property
-    def _promised(self) -> int:
-        """The Content-Length that the handler saw, the largest of several (RFC 9110 8.6); 0 if
-        there was none."""
-        values = [] if self.response is None else self.response.headers.getlist("Content-Length")
-        numbers = re.findall(rb"\b\d{1,18}\b", b",".join(values))
-        return max(map(int, numbers), default=0)
 
     def inflated(self, raw: bytes) -> bytes:
         """The first octets of the body *raw*, a few more than ``limit`` at most, with its codings
@@ -270,7 +260,7 @@ class Tap:
         Raises BodyError if the body is cut off, damaged, or not so encoded.
         """
         body, is_whole = raw, True
-        for coding in reversed(self._codings or [b"gzip"]):
+        for coding in reversed(codings_in(self.encoding) or [b"gzip"]):
             if not is_whole and len(body) <= self.limit:
                 break
             try:
@@ -292,6 +282,12 @@ def content_encoding(response: Response) -> bytes:
     return b",".join(response.headers.getlist("Content-Encoding")).strip().lower()
 
 
+def codings_in(encoding: bytes) -> list[bytes]:
+    """The codings that a body has, in the order in which they were applied."""
+    names = (name.strip() for name in encoding.split(b","))
+    return [name for name in names if name not in (b"", b"identity")]
+
+
 def _is_all(content_range: bytes) -> bool:
     """Whether a Content-Range (RFC 9110 14.4) covers the whole file."""
     found = re.fullmatch(rb"\s*bytes 0-(\d{1,18})/(\d{1,18})\s*", content_range)
@@ -307,21 +303,16 @@ class BodyTaps:
     def __init__(self, crawler: Crawler, may_be_cached: Callable[[Response, Tap], bool]) -> None:
         """*may_be_cached*: whether Scrapy's HTTP cache may keep a response."""
         self._crawler = crawler
-        self._signals = crawler.signals
         self._may_be_cached = may_be_cached
         self._open = 0
         self._is_between = False
-        self._handlers = (
-            (self._headers_received, signals.headers_received),
-            (self._bytes_received, signals.bytes_received),
-        )
 
     def open(self) -> None:
         """Each call needs one :meth:`close`."""
         self._open += 1
         if self._open == 1:
-            for handler, signal in self._handlers:
-                self._signals.connect(handler, signal)
+            self._crawler.signals.connect(self._headers_received, signals.headers_received)
+            self._crawler.signals.connect(self._bytes_received, signals.bytes_received)
         if not self._is_between:
             self._is_between = True
             compat.stand_before_handlers(self._crawler, self._download)
@@ -329,8 +320,8 @@ class BodyTaps:
     def close(self) -> None:
         self._open -= 1
         if not self._open:
-            for handler, signal in self._handlers:
-                self._signals.disconnect(handler, signal)
+            self._crawler.signals.disconnect(self._headers_received, signals.headers_received)
+            self._crawler.signals.disconnect(self._bytes_received, signals.bytes_received)
 
     def _download(
         self, download: compat.DownloadFunction, request: Request

@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol.access import Failure, Outcome
 from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.standing import is_challenge
 
-from .body_tap import BodyError, Tap, content_encoding, is_gzip
+from .body_tap import BodyError, Tap, codings_in, content_encoding, is_gzip
 from .freshness import FetchResult
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _file_in(url: str, response: Response, tap: Tap) -> bytes:
     body, is_coded = response.body, response is tap.response and tap.compressed
     if not is_coded:
         encoding = tap.encoding if tap.cannot_be_checked else content_encoding(response)
-        if encoding not in _NOT_ENCODED:
+        if codings_in(encoding):
             detail = f"Content-Encoding: {encoding.decode('latin-1')}"
             raise BodyError(Failure.UNDECODABLE, detail)
     if is_coded or is_gzip(body):  # although no header says so
@@ -162,9 +162,6 @@ def _in_words(exception: Exception) -> str:
     name, cause = type(exception).__qualname__, exception.__cause__
     said = str(exception) or (type(cause).__qualname__ if cause else "")
     return f"{name}: {said}" if said else name
-
-
-_NOT_ENCODED = (b"", b"identity")
 
 
 def _is_file(response: Response) -> bool:

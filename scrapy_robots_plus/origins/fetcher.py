@@ -121,6 +121,7 @@ class Fetcher:
         cache = self._crawler.get_downloader_middleware(HttpCacheMiddleware)
         if cache is None:
             return None
+        time = TimeAllowed(self._settings.fetch_timeout, self._clock)
 
         async def look_up(url: str) -> FetchResult:
             # In the storage: the middleware would ask the site for what it lacks.
@@ -128,10 +129,7 @@ class Fetcher:
             if found is None:
                 return FetchResult(Failure.ERROR, url, detail="not in the HTTP cache")
             found.flags.append(CACHED)
-            tap = Tap(
-                self._settings.fetch_max_bytes,
-                TimeAllowed(self._settings.fetch_timeout, self._clock),
-            )
+            tap = Tap(self._settings.fetch_max_bytes, time)
             tap.downloaded(found)
             return answered(url, found, tap)
 

@@ -162,10 +162,11 @@ def receive(
         access = Access.UNREACHABLE
     if access is not Access.UNREACHABLE and is_definite(result.outcome):
         return _answered(origin, access, result, now, settings.limits)
-    failures = 0 if previous is None else previous.failures
     if previous is None or _is_superseded(previous, access, result, now, settings.limits):
-        previous = RobotsRecord(origin, access, result.outcome, result.url, now, 0.0)
-        previous = replace(previous, failures=failures)
+        failures = 0 if previous is None else previous.failures
+        previous = RobotsRecord(
+            origin, access, result.outcome, result.url, now, 0.0, failures=failures
+        )
     return _failing(previous, result, now, settings.limits, jitter)
 
 

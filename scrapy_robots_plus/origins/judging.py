@@ -15,9 +15,12 @@ from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_for
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol import RobotsTxt
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.declared import TooLong
+
+    from .parsers import ParsedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,16 @@ def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
     return Delay(asked, maximum, skip=too_long == "skip")
 
 
-def longer_delay(one: Delay | None, other: Delay | None) -> Delay | None:
-    """The one of two delays that asks for more; the first if both ask for the same."""
-    if one is None or other is None:
-        return other if one is None else one
-    return other if other.asked > one.asked else one
+def delay_in(
+    file: ParsedFile | RobotsTxt, agent: AgentNames, maximum: float, too_long: TooLong
+) -> Delay | None:
+    """The longer of the Crawl-delay and the Request-rate of *agent*; the former if they are equal.
+    None if the *file* asks for none. *maximum*, *too_long*: as for :func:`delay_of`.
+    """
+    rate = file.request_rate(agent)
+    asked = (file.crawl_delay(agent), rate and rate.delay)
+    delays = filter(None, (delay_of(each, maximum, too_long) for each in asked))
+    return max(delays, key=lambda each: each.asked, default=None)
 
 
 class Rules(Protocol):

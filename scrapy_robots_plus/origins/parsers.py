@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
 
-    from scrapy_robots_plus.protocol import Agent, Dialect, Explanation, RequestRate, VisitTime
+    from scrapy_robots_plus.protocol import Agent, Dialect, RequestRate, VisitTime
     from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
@@ -245,10 +245,6 @@ class RobotsParser(RobotParser):
             uses = Uses(asked, said.everywhere or (), by_url, licenses[:MOST_LICENSES])
             self._uses = uses
         return uses
-
-    def explain(self, url: str | bytes, user_agent: Agent) -> Explanation:
-        """The verdict, and every matching rule that it beat."""
-        return self.file.explain(url, user_agent)
 
     def crawl_delay(self, user_agent: Agent) -> float | None:
         """The Crawl-delay in seconds; None if the site asks for none."""

@@ -142,9 +142,6 @@ class Policies:
     def __iter__(self) -> Iterator[Policy]:
         return iter(list(self._recent.values()))
 
-    def __len__(self) -> int:
-        return len(self._recent)
-
     async def allowed(self, url: str, agent: AgentNames | None = None) -> bool:
         """Whether a request for *url* would pass, fetching its robots.txt if needed.
 

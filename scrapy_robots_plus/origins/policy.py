@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.printable import printable
 
 from . import judging
 from .freshness import Source, access_at, fresh_for, may_answer, under_statuses
-from .judging import Delay, delay_of, longer_delay
+from .judging import Delay, delay_in
 from .parsers import ParsedFile, guarded, parser_failed
 
 if TYPE_CHECKING:
@@ -57,17 +57,11 @@ def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings
         return Pace(delay) if delay else ANY_PACE
     visits = file.visit_time(agent) if settings.visit_time == "obey" else None
     if settings.crawl_delay is None:
-        rate = file.request_rate(agent)
-        asked = _bounded(rate.delay, settings) if rate else None
-        delay = longer_delay(_bounded(file.crawl_delay(agent), settings), asked) or delay
+        # Without ROBOTSTXT_OBEY nothing is dropped.
+        too_long = settings.crawl_delay_too_long if settings.obey else "clamp"
+        delay = delay_in(file, agent, settings.crawl_delay_max, too_long) or delay
     pace = Pace(delay, visits)
     return ANY_PACE if pace == ANY_PACE else pace
-
-
-def _bounded(asked: object, settings: RobotsSettings) -> Delay | None:
-    # Without ROBOTSTXT_OBEY nothing is dropped.
-    too_long = settings.crawl_delay_too_long if settings.obey else "clamp"
-    return delay_of(asked, settings.crawl_delay_max, too_long)
 
 
 @dataclass(slots=True)

@@ -441,7 +441,7 @@ class SubdomainSpider(ProbeSpider):
         found = [policies.usable(origin) for origin in origins]
         self.bodies = {id(policy.record.body) for policy in found}
         self.files = {id(policy.file) for policy in found}
-        self.fetched = len(policies)
+        self.fetched = len(list(policies))
         return
         yield
 

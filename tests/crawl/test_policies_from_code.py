@@ -41,7 +41,7 @@ class AskingSpider(ProbeSpider):
 
     def parse(self, response: Response) -> None:
         policies = self.crawler.get_downloader_middleware(RobotsMiddleware).policies
-        assert len(policies) == 1
+        assert len(list(policies)) == 1
         self.seen = [
             (policy.status, policy.access.value, policy.delay, policy.sitemaps)
             for policy in policies

@@ -6,7 +6,8 @@ from typing import get_args
 
 import pytest
 
-from scrapy_robots_plus.origins.judging import Delay, delay_of, longer_delay
+from scrapy_robots_plus.origins.judging import Delay, delay_in, delay_of
+from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.settings.declared import TooLong
 
 CLAMP, SKIP = get_args(TooLong)
@@ -61,10 +62,13 @@ def test_what_a_file_asks_for_is_not_the_users_own() -> None:
 
 
 def test_of_two_delays_the_one_that_asks_for_more_counts() -> None:
-    short, long = Delay(5, 5), Delay(90, 60)
-    assert longer_delay(short, long) is longer_delay(long, short) is long
-    assert longer_delay(short, None) is longer_delay(None, short) is short
-    assert longer_delay(None, None) is None
-    one, other = Delay(5, 5), Delay(5, 4)
-    assert longer_delay(one, other) is one
-    assert longer_delay(other, one) is other
+    def asked(*lines: str) -> Delay | None:
+        file = RobotsTxt.parse("\n".join(("User-agent: *", *lines)))
+        return delay_in(file, "Foobot", 60, "clamp")
+
+    assert asked("Crawl-delay: 5", "Request-rate: 1/90") == Delay(90, 60)
+    assert asked("Crawl-delay: 90", "Request-rate: 1/5") == Delay(90, 60)
+    assert asked("Crawl-delay: 5") == asked("Request-rate: 1/5") == Delay(5, 5)
+    assert asked("Crawl-delay: 0", "Request-rate: 1/5") == Delay(5, 5)
+    assert asked("Crawl-delay: 70", "Request-rate: 1/80") == Delay(80, 60)
+    assert asked() is None
