@@ -7,7 +7,6 @@ replaces ``from urllib.robotparser import RobotFileParser``; nothing else needs 
 
 from __future__ import annotations
 
-import time
 import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING
@@ -30,8 +29,6 @@ class RobotFileParser(_RobotFileParser):
     and other 4xx as "all allowed"; before a file is read, nothing may be fetched.
     New: ``dialect``, :meth:`verdict`, :meth:`explain`, and support for octets that are not UTF-8.
     """
-
-    last_checked: float
 
     def __init__(self, url: str = "", dialect: Dialect | str = RFC9309) -> None:
         super().__init__(url)
@@ -67,10 +64,6 @@ class RobotFileParser(_RobotFileParser):
     def _take(self, file: RobotsTxt) -> None:
         self._file = file
         self.modified()
-
-    def modified(self) -> None:
-        """Records that the file was read now."""
-        self.last_checked = time.time()
 
     def _unread(self) -> bool:
         return not self.mtime()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from . import rfc9309
@@ -16,20 +16,9 @@ usual_url = re.compile(rb"https?://[^/?;#]+(/[^#]*)").match
 """Matches nearly every URL and captures path and query: :func:`path_of`, but faster."""
 
 _HEAD = re.compile(rb"(?://)?(?:[^/?;]*?://)?[^/?;]*")
-_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
-_ESCAPE_OR_HIGH = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")
-
 _KEPT = rfc9309.UNRESERVED | rfc9309.RESERVED - rfc9309.SENT_ESCAPED
-_PLAIN = bytes(_KEPT)
-"""Octets that stay unchanged when a rule or a URL is normalized."""
-_ESCAPE_OR_UNSAFE = re.compile(rb"%[0-9A-Fa-f]{2}|[^%" + re.escape(_PLAIN) + rb"]")
-
 SIMPLE = bytes(_KEPT - frozenset(b"*$#"))
 """Octets that no dialect changes or treats as special."""
-
-_ALL = bytes(range(256))
-_BUT_PERCENT = _ALL.replace(b"%", b"")
-_ASCII_BUT_PERCENT = _ALL[:128].replace(b"%", b"")
 
 
 def path_of(url: bytes) -> bytes:
@@ -46,58 +35,46 @@ def path_of(url: bytes) -> bytes:
     return path if path.startswith(b"/") else b"/" + path
 
 
-def _escaped(octet: int) -> bytes:
-    return b"%%%02X" % octet
-
-
-def _canonical(match: re.Match[bytes]) -> bytes:
-    """One form for everything that 2.2.2 treats as equal: ``%7E`` is ``~``, ``%c3`` is ``%C3``."""
-    found = match.group()
-    if len(found) == 1:
-        return _escaped(found[0])
-    octet = int(found[1:], 16)
-    return bytes((octet,)) if octet in rfc9309.UNRESERVED else found.upper()
-
-
-def _upper(match: re.Match[bytes]) -> bytes:
-    found = match.group()
-    return _escaped(found[0]) if len(found) == 1 else found.upper()
-
-
-def canonical(value: bytes) -> bytes:
-    """Decodes escapes of unreserved characters, and puts the others in upper case. Escapes octets
-    that no URI may contain or that clients send escaped."""
-    return _ESCAPE_OR_UNSAFE.sub(_canonical, value)
-
-
-def upper(value: bytes) -> bytes:
-    """Puts escapes in upper case, and escapes octets outside ASCII."""
-    return _ESCAPE_OR_HIGH.sub(_upper, value)
-
-
-def undone(kept: bytes, value: bytes) -> bytes:
-    """Decodes all escapes but those of *kept* octets, and puts these in upper case."""
-
-    def undo(match: re.Match[bytes]) -> bytes:
-        octet = bytes.fromhex(match.group()[1:].decode())
-        return match.group().upper() if octet in kept else octet
-
-    return _ESCAPE.sub(undo, value)
-
-
 Form = tuple[bytes, Callable[[bytes], bytes]]
 """The octets that stay unchanged, and the function for values that contain others."""
+
+_ALL = frozenset(range(256))
+
+
+@lru_cache(maxsize=16)
+def _form(undone: frozenset[int], escaped: frozenset[int]) -> Form:
+    """Undoes the escapes of *undone* octets, puts other escapes in upper case, and escapes
+    *escaped* octets."""
+    changed = rb"%[0-9A-Fa-f]{2}"
+    if escaped:
+        changed += rb"|[" + re.escape(bytes(escaped)) + rb"]"
+
+    def one_form(match: re.Match[bytes]) -> bytes:
+        found = match.group()
+        if len(found) == 1:
+            return b"%%%02X" % ord(found)
+        octet = int(found[1:], 16)
+        return bytes((octet,)) if octet in undone else found.upper()
+
+    return bytes(_ALL - escaped - {ord("%")}), partial(re.compile(changed).sub, one_form)
+
+
+_NORMAL = _form(rfc9309.UNRESERVED, _ALL - _KEPT - {ord("%")})
+"""One form for everything that 2.2.2 treats as equal: ``%7E`` is ``~``, ``%c3`` is ``%C3``, and an
+octet that no URI may contain, or that clients send escaped, is its escape."""
+_AS_SERVED: Form = (bytes(_ALL), bytes)
+
+_UPPER = _form(frozenset(), frozenset(range(128, 256)))
 
 
 def rule_form(dialect: Dialect) -> Form:
     """The form of a rule for comparison."""
-    form = url_form(dialect)
-    return (_ASCII_BUT_PERCENT, upper) if form[1] is bytes else form
+    return _UPPER if url_form(dialect) is _AS_SERVED else url_form(dialect)
 
 
 def url_form(dialect: Dialect) -> Form:
     """The form of a URL's path for comparison."""
     if dialect.normal_escapes:
-        return _PLAIN, canonical
-    kept = dialect.kept_escapes.encode()
-    return (_BUT_PERCENT, partial(undone, kept)) if kept else (_ALL, bytes)
+        return _NORMAL
+    kept = frozenset(dialect.kept_escapes.encode())
+    return _form(_ALL - kept, frozenset()) if kept else _AS_SERVED

@@ -86,19 +86,6 @@ def _rank(pattern: bytes, number: int, allow: bool) -> Rank:
     return rank_of(len(pattern) * _WEIGHT_OF_OCTET + allow, number, allow)
 
 
-def compile_rules(sections: Iterable[Section], lines: list[bytes], dialect: Dialect) -> Matcher:
-    """Compiles the rules of a crawler's groups."""
-    literal: dict[bytes, Rank] = {}
-    others: list[tuple[bytes, Rank]] = []
-    by_length = not dialect.first_rule_decides
-    for section in sections:
-        numbers = section.rules
-        if by_length:
-            numbers = _add_usual(numbers, lines, literal, others)
-        others += ranked(read_rules(numbers, lines, dialect.forgiving), dialect)
-    return Matcher(literal, others, _PER_OCTET if by_length else 0, dialect.wildcards)
-
-
 def _add_usual(
     numbers: list[int],
     lines: list[bytes],
@@ -208,12 +195,21 @@ class Rules:
 
     def patterns(self) -> Iterator[tuple[Pattern, Rank]]:
         """The patterns of the rules, each with its rank; one rule may have two."""
-        wildcards = self._dialect.wildcards
-        return ((take_apart(pattern, wildcards), rank) for pattern, rank in self._ranked())
+        for pattern, rank in self._ranked():
+            yield take_apart(pattern, self._dialect.wildcards), rank
 
     def compile(self) -> Matcher:
         """Compiles the rules, which otherwise the first question does."""
-        self._matcher = compile_rules(self.chosen, self._lines, self._dialect)
+        literal: dict[bytes, Rank] = {}
+        others: list[tuple[bytes, Rank]] = []
+        lines, dialect = self._lines, self._dialect
+        per_octet = 0 if dialect.first_rule_decides else _PER_OCTET
+        for section in self.chosen:
+            numbers = section.rules
+            if per_octet:
+                numbers = _add_usual(numbers, lines, literal, others)
+            others += ranked(read_rules(numbers, lines, dialect.forgiving), dialect)
+        self._matcher = Matcher(literal, others, per_octet, dialect.wildcards)
         return self._matcher
 
     def allowed(self, url: str | bytes) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import GYM2008, RFC9309, Dialect, RobotsTxt
-from scrapy_robots_plus.protocol.escapes import canonical
+from scrapy_robots_plus.protocol.escapes import url_form
 from tests.examples import tried
 from tests.protocol.any_file import (
     agents,
@@ -194,6 +194,7 @@ def compare_plan(seed: int) -> None:
     path = plan.path()[: random_.choice([40, 80, 120])]
     plan = replace(plan, size=min(plan.size, 70), parts=min(plan.parts, 12))
     lines = list(islice(plan.rules(path), 600))
+    _, canonical = url_form(RFC9309)
     keys = {"allow": True, "disallow": False}
     pairs = [line.partition(":") for line in lines if not line.startswith("user")]
     found = [(keys[key], pattern.encode()) for key, _, pattern in pairs]
