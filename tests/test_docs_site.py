@@ -75,7 +75,7 @@ def test_what_has_all_is_public() -> None:
 
 def test_a_name_that_the_reference_leaves_out_is_told() -> None:
     reference = list(public_names.entries(".. autoclass:: scrapy_robots_plus.Verdict\n"))
-    names = ["scrapy_robots_plus.protocol.Verdict", "scrapy_robots_plus.protocol.Group"]
+    names = ["scrapy_robots_plus.protocol.Verdict", "scrapy_robots_plus.protocol.VisitTime"]
     assert public_names.undocumented(names, reference) == names[1:]
 
 

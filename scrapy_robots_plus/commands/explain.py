@@ -61,7 +61,7 @@ def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "licence", url
 
 
-def _group(groups: list[tuple[str, ...]], names: tuple[str, ...]) -> str:
+def _group(groups: tuple[tuple[str, ...], ...], names: tuple[str, ...]) -> str:
     looked_for = " or ".join(names) or "a product token, and the agent has none"
     if not groups:
         return f"none applies: none is for {looked_for}, and none for *"
@@ -114,7 +114,7 @@ def explanation(url: str, agent: AgentNames, source: Source) -> dict[str, Any]:
     file = policy.parsed
     if file is not None:
         found["looked_for"] = file.names_for(agent)
-        found["groups"] = [group.agents for group in file.groups_for(agent)]
+        found["groups"] = file.groups_for(agent)
         found["dialect"] = file.dialect.name
         beaten = file.explain(verdict.form or url, agent).beaten
         found["beaten"] = [picked(each, "allowed", "rule", "line") for each in beaten]

@@ -3,7 +3,7 @@
 from .dialect import DIALECTS, FIRST_MATCH, GOOGLE, GYM2008, MK1996, RFC9309, Dialect, dialect_named
 from .pace import RequestRate, VisitTime
 from .product_token import Agent, has_product_token, product_tokens
-from .robotstxt import CleanParam, Group, RobotsTxt, Rule
+from .robotstxt import CleanParam, RobotsTxt
 from .verdict import Explanation, Reason, Verdict
 
 __all__ = [
@@ -17,11 +17,9 @@ __all__ = [
     "CleanParam",
     "Dialect",
     "Explanation",
-    "Group",
     "Reason",
     "RequestRate",
     "RobotsTxt",
-    "Rule",
     "Verdict",
     "VisitTime",
     "dialect_named",

@@ -13,7 +13,7 @@ from .groups import STAR, Chosen, GroupChoice, Scanner, Section, lines_apart
 from .lines import Kind, Line, read_line, to_lines
 from .octets import Body, as_octets, text, texts, to_utf8, whole_lines
 from .product_token import Agent, as_names, as_text
-from .rules import Rules, read_rules
+from .rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,28 +32,6 @@ READERS: dict[Kind, Callable[[bytes], Any]] = {
 """What reads the values that are about time; None for those that cannot be understood."""
 
 _WHOLE_URL = re.compile("https?://[^/]", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """An allow or disallow line (RFC 9309 2.2.2)."""
-
-    allow: bool
-    """Whether it allows; otherwise it disallows."""
-    pattern: str
-    """As served; empty for a rule that names no path."""
-    line: int
-    """Its line in the file, counted from 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A group as it stands in the file, before those of equal token are merged (RFC 9309 2.2.1)."""
-
-    agents: tuple[str, ...]
-    """The values of its user-agent lines, as served."""
-    rules: tuple[Rule, ...]
-    """Its allow and disallow lines, in file order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +134,13 @@ class RobotsTxt:
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
         """Whether the crawler may fetch the URL. Raises ValueError if the two are exchanged."""
-        # A crawl asks this of each URL, so the lookup of :meth:`rules_for` is inlined.
+        # A crawl asks this of each URL, so the lookup of :meth:`_rules_for` is inlined.
         rules = self._rules.get(agent) if isinstance(agent, str) else None
         return (rules or self._rules_for(agent, url)).allowed(url)
 
     def _rules_for(self, agent: Agent, url: str | bytes) -> Rules:
+        if isinstance(agent, str) and agent in self._rules:
+            return self._rules[agent]
         if is_whole_url(agent) and not is_whole_url(url) and url[:1] not in _PATHS_BEGIN:
             raise ValueError(f"{agent!r} is a URL and {url!r} is none: were the two exchanged?")
         return self.rules_for(agent)
@@ -168,17 +148,12 @@ class RobotsTxt:
     def verdict(self, url: str | bytes, agent: Agent) -> Verdict:
         """Whether the crawler may fetch the URL, and which rule on which line decides. Raises
         ValueError if the two are exchanged."""
-        rules = self._rules.get(agent) if isinstance(agent, str) else None
-        return (rules or self._rules_for(agent, url)).verdict(url)
+        return self._rules_for(agent, url).verdict(url)
 
     def explain(self, url: str | bytes, agent: Agent) -> Explanation:
         """The verdict, and every matching rule that it beat. Raises ValueError if URL and agent are
         exchanged."""
         return self._rules_for(agent, url).explain(url)
-
-    def rules(self, agent: Agent) -> tuple[Rule, ...]:
-        """The rules that apply to the crawler, in file order."""
-        return tuple(rule for group in self.groups_for(agent) for rule in group.rules)
 
     def names_for(self, agent: Agent) -> tuple[str, ...]:
         """The names under which the crawler looks for its groups, in order of preference: its
@@ -230,26 +205,20 @@ class RobotsTxt:
         names = set(self.names_for(agent))
         return set().union(*(_meant(section, names) for section in self.rules_for(agent).chosen))
 
-    def groups_for(self, agent: Agent) -> tuple[Group, ...]:
-        """The groups that apply to the crawler, in file order; empty if none does."""
-        return tuple(map(self._group, self.rules_for(agent).chosen))
+    def groups_for(self, agent: Agent) -> tuple[tuple[str, ...], ...]:
+        """The user-agent values of each group that applies to the crawler, in file order; empty if
+        none does."""
+        return tuple(section.shown for section in self.rules_for(agent).chosen)
 
     @property
-    def groups(self) -> tuple[Group, ...]:
-        """The groups, in file order."""
-        return tuple(map(self._group, self._scanner.sections))
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The user-agent values of each group, in file order."""
+        return tuple(section.shown for section in self._scanner.sections)
 
     def as_text(self) -> str:
         """The lines that were read. Parsed again, they mean the same, unless one is not UTF-8:
         its octets are shown as ``\\xe9``."""
         return "\n".join(texts(self._lines))
-
-    def _group(self, section: Section) -> Group:
-        rules = read_rules(section.rules, self._lines, self.dialect.forgiving)
-        return Group(
-            section.shown,
-            tuple(Rule(allow, text(value), number) for number, allow, value in rules),
-        )
 
     @property
     def lines(self) -> Iterator[Line]:

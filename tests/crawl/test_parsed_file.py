@@ -88,7 +88,7 @@ def test_ours_and_its_subclasses_do(parser: Any) -> None:
     verdict = file.verdict("https://x.example/closed", "Foobot")
     assert (verdict.allowed, verdict.reason, verdict.line) == (False, Reason.RULE, 2)
     assert file.ours is not None
-    assert [rule.pattern for rule in file.ours.file.rules("Foobot")] == ["/closed"]
+    assert file.ours.file.groups_for("Foobot") == (("*",),)
     assert file.ours.file.size == len(FILE) - FILE.count(b"\n")
 
 

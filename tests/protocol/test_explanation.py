@@ -110,13 +110,8 @@ def test_an_index_page_is_named_once() -> None:
 
 
 def test_groups() -> None:
-    assert [(group.agents, len(group.rules)) for group in FILE.groups] == [
-        (("Foobot/1.0", "Barbot"), 3),
-        (("*",), 1),
-        (("foobot",), 1),
-    ]
-    rule = FILE.groups[0].rules[2]
-    assert (rule.allow, rule.pattern, rule.line) == (False, "/public/*.pdf$", 7)
+    assert FILE.groups == (("Foobot/1.0", "Barbot"), ("*",), ("foobot",))
+    assert FILE.groups_for("Foobot") == (("Foobot/1.0", "Barbot"), ("foobot",))
 
 
 @pytest.mark.parametrize("reason", Reason)

@@ -57,7 +57,6 @@ def questions(file: RobotsTxt, url: str, agent: str = AGENT) -> dict[str, Callab
         "crawl_delay": lambda: file.crawl_delay(agent),
         "request_rate": lambda: file.request_rate(agent),
         "visit_time": lambda: file.visit_time(agent),
-        "rules": lambda: file.rules(agent),
         "names_for": lambda: file.names_for(agent),
         "groups_for": lambda: file.groups_for(agent),
         "rules_for": lambda: RobotsTxt.rules_for(file, "another"),

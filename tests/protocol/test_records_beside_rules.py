@@ -42,8 +42,8 @@ def answers(lines: tuple[str, ...], dialect: Dialect) -> tuple[object, ...]:
     names = ("a", "b", "c")
     return (
         [[file.allowed(url, name) for url in URLS] for name in names],
-        [[(each.allow, each.pattern) for each in file.rules(name)] for name in names],
-        [group.agents for group in file.groups],
+        [file.groups_for(name) for name in names],
+        file.groups,
         [file.rules_for(name).compact() for name in names],
     )
 

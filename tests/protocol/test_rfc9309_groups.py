@@ -14,9 +14,8 @@ def allowed(body: str | bytes, url: str, agent: str = "ExampleBot") -> bool:
 class TestSection21ProtocolDefinition:
     def test_a_group_is_agents_and_the_rules_that_follow(self) -> None:
         body = "User-agent: a\nUser-agent: b\nDisallow: /x\n\nUser-agent: c\nDisallow: /y"
-        groups = RobotsTxt.parse(body).groups
-        assert [group.agents for group in groups] == [("a", "b"), ("c",)]
-        assert [rule.pattern for rule in groups[0].rules] == ["/x"]
+        assert RobotsTxt.parse(body).groups == (("a", "b"), ("c",))
+        assert [allowed(body, "/x", agent) for agent in "abc"] == [False, False, True]
 
     def test_blank_lines_and_comments_do_not_end_a_group(self) -> None:
         body = "User-agent: ExampleBot\n\n# a comment\n\nDisallow: /x"

@@ -29,15 +29,12 @@ def test_lines_are_what_the_engine_made_of_them(
     assert list(lines) == list(range(1, len(lines) + 1))
     known = [line.number for line in file.lines if line.kind is not Kind.NOTHING]
     assert known == [number for number, line in lines.items() if line.role not in MEAN_NOTHING]
-    for number, group in enumerate(file.groups, 1):
+    for number, values in enumerate(file.groups, 1):
         named = [
             line for line in linted.lines if line.group == number and line.role == "user-agent"
         ]
-        assert len(named) == len(group.agents)
-        for rule in group.rules:
-            assert lines[rule.line].role == ("allow" if rule.allow else "disallow")
-            assert lines[rule.line].group == number
-    used = {rule.line for rule in file.rules(agent)}
+        assert len(named) == len(values)
+    used = {number for section in file.rules_for(agent).chosen for number in section.rules}
     groups = linted.groups_of(agent)
     told = {line.number for line in linted.lines if line.role in RULES and line.group in groups}
     assert told == used
