@@ -97,7 +97,7 @@ _ENDS_AGENTS = frozenset({Kind.SITEMAP, Kind.CRAWL_DELAY})
 class Scanner:
     """Reads lines once, in order, and sorts them into groups."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
         self._dialect = dialect
         self.sections: list[Section] = []
         self.globals: list[Line] = []
@@ -106,9 +106,9 @@ class Scanner:
         """Whether there is a Content-Usage or Content-Signal line anywhere."""
         self._current: Section | None = None
         self._collecting = False  # whether another agent would belong to this group
+        self._scan(lines)
 
-    def scan(self, lines: list[bytes]) -> None:
-        """Reads all lines of a file."""
+    def _scan(self, lines: list[bytes]) -> None:
         blank_ends = self._dialect.blank_line_ends_group
         rules: list[int] | None = None
         for number, line in enumerate(lines, 1):

@@ -218,7 +218,7 @@ _ANY = (b"",)
 class Matcher:
     """The rules of a crawler's groups, in the dialect's form."""
 
-    __slots__ = ("_lengths", "_literal", "_per_octet", "_prefixes", "_sought", "_tried", "texts")
+    __slots__ = ("_lengths", "_literal", "_per_octet", "_prefixes", "_sought", "_tried")
 
     def __init__(
         self,

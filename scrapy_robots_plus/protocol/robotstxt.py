@@ -82,8 +82,7 @@ class RobotsTxt:
     def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
         self.dialect = dialect
         self._lines = lines
-        self._scanner = Scanner(dialect)
-        self._scanner.scan(lines)
+        self._scanner = Scanner(lines, dialect)
         self._choice = GroupChoice(self._scanner.sections, dialect)
         self._rules: dict[Agent, Rules] = {}
         """Those of the crawlers that have asked."""

@@ -64,8 +64,7 @@ def test_and_what_follows_the_key(prefix: bytes, kind: Kind) -> None:
 def test_the_scanner_passes_no_key_over(key: bytes) -> None:
     """It leaves most lines of an HTML page at their first octet."""
     for written in (key, key.upper(), b"  " + key.title()):
-        scanner = Scanner(RFC9309)
-        scanner.scan([b"User-agent: *", written + b": x"])
+        scanner = Scanner([b"User-agent: *", written + b": x"], RFC9309)
         (section,) = scanner.sections
         members = [line for each in section.members for line in each.lines]
         found = [*section.agents[1:], *section.rules, *members, *scanner.globals]

@@ -54,8 +54,7 @@ class Reading:
         read = (read_line(number, line) for number, line in enumerate(self.lines, 1) if line)
         self.records = {line.number: line for line in read if line}
         """The lines that have a key and a value."""
-        scanner = Scanner(dialect)
-        scanner.scan(self.lines)
+        scanner = Scanner(self.lines, dialect)
         self.sections = scanner.sections
         """The groups."""
         self.choice = GroupChoice(scanner.sections, dialect)

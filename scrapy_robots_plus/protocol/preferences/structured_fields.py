@@ -10,10 +10,6 @@ whole fields over a date that Python cannot represent.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _KEY = rb"[a-z*][a-z0-9_.*-]*"
 _TOKEN = rb"[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*"
@@ -51,12 +47,7 @@ def tokens_in(value: bytes) -> dict[str, str | None]:
 
     Raises ValueError for what is not a Dictionary: all of it is to be ignored (4.2).
     """
-    found = (member.group("key", "token") for member in _members(value))
-    return {key.decode(): token.decode() if token else None for key, token in found}
-
-
-def _members(value: bytes) -> Iterator[re.Match[bytes]]:
-    """Yields the members of a Dictionary (4.2.2), one after the other."""
+    found: dict[str, str | None] = {}
     match = re.compile(_MEMBER, re.VERBOSE).match
     at = len(value) - len(value.lstrip(b" "))
     while at < len(value):
@@ -64,5 +55,7 @@ def _members(value: bytes) -> Iterator[re.Match[bytes]]:
         # A comma stands between two members, and not behind the last one.
         if member is None or bool(member["comma"]) is not (member.end() < len(value)):
             raise ValueError(f"no Dictionary: unexpected octet behind {at}")
-        yield member
+        key, token = member.group("key", "token")
+        found[key.decode()] = token.decode() if token else None
         at = member.end()
+    return found
