@@ -93,6 +93,16 @@ class Difference:
     more may have changed than was found."""
 
     @property
+    def became_allowed(self) -> tuple[PathChange, ...]:
+        """What was denied and is allowed now."""
+        return tuple(change for change in self.paths if change.allowed)
+
+    @property
+    def became_denied(self) -> tuple[PathChange, ...]:
+        """What was allowed and is denied now."""
+        return tuple(change for change in self.paths if not change.allowed)
+
+    @property
     def sitemaps_added(self) -> tuple[str, ...]:
         """Sitemaps that only the second file names, sorted."""
         return tuple(sorted(self.after.sitemaps - self.before.sitemaps))

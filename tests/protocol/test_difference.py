@@ -177,7 +177,8 @@ def test_each_rule_that_decides_is_named_with_its_line() -> None:
     found = difference(before, after, "bot")
     lines = [(each.before.line, each.after.line, each.allowed) for each in found.paths]
     assert lines == [(2, None, True), (3, None, True), (2, 3, True), (None, 4, False)]
-    assert found.paths[-1].after.group == ("*",)
+    assert (found.became_allowed, found.became_denied) == (found.paths[:3], found.paths[3:])
+    assert found.became_denied[0].after.group == ("*",)
 
 
 def test_what_else_changed() -> None:
