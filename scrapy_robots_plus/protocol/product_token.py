@@ -45,6 +45,9 @@ _ADDRESS = re.compile(
 _LIKE = re.compile(r"\blike\s+[^\s;,()]+", re.IGNORECASE)
 """Names another: ``like Gecko``, ``like Googlebot``."""
 
+_MOZILLA = "mozilla"
+_NAMED_MOZILLA = re.compile(r"\bcompatible;\s*mozilla", re.IGNORECASE)
+
 _LONGEST = 1000
 """Characters of a header that are read."""
 _MOST_WORDS = 64
@@ -183,7 +186,7 @@ def _candidates(header: str) -> Iterator[str]:
     for match in _COMPATIBLE.finditer(header):
         for part in re.split("[;,]", match[1]):
             name = _name_in(part)
-            if name in _BROWSERS:
+            if name in _BROWSERS and name != _MOZILLA:
                 break  # ``(compatible; MSIE 7.0; ...)`` is a browser
             yield _if_own(name)
             if name in _KINDS or _PRODUCT.match(part):
@@ -200,6 +203,7 @@ def _candidates(header: str) -> Iterator[str]:
     for part in chain.from_iterable(comment.split(";") for comment in comments):
         if _PRODUCT.fullmatch(part):
             yield _if_own(_name_in(part))
+    yield _MOZILLA if _NAMED_MOZILLA.search(header) else ""
 
 
 def _split(header: str) -> tuple[str, list[str]]:

@@ -206,6 +206,9 @@ def test_the_name_of_a_browser_is_not_a_crawlers_own(agent: str | list[str]) -> 
 
 def test_mozilla_may_be_a_name_of_its_own() -> None:
     assert product_tokens("mozilla") == ("mozilla",)
+    assert product_tokens("Mozilla/5.0 (compatible; Mozilla/2.1; +https://m.example)") == (
+        "mozilla",
+    )
 
 
 class TestPreference:
