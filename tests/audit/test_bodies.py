@@ -105,3 +105,12 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
 )
 def test_they_are_beside_the_log(log: str, folder: str) -> None:
     assert folder_beside(Path(log)) == Path(folder)
+
+
+@pytest.mark.parametrize(
+    ("folder", "named"),
+    [("/logs/a.bodies", "a.bodies"), ("/logs/x/y", "x/y"), ("/else/where", "/else/where")],
+)
+def test_a_log_names_a_folder_below_its_own_from_there(folder: str, named: str) -> None:
+    seen = Bodies(Path(folder)).as_seen_from(Path("/logs/a.jsonl"))
+    assert Path(seen) == Path(named)

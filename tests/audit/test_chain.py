@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit.chain import Link, parse, seal
+from scrapy_robots_plus.audit.chain import Link, State, parse, seal
 from scrapy_robots_plus.audit.entries import from_fields
 from scrapy_robots_plus.audit.reading import LogReader
 
@@ -58,6 +58,11 @@ def test_a_line_is_ascii_json_with_its_hash_at_the_end() -> None:
     assert b" " not in first
     assert first.isascii()
     assert first.endswith(b"\n")
+
+
+def test_the_worse_a_log_is_the_greater_is_its_state() -> None:
+    words = ["WHOLE", "UNFINISHED", "CUT", "DAMAGED"]
+    assert [state.name for state in sorted(State)] == words
 
 
 @given(st.data())

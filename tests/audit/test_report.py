@@ -144,6 +144,7 @@ def test_each_crawl_has_its_version_and_settings(sample: Page) -> None:
         "allowed_share = 1.0",
     ):
         assert setting in crawl
+    assert "time = " not in crawl  # that is no setting
 
 
 def test_it_says_what_it_was_made_from(sample: Page) -> None:

@@ -88,6 +88,7 @@ def test_a_pair_of_records_for_each_exchange(tmp_path: Path, name: str) -> None:
     _, request, _ = records_in(path)[2]
     assert request.http_headers.protocol == "GET"
     assert request.http_headers.statusline == "/robots.txt HTTP/1.1"
+    assert request.rec_headers["WARC-Date"] == response.rec_headers["WARC-Date"]
     assert request.rec_headers["WARC-Concurrent-To"] == response.rec_headers["WARC-Record-ID"]
     assert records_in(path)[3][1].rec_headers["WARC-Truncated"] == "length"
     assert (warned, warc.errors, warc.lost) == ([], 0, 0)
