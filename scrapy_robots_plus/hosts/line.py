@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
+    from scrapy_robots_plus.origins.policy import Policy
+
 
 @dataclass
 class Doorway:
@@ -86,6 +88,8 @@ class HostLine:
     """Its name, in lower case and without the port."""
     _doorway: Doorway
     pace: Pace = field(default_factory=Pace)
+    policy: Policy | None = None
+    """Under which the last request has come here, for its visiting hours."""
     shown: ShownDelay = field(default_factory=ShownDelay)
     _waiting: deque[_Waiter] = field(default_factory=deque)
     _leaving: Request | None = None
@@ -166,6 +170,8 @@ class HostLine:
             return False
         self._alarm.cancel()
         waiter, now = self._waiting[0], self._doorway.clock.monotonic()
+        if self.policy is not None and (opens_in := self.policy.opens_in):
+            self.pace.shut_for(opens_in, now)  # the hours have ended while it waited
         due = self._due_at(waiter)
         if due <= now and self.pace.delay:
             due = self._ask_at

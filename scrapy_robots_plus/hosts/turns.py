@@ -78,7 +78,8 @@ def hosts_in_use(crawler: Crawler) -> Hosts | None:
 
 
 class Hosts:
-    """Shared by the queues of a crawl."""
+    """The hosts with requests in any of the queues of a crawl, each in exactly one place, and the
+    timer for the next that will be due."""
 
     REFUSALS_EVERY = 32
     """While others are ready, every 32nd turn is that of a request that will be refused."""

@@ -91,6 +91,7 @@ class Crawl:
         origin = Origin.of(url)
         assert origin is not None
         policy: Any = SimpleNamespace(is_paced=True, delay=delay, opens_in=opens_in)
+        self.policy = policy
         self.pacing.expect(request, origin, policy)
         return request
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,8 @@ from tests.samples import block_with, settings_of
 from tests.sites import answer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.sites import Sites
 
 pytestmark = pytest.mark.filterwarnings(
@@ -20,14 +23,15 @@ pytestmark = pytest.mark.filterwarnings(
 )  # Spidermon uses it
 
 
-async def results(caplog: pytest.LogCaptureFixture, *urls: str) -> dict[str, str]:
+async def results(caplog: pytest.LogCaptureFixture, *urls: str, **more: Any) -> dict[str, str]:
     """What Spidermon says of each monitor of the page after a crawl of *urls*."""
     caplog.set_level(logging.INFO)
     settings: dict[str, Any] = settings_of(block_with("SPIDERMON_ENABLED", "docs/monitoring.md"))
     settings["SPIDERMON_SPIDER_CLOSE_MONITORS"] = [
         block_with("BaseStatMonitor", "docs/monitoring.md")["RobotsSuite"]
     ]
-    await crawl(*urls, **settings, ROBOTS_FETCH_RETRIES=0)
+    caplog.clear()
+    await crawl(*urls, **settings, **more, ROBOTS_FETCH_RETRIES=0)
     lines = [record.getMessage() for record in caplog.records]
     pairs = [line.removeprefix("[Spidermon] ").split("... ", 1) for line in lines if "... " in line]
     return {name.partition("/")[0]: result for name, result in pairs}
@@ -53,4 +57,20 @@ async def test_many_denials_for_files_that_cannot_be_read_are_told(
 ) -> None:
     host = sites.host(answer("", 503))
     found = await results(caplog, *(host.url(f"/{number}") for number in range(101)))
+    assert found.pop("ChangedMonitor").startswith("SKIPPED")
     assert found == {"DeniedMonitor": "FAIL", "UnreachableMonitor": "FAIL"}
+
+
+@pytest_twisted.ensureDeferred
+async def test_many_changed_files_are_told(
+    sites: Sites, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    hosts = [sites.host("User-agent: *\nDisallow: /a\n") for _ in range(101)]
+    urls = [host.url("/") for host in hosts]
+    store = {"ROBOTS_STORE": f"sqlite:{tmp_path}/robots.db", "ROBOTS_TTL": (1, 1)}
+    first = await results(caplog, *urls, **store)
+    assert first["ChangedMonitor"].startswith("SKIPPED")
+    for host in hosts:
+        host.robots("User-agent: *\nDisallow: /b\n")
+    time.sleep(1.1)
+    assert (await results(caplog, *urls, **store))["ChangedMonitor"] == "FAIL"

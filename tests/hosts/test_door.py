@@ -83,6 +83,24 @@ def test_visiting_hours_that_have_begun_let_the_host_go_as_before() -> None:
     assert crawl.due_in("a.example") == 0
 
 
+@in_loop
+async def test_a_request_whose_delay_ends_after_the_visiting_hours_waits_for_the_next() -> None:
+    crawl = Crawl()
+    crawl.hold(2.0)
+    crawl.send("a.example")
+    at_the_door, line = crawl.stand(), crawl.pacing.lines["a.example"]
+    await compat.sleep(0)
+    crawl.now += 60.0
+    crawl.policy.opens_in = 3600.0
+    line.look()
+    await compat.sleep(0)
+    assert not at_the_door.called
+    crawl.now += 3600.0
+    crawl.policy.opens_in = 0.0
+    line.look()
+    await until(lambda: at_the_door.called)
+
+
 def test_a_host_without_a_delay_has_a_pace_while_it_is_left_alone() -> None:
     crawl = Crawl()
     crawl.answer("own", retry_after="10")
