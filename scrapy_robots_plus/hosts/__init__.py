@@ -7,10 +7,12 @@
 | when may the next request to a host leave? | ``pace.py``: ``Pace.due_at``, a pure state machine |
 | from which moment does a delay count? | ``departures.py`` |
 | what keeps it, for redirects, retries and other queues, too? | ``door.py``, ``line.py`` |
+| what delay has a downloader slot, and what does it show? | ``slot_delays.py`` |
 | which of several crawls goes next? | ``book.py``; ``shared_pace.py`` asks it |
 | what do answers say of their host? | ``answers.py``: Retry-After, refusals, walls |
 | what if a host refuses requests? | ``throttle.py`` finds its pace |
 | which hosts are not asked any more? | ``pace.py``: ``GivenUp`` |
+| what counts among ``CONCURRENT_REQUESTS``? | ``downloader.py``; ``own_shortage.py``: files, ports |
 | when is a robots.txt fetched? | ``discovery.py`` |
 | what does the queue ask of the crawl, and tell it? | ``known.py`` |
 | where are the requests themselves? | ``lanes.py``, ``stored_lanes.py`` |

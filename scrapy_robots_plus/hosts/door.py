@@ -176,7 +176,7 @@ class Door:
                 self._pace.leave_alone(host, seconds)
             line.look()
             self._changed(host)
-        line.pace.is_over(request)
+        line.pace.forget(request)
         line.show()  # again, after AutoThrottle
         self._trim(line, now)
 

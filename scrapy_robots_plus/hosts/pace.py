@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Pace:
     """What one host has beyond others: a delay, a pause, or requests that it has refused.
 
-    All ports and both schemes of a host name share it. :meth:`due_at` is the one answer; everything
-    else is an event. Times are seconds by one monotonic clock, which the caller reads.
+    All ports and both schemes of a host name share it. When the next request may leave, is
+    :meth:`due_at` alone; whatever may change that is an event. Times are seconds by one monotonic clock, which the caller reads.
     """
 
     __slots__ = ("_delays", "_phases", "_shut_until", "departures", "expected_until", "throttle")
@@ -144,10 +144,10 @@ class Pace:
 
     def failed(self, request: Request, now: float) -> bool:
         """There will be no answer to *request*. Returns whether :meth:`due_at` may have changed."""
-        self.is_over(request)
+        self.forget(request)
         return self.departures.failed(request, now)
 
-    def is_over(self, request: Request) -> None:
+    def forget(self, request: Request) -> None:
         """What the answer to *request* says has been heard."""
         self._phases.pop(request, None)
 

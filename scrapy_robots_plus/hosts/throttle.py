@@ -197,11 +197,11 @@ class Throttle:
             if is_first:
                 self._fast.append(True)
             self._at_last += self.was_in_vain and is_429 and asked > 0 and is_first
-            if not self._begins(now, is_sure=is_sure):
+            if not self._try_to_begin(now, is_sure=is_sure):
                 return Refusal.KNOWN if is_sure or now < self._free_until else Refusal.OF_PAGE
         elif is_fast:
             self._fast.append(True)
-            if not self._measured(now):
+            if not self._note_measured(now):
                 return Refusal.KNOWN
         elif sent_in != self.phase:
             return Refusal.KNOWN
@@ -230,7 +230,7 @@ class Throttle:
         if not self.is_on or self._was_fast(sent_in):
             self._fast.append(False)
             self._answers += not self.is_on
-            if self.is_on and self._measured(now):
+            if self.is_on and self._note_measured(now):
                 self._pause(now)
         elif sent_in == self.phase:
             self._answers += 1
@@ -269,10 +269,10 @@ class Throttle:
     def _was_fast(self, sent_in: int | None) -> bool:
         return sent_in is None or sent_in <= self._began_in
 
-    def _begins(self, now: float, *, is_sure: bool) -> bool:
-        """Whether a refusal at full speed is a reason to wait."""
+    def _try_to_begin(self, now: float, *, is_sure: bool) -> bool:
+        """Begins to wait if a refusal at full speed is a reason to. Returns whether it does."""
         if now < self._free_until:
-            return self._resumes()
+            return self._try_to_resume()
         is_new = now > self.until + self.MEMORY
         if is_new:
             self._cost = self._in_vain = self._unproven = 0.0
@@ -298,8 +298,9 @@ class Throttle:
         self._measures = False
         self.gap = min(self.FIRST_WAIT / 2, self._most)
 
-    def _measured(self, now: float) -> bool:
-        """At full speed there was one more answer: whether that is a reason for another pause."""
+    def _note_measured(self, now: float) -> bool:
+        """At full speed there was one more answer. Returns whether that is a reason for another
+        pause."""
         if not self._measures or len(self._fast) < self.ENOUGH:
             return False
         if sum(self._fast) < self.HARMLESS * len(self._fast):
@@ -310,11 +311,12 @@ class Throttle:
         self._began_in = self.phase - is_pause
         return not is_pause
 
-    def _resumes(self) -> bool:
-        """Whether the pace has helped after all: at full speed more is refused."""
+    def _try_to_resume(self) -> bool:
+        """Takes the last pace up again if it has helped after all: at full speed more is refused.
+        Returns whether it does."""
         was_short = self._bans and self._too_short and self._in_vain <= self.ON_TRIAL
         wait = max(2 * self._found, self.LEAST_WAIT)
-        has_chance = self._unproven + wait <= self.IN_VAIN and self._has_second_chance
+        has_chance = self._unproven + wait <= self.IN_VAIN and self._take_second_chance()
         if not (was_short or self._is_rarer() or has_chance):
             return False
         self._cost = self._in_vain = 0.0
@@ -337,9 +339,8 @@ class Throttle:
         """Whether it was slowed down, and that did not help."""
         return not self.is_on and self._free_until > self.until
 
-    @property
-    def _has_second_chance(self) -> bool:
-        """Whether it may have helped: much is refused at first, or nothing else lately."""
+    def _take_second_chance(self) -> bool:
+        """Returns whether it may have helped: much is refused at first, or nothing else lately."""
         count = len(self._fast)
         if not any(self._slow) or count < self.FEW:
             return False

@@ -142,7 +142,7 @@ def test_a_request_belongs_to_the_phase_of_the_throttle_in_which_it_was_sent() -
     after = host.send()
     phases = [host.pace.phase_of(each) for each in (before, too_early, after)]
     assert phases == [None, throttle.phase - 1, throttle.phase]
-    host.pace.is_over(after)
+    host.pace.forget(after)
     assert host.pace.phase_of(after) is None
 
 
