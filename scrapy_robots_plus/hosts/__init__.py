@@ -12,7 +12,8 @@
 | what do answers say of their host? | ``answers.py``: Retry-After, refusals, walls |
 | what if a host refuses requests? | ``throttle.py`` finds its pace |
 | which hosts are not asked any more? | ``pace.py``: ``GivenUp`` |
-| what counts among ``CONCURRENT_REQUESTS``? | ``downloader.py``; ``own_shortage.py``: files, ports |
+| what counts among ``CONCURRENT_REQUESTS``? | ``downloader.py`` |
+| what if this machine is short of files or ports? | ``own_shortage.py`` |
 | when is a robots.txt fetched? | ``discovery.py`` |
 | what does the queue ask of the crawl, and tell it? | ``known.py`` |
 | where are the requests themselves? | ``lanes.py``, ``stored_lanes.py`` |

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 class Pace:
     """What one host has beyond others: a delay, a pause, or requests that it has refused.
 
-    All ports and both schemes of a host name share it. When the next request may leave, is
-    :meth:`due_at` alone; whatever may change that is an event. Times are seconds by one monotonic clock, which the caller reads.
+    All ports and both schemes of a host name share it. :meth:`due_at` alone says when the next
+    request may leave; whatever may change that is an event. Times are seconds by one monotonic
+    clock, which the caller reads.
     """
 
     __slots__ = ("_delays", "_phases", "_shut_until", "departures", "expected_until", "throttle")
