@@ -158,3 +158,14 @@ def test_what_nobody_says_of_an_answer_is_nothing() -> None:
     assert (record.headers, record.sha256, record.body) == ({}, "", b"")
     failure = (record.failure, record.failures, record.failed_at, record.retry_in)
     assert failure == (None, 0, 0.0, 0.0)
+
+
+def test_each_failure_is_explained_in_words() -> None:
+    for failure in Failure:
+        assert failure.words[0].islower()
+        assert failure.words != str(failure)
+    shown = {str(each): each.words for each in (Failure.DNS, Failure.UNDECODABLE)}
+    assert shown == {
+        "dns": "the host name has no address",
+        "undecodable": "the body is not what its Content-Encoding says",
+    }

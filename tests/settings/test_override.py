@@ -123,14 +123,21 @@ def test_a_record_of_another_crawl_is_of_use_if_both_mean_the_same() -> None:
 
 
 def test_as_json_uses_are_as_they_are_read() -> None:
-    given = {"ai_uses": "train-ai, search", "ai_policy": "SKIP", "ai_tokens": "Google-Extended"}
+    given = {
+        "ai_uses": "train-ai, search",
+        "content_use": "FULL",
+        "ai_policy": "SKIP",
+        "ai_tokens": "Google-Extended",
+    }
     read = {
         "ai_uses": ("train-ai", "search"),
+        "content_use": "full",
         "ai_policy": "skip",
         "ai_tokens": ("Google-Extended",),
     }
     assert json.loads(json.dumps(Override(read, given).as_json())) == {
         "ai_uses": ["train-ai", "search"],
+        "content_use": "full",
         "ai_policy": "skip",
         "ai_tokens": ["Google-Extended"],
     }
