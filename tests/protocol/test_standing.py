@@ -149,3 +149,19 @@ def test_it_is_small_whatever_comes(answers: list[tuple[int, int]]) -> None:
 def test_a_challenge_is_named_so(value: str, is_one: bool) -> None:
     assert is_challenge({"cf-mitigated": value}) is is_one
     assert not is_challenge({})
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("challenge", (Standing.WALLED, "cf-mitigated: challenge", True)),
+        ("basic", (Standing.WALLED, "401", False)),
+        ("charged", (Standing.OPEN, "200", True)),
+    ],
+)
+def test_what_one_answer_says(what: str, said: tuple[Standing, str, bool]) -> None:
+    assert standing_in(*SHORT[what]) == said
+
+
+def test_a_bad_request_does_not_speak_for_itself() -> None:
+    assert standing_in(400, {}) == (Standing.OPEN, "400", False)
