@@ -35,6 +35,7 @@ def of_type(kind: type, log: Path) -> list[Any]:
     return [entry for entry in entries_in(log) if isinstance(entry, kind)]
 
 
+@names_rules
 @pytest_twisted.ensureDeferred
 async def test_of_a_host_that_was_not_asked_nothing_is_claimed(
     sites: Sites, log: Path, tmp_path: Path
@@ -120,6 +121,7 @@ async def test_in_audit_mode_each_denial_has_its_line_sent_or_not(sites: Sites, 
     assert end.denied == len(denied)
 
 
+@names_rules
 @pytest_twisted.ensureDeferred
 async def test_requests_that_are_not_to_be_judged_have_lines_that_say_so(
     sites: Sites, log: Path, tmp_path: Path

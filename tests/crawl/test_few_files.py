@@ -20,7 +20,7 @@ from twisted.web import client
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.hosts.own_shortage import OwnShortage
 from tests.crawl_process import MODES
-from tests.crawling import IN_FILES, ProbeSpider, crawl
+from tests.crawling import IN_FILES, ProbeSpider, crawl, parts_of_seconds
 from tests.everywhere import Everywhere
 from tests.nginx import nginx
 from tests.sending import HICCUP, TimedSpider
@@ -398,6 +398,7 @@ class Kept(ProbeSpider):
         return scrapy.Request(url, **arguments)
 
 
+@parts_of_seconds
 @ensureDeferred
 async def test_a_delay_holds_between_requests_that_got_no_connection_at_first(sites: Sites) -> None:
     class Some(Short):

@@ -36,6 +36,7 @@ from tests.crawling import (
     ProbeSpider,
     crawl,
     make_crawler,
+    parts_of_seconds,
     resumes_jobs,
     run,
 )
@@ -103,6 +104,7 @@ def part(path: str, kept: dict[str, Any] | None, name: str) -> Any:
     return pytest.param(path, kept, id=f"{path.partition(':')[2]}-{name}", marks=marks)
 
 
+@parts_of_seconds
 @ensureDeferred
 @pytest.mark.parametrize(
     ("path", "kept"),

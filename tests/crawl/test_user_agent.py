@@ -9,7 +9,7 @@ import pytest_twisted
 import scrapy
 from scrapy.http import TextResponse
 
-from tests.crawling import ProbeSpider, crawl, names_rules, reads_headers, stat
+from tests.crawling import ProbeSpider, crawl, names_rules, reads_headers, stat, takes_names
 from tests.sending import HICCUP, TimedSpider, gaps
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ async def test_the_setting_is_what_is_looked_for(sites: Sites) -> None:
     assert host.hits[-1].headers["user-agent"] == "mozilla/5.0"
 
 
-@reads_headers
+@takes_names
 @pytest.mark.parametrize(
     ("settings", "warnings"),
     [

@@ -12,7 +12,7 @@ import scrapy
 from pytest_twisted import ensureDeferred
 
 import scrapy_robots_plus
-from tests.crawling import HAS_THROTTLER, ProbeSpider, make_crawler, run
+from tests.crawling import HAS_THROTTLER, ProbeSpider, make_crawler, names_rules, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +57,7 @@ class Followed(ProbeSpider):
             self.run_through |= {(file, name), *((file, f"{each}.{name}") for each in classes)}
 
 
+@names_rules  # they are those of our parser
 @ensureDeferred
 async def test_each_stop_that_the_docs_name_is_run_through(sites: Sites) -> None:
     if sys.getprofile() is not None:

@@ -32,7 +32,7 @@ SOON = 20
 async def test_a_host_with_a_delay_longer_than_the_machine_is_up(
     sites: Sites, queue: dict[str, Any]
 ) -> None:
-    host = sites.host(f"User-agent: *\nCrawl-delay: {LONGER_THAN_ANY_UPTIME}\n")
+    host = sites.host(f"User-agent: *\nDisallow: /x\nCrawl-delay: {LONGER_THAN_ANY_UPTIME}\n")
     urls = [host.url(f"/{number}") for number in range(12)]
     began = time.monotonic()
     crawler = await crawl(*urls, spider=TimedSpider, CLOSESPIDER_TIMEOUT=2, **OBEY, **queue)
@@ -47,7 +47,7 @@ async def test_a_host_with_a_delay_longer_than_the_machine_is_up(
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest_twisted.ensureDeferred
 async def test_what_waited_for_it_is_there_in_the_next_run(sites: Sites, tmp_path: Path) -> None:
-    host = sites.host(f"User-agent: *\nCrawl-delay: {LONGER_THAN_ANY_UPTIME}\n")
+    host = sites.host(f"User-agent: *\nDisallow: /x\nCrawl-delay: {LONGER_THAN_ANY_UPTIME}\n")
     urls = [host.url(f"/{number}") for number in range(4)]
     settings = {**QUEUES[1], "JOBDIR": str(tmp_path), **OBEY}
     queues = {

@@ -149,6 +149,7 @@ async def come_in_time(condition: Callable[[], object]) -> None:
         await compat.sleep(0.05)
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_what_a_page_has_yielded_is_put_in_again(
     sites: Sites, monkeypatch: pytest.MonkeyPatch
