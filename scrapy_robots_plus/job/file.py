@@ -71,7 +71,7 @@ class JobFile(JobRequests):
     def commit(self) -> None:
         """Everything since the last commit outlives a kill from now on, together.
 
-        Never call it between :meth:`add` and the :meth:`see` that belongs to it.
+        Never call it between :meth:`see` and the :meth:`add` that belongs to it.
         """
         place, written_at = _state_of(self.path)
         if place != self._place:
@@ -164,7 +164,7 @@ class JobFile(JobRequests):
                 "another time: what was done since the file was last written will be done again"
             )
         under_way = self.under_way
-        self.newly_aside, gone = self.resume(was_killed=self.was_killed)
+        self.newly_aside, gone = self.resume(_boot_id(), was_killed=self.was_killed)
         self.recovered = under_way - gone if self.was_killed else 0
         if damage:
             self._tell_what_is_lost(damage, gone, kept)
@@ -229,6 +229,8 @@ class JobFile(JobRequests):
         fault.__traceback__ = None  # its frames may hold a statement, which keeps the file locked
         with suppress(*FAULTS):
             if is_damage(fault):  # the next run looks for more
+                if self.done and self.done[-1][0] == Step.SEE:  # its request was not added
+                    self.done.pop()
                 self.done.append((Step.DAMAGE, str(fault)))
                 self._note_done()
             self.give_up()
@@ -252,3 +254,11 @@ def _state_of(path: Path) -> tuple[Identity | None, int]:
         found = os.stat(path)
         return (found.st_dev, found.st_ino), found.st_mtime_ns
     return None, 0
+
+
+def _boot_id() -> str:
+    """Another one after each start of the machine; empty where the system does not tell."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

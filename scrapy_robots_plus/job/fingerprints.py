@@ -36,16 +36,22 @@ class Fingerprints:
                 seen[part[at] << 8 | part[at + 1]] += part[at + 2 : at + DIGEST]
         return seen
 
-    def __contains__(self, fingerprint: bytes) -> bool:
-        return self._find(fingerprint)[2]
-
     def add(self, fingerprint: bytes) -> bool:
         """Whether it is new."""
-        digest, place, is_there = self._find(fingerprint)
-        if not is_there:
-            self._seen[place] += digest[2:]
-            self._new.append(digest)
-        return not is_there
+        digest, place, at = self._find(fingerprint)
+        if at >= 0:
+            return False
+        self._seen[place] += digest[2:]
+        self._new.append(digest)
+        return True
+
+    def forget(self, fingerprint: bytes) -> None:
+        """Makes it new again, if it is not yet in the file."""
+        digest, place, at = self._find(fingerprint)
+        if digest in self._new:
+            self._new.remove(digest)
+            held = self._seen[place]
+            self._seen[place] = held[:at] + held[at + _REST :]
 
     def write(self) -> None:
         """Puts those that are new into the file, in the same transaction."""
@@ -54,12 +60,12 @@ class Fingerprints:
             self._run("INSERT INTO seen (digests) VALUES (?)", (part,))
         self._new.clear()
 
-    def _find(self, fingerprint: bytes) -> tuple[bytes, int, bool]:
-        """Its digest, its place in memory, and whether it is there."""
+    def _find(self, fingerprint: bytes) -> tuple[bytes, int, int]:
+        """Its digest, its place in memory, and where it is there; -1 if it is not."""
         digest = blake2b(fingerprint, digest_size=DIGEST).digest()
         place = digest[0] << 8 | digest[1]
         held, rest = self._seen[place], digest[2:]
         at = held.find(rest)
         while at % _REST > 0 <= at:
             at = held.find(rest, at + 1)
-        return digest, place, at >= 0
+        return digest, place, at

@@ -18,10 +18,12 @@ from scrapy import Request, Spider, signals
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 
 from . import FILE_NAME, JobFile, JobFileError, StoredRequest
 from .reports import JobReports
+from .schema import State
 from .written import read, written
 
 if TYPE_CHECKING:
@@ -77,15 +79,15 @@ class Job:
         self.file = JobFile(path)
         self.has_failed = False
         """Whether the file cannot be used any longer: it holds nothing more."""
-        self._last_seen: tuple[Request | None, bytes] = None, b""
+        self._last_seen: tuple[Request, bytes] | None = None
         """The last request that was new, and its fingerprint."""
         self._not_in_file = set[bytes]()
-        """Fingerprints of requests that only memory holds, and of the last that was new."""
+        """Fingerprints of requests that only memory holds."""
         self._under_way: dict[Request, int] = {}
         self._last: Request | None = None
         """The last one handed out: the engine may not know it yet."""
+        self._suspect: tuple[Request, StoredRequest] | None = None
         self._alone: Request | None = None
-        """One that may be why the process was killed. No other is handed out beside it."""
         self._unsent: dict[str, list[int]] = {}
         """Requests set aside in this run, by why they cannot be sent."""
         self._is_stopped = False
@@ -96,7 +98,7 @@ class Job:
         self._check_spider()
         self._reports.opened(self.file)
         crawler.signals.connect(self._begin, signals.spider_opened)
-        crawler.signals.connect(self._recall_suspect, signals.spider_idle)
+        crawler.signals.connect(self._give_out_suspects, signals.spider_idle)
         crawler.signals.connect(self.close, signals.spider_closed)
         # If the crawl fails before it begins, and after a second Ctrl-C: no page is to blame then.
         atexit.register(self._close_file)
@@ -140,12 +142,11 @@ class Job:
     def add(self, lane: str, rank: int, request: Request) -> None:
         """Raises ValueError, like Scrapy's queues, if the request cannot be written."""
         data = written(request, self.spider)
-        seen, fingerprint = self._last_seen
+        hard_ends = 0
+        if self._suspect is not None and request is self._suspect[0]:
+            hard_ends = self._suspect[1].hard_ends
         try:
-            self.file.add(lane, rank, data)
-            if request is seen:
-                self.file.see(fingerprint)
-                self._not_in_file.discard(fingerprint)
+            self.file.add(lane, rank, data, hard_ends=hard_ends)
         except JobFileError as error:
             self.fail(error)
             raise ValueError(str(error)) from error
@@ -188,24 +189,30 @@ class Job:
     wake_one = _unless_failed(JobFile.wake_one, lambda: None)
     sleep = _unless_failed(JobFile.sleep, lambda: None)
     search = _unless_failed(JobFile.search, lambda: None)
-    _has_seen = _unless_failed(JobFile.has_seen, lambda: False)
-    _recall = _unless_failed(JobFile.recall, lambda: False)
+    _see = _unless_failed(JobFile.see, lambda: True)
+    _forget = _unless_failed(JobFile.forget, lambda: None)
 
     def see(self, request: Request, fingerprint: bytes) -> bool:
         """Whether *fingerprint*, that of *request*, is new.
 
         It is in the file together with its request, or not at all.
         """
-        if fingerprint in self._not_in_file or self._has_seen(fingerprint):
+        if fingerprint in self._not_in_file:
             return False
-        self._last_seen = request, fingerprint
-        self._not_in_file.add(fingerprint)
-        return True
+        is_new = self._see(fingerprint)
+        if is_new:
+            self._last_seen = (request, fingerprint)
+        return is_new
 
     def stays_in_memory(self, request: Request, error: Exception) -> None:
-        """*request* could not be written, and so its fingerprint is not: it can come again."""
-        if not self.has_failed:  # else what has led to it will happen again, in the next run
-            self._reports.stays_in_memory(request, error)
+        """*request* could not be written: nor is its fingerprint, so that it can come again."""
+        if self.has_failed:  # what has led to it will happen again, in the next run
+            return
+        self._reports.stays_in_memory(request, error)
+        if self._last_seen is not None and request is self._last_seen[0]:
+            fingerprint = self._last_seen[1]
+            self._not_in_file.add(fingerprint)
+            self._forget(fingerprint)
 
     def sort(self, name_of: Callable[[Request], str]) -> None:
         """After a conversion, moves each request into the lane *name_of* it."""
@@ -288,17 +295,41 @@ class Job:
         self._under_way[request] = taken.id
         self._last = request
         self._handed_out += 1
-        if taken.is_suspect:
+        if taken.state == State.ALONE:
             self._alone = request
         if taken.is_suspect or self._handed_out <= self.WRITTEN_AT_ONCE:
             self.file.commit()
 
-    def _recall_suspect(self) -> None:
-        """All others are dealt with: one that may be why the process was killed has its turn."""
+    # Requests that may be why the process was killed
+
+    def _give_out_suspects(self) -> None:
+        """All others are dealt with: some of these go to the scheduler."""
         self.look()
-        if not self.is_held_up and self._recall():
-            compat.wake_engine(self._crawler)
+        given = 0
+        try:
+            while given < self.file.group and not self.is_held_up:
+                taken = self.file.take_last()
+                if taken is None:
+                    break
+                request = self._read(taken)
+                if request is not None:
+                    self._schedule(request, taken)
+                    given += 1
+        except JobFileError as error:
+            self.fail(error)
+        if given:
             raise DontCloseSpider
+
+    def _schedule(self, request: Request, taken: StoredRequest) -> None:
+        if PUT_BACK_META_KEY not in request.meta:  # the duplicate filter has seen it
+            request.meta[PUT_BACK_META_KEY] = request.dont_filter
+            request.dont_filter = True
+        self._suspect = (request, taken)
+        try:
+            compat.engine_of(self._crawler).crawl(request)
+        finally:
+            self._suspect = None
+        self.file.end(taken.id)  # it is in the file again, or was dropped
 
     def fail(self, error: JobFileError) -> None:
         """The file cannot be used any longer."""

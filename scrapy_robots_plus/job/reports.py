@@ -40,8 +40,8 @@ class JobReports:
             self._stats.set_value(stats.QUEUE_RECOVERED, file.recovered)
         if file.last:
             self._log.warning(
-                "%s of this job were under way at two kills in a row. They are sent last, one at a "
-                "time, to find out whether one of them ends the process",
+                "%s of this job were under way at two kills in a row or more. They are sent last, "
+                "a few at a time, to find out whether one of them ends the process",
                 counted(file.last, "request"),
             )
         for aside in file.newly_aside:

@@ -1,8 +1,9 @@
 """The requests of a job, through one connection to its file.
 
 What was under way when the last run ended waits again. A request that was under way at two kills
-may be their cause: it waits until nothing else is left, and is then sent alone. If the process is
-killed a third time, that was the cause, and it is set aside.
+may be their cause: it waits until nothing else is left, and is then added to its lane, with a group
+of such. If the process is killed once more, the next group is a quarter of that. One that is alone
+at a kill was the cause, and is set aside.
 
 Requests that do not just wait in a lane are in memory: the file has them from when it is written
 until it is opened.
@@ -27,7 +28,6 @@ from .schema import (
     CACHE_KIB,
     ELSEWHERE,
     FAULTS,
-    SUSPECT_AFTER,
     Contents,
     Counts,
     JobFileError,
@@ -44,12 +44,15 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 999_000_000
 """Of a request: a little less than what SQLite keeps in a row."""
+MOST_AT_ONCE = 16
+"""Of those that may be why the process was killed."""
 
-UNSORTED, LOSSES = "unsorted", "lost"
+_BOOT, _GROUP, UNSORTED, LOSSES = "boot", "suspects at once", "unsorted", "lost"
 """Notes. UNSORTED: the job was converted, and its lanes are not those of a crawl. LOSSES has a line
 for each time that damage has taken requests."""
 
-WAITING, UNDER_WAY, LAST, SET_ASIDE = State
+WAITING, UNDER_WAY, ALONE, LAST, SET_ASIDE = State
+_OUT = (UNDER_WAY, ALONE)
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -122,48 +125,52 @@ class JobRequests:
     # Requests
 
     @guarded
-    def add(self, lane: str, rank: int, data: bytes) -> None:
+    def add(self, lane: str, rank: int, data: bytes, *, hard_ends: int = 0) -> None:
         """Lets *data* wait in *lane*. A new lane is asleep.
 
-        *rank*: see :func:`~scrapy_robots_plus.job.rank_of`. Raises ValueError for what cannot be
-        stored: more than 1 GB, a name that is not Unicode, a rank of more than 64 bits.
+        *rank*: see :func:`~scrapy_robots_plus.job.rank_of`. *hard_ends*: those of the request so
+        far, if it is one of the last. Raises ValueError for what cannot be stored: more than 1 GB,
+        a name that is not Unicode, a rank of more than 64 bits.
         """
         if len(data) > MOST_BYTES:
             raise ValueError(f"a request of {len(data):,} bytes is too long for the job's file")
         id_ = self._last_id + 1
-        self._wait(StoredRequest(id_, lane, rank, data, checksum(id_, lane, rank, data)))
+        self._wait(StoredRequest(id_, lane, rank, data, checksum(id_, lane, rank, data), hard_ends))
         self._last_id = id_
         self.stored += 1
-        self.done.append((Step.ADD, id_, lane, rank, data))
+        self.done.append((Step.ADD, id_, lane, rank, data, hard_ends))
 
     @guarded
     def take(self, lane: str, rank: int, *, newest: bool) -> StoredRequest | None:
         """The newest or oldest that waits; it is under way from now on, until :meth:`end`. None if
         there is none.
 
-        If it is a suspect, commit before it is sent, and send nothing else: if the process is
-        killed while it is under way, the next run sets it aside.
+        If it is a suspect, commit before it is sent. If :attr:`group` is 1, send nothing else: if
+        the process is killed while it is under way, the next run sets it aside.
         """
         row = self._next(lane, rank, newest)
-        return None if row is None else self._move(row, UNDER_WAY)
+        if row is None:
+            return None
+        is_alone = row.is_suspect and self.group == 1
+        return self._move(row, ALONE if is_alone else UNDER_WAY)
 
     @guarded
-    def recall(self) -> bool:
-        """Lets one of those that were under way at two kills wait at its old place again, in a lane
-        that is asleep. Returns whether there was one.
+    def take_last(self) -> StoredRequest | None:
+        """One of those that were under way at two kills or more, to be added to a lane again.
 
         Only when nothing else waits and nothing is under way.
         """
         last = self.requests(LAST)
-        if last:
-            self.awake.discard(last[0].lane)
-            self._move(last[0], WAITING)
-        return bool(last)
+        if not last:
+            return None
+        if len(last) == 1 and self.stored - self.aside == 1:
+            self._set_group(1)
+        return self._move(last[0], UNDER_WAY)
 
     @guarded
     def end(self, id_: int) -> None:
         """The request that was under way is dealt with."""
-        if self._is_under_way(id_):
+        if self._is_out(id_):
             del self._elsewhere[id_]
             self.stored -= 1
             self.done.append((Step.END, id_))
@@ -171,7 +178,7 @@ class JobRequests:
     @guarded
     def set_aside(self, id_: int) -> None:
         """The request that was under way is not handed out any more."""
-        if self._is_under_way(id_):
+        if self._is_out(id_):
             self._move(self._elsewhere[id_], SET_ASIDE)
 
     @guarded
@@ -182,24 +189,29 @@ class JobRequests:
             self._move(row._replace(hard_ends=0), WAITING)
         return rows
 
-    def requests(self, state: State) -> list[StoredRequest]:
+    def requests(self, *states: State) -> list[StoredRequest]:
         """All that stand so; not for those that wait."""
-        return sorted(row for row in self._elsewhere.values() if row.state == state)
+        return sorted(row for row in self._elsewhere.values() if row.state in states)
 
     @property
     def under_way(self) -> int:
         """Requests taken and not ended."""
-        return len(self.requests(UNDER_WAY))
+        return len(self.requests(*_OUT))
 
     @property
     def last(self) -> int:
-        """Requests that wait until nothing else is left: see :meth:`recall`."""
+        """Requests that wait until nothing else is left: see :meth:`take_last`."""
         return len(self.requests(LAST))
 
     @property
     def aside(self) -> int:
         """Requests that are set aside: see :meth:`set_aside`."""
         return len(self.requests(SET_ASIDE))
+
+    @property
+    def group(self) -> int:
+        """How many of the last may be under way at a time: fewer after each kill."""
+        return int(self.note(_GROUP) or MOST_AT_ONCE)
 
     # Lanes
 
@@ -262,18 +274,18 @@ class JobRequests:
     # What else is kept
 
     @guarded
-    def has_seen(self, fingerprint: bytes) -> bool:
-        return fingerprint in self._fingerprints
-
-    @guarded
     def see(self, fingerprint: bytes) -> bool:
-        """Whether it was new. Call it behind the :meth:`add` of its request: both are in one
-        transaction.
-        """
+        """Whether it was new. It is in the same transaction as what follows."""
         is_new = self._fingerprints.add(fingerprint)
         if is_new:
             self.done.append((Step.SEE, fingerprint))
         return is_new
+
+    @guarded
+    def forget(self, fingerprint: bytes) -> None:
+        """Makes the one that was just seen new again: its request could not be stored."""
+        self._fingerprints.forget(fingerprint)
+        self.done.append((Step.FORGET, fingerprint))
 
     @guarded
     def note(self, key: str) -> str | None:
@@ -294,24 +306,32 @@ class JobRequests:
 
     # Between two runs
 
-    def resume(self, *, was_killed: bool) -> tuple[list[StoredRequest], int]:
+    def resume(self, boot: str, *, was_killed: bool) -> tuple[list[StoredRequest], int]:
         """What was under way waits.
 
-        Returns what is set aside now, and how many requests that were under way are gone.
+        *boot*: the id of this start of the machine. If it was another when the last run was killed,
+        no request is to blame. Returns what is set aside now, and how many requests that were under
+        way are gone.
         """
         gone = [id_ for id_, row in self._elsewhere.items() if not row.is_whole]
         for id_ in gone:
             del self._elsewhere[id_]
         self.stored -= len(gone)
-        for fields in self._run(_ELSEWHERE).fetchall():  # suspects that wait in their lanes
+        for fields in self._run(_ELSEWHERE).fetchall():  # those that wait
             self._move(_whole(fields), LAST)
-        aside = list[StoredRequest]()
-        for row in self.requests(UNDER_WAY):
-            row = row._replace(hard_ends=row.hard_ends + 1 if was_killed else 0)
-            if row.hard_ends > SUSPECT_AFTER:
+        is_blamed = was_killed and self.note(_BOOT) in (None, boot)
+        rows, group, aside = self.requests(*_OUT), self.group, list[StoredRequest]()
+        if is_blamed and any(row.is_suspect and row.state == UNDER_WAY for row in rows):
+            group = max(1, group // 4)
+        for row in rows:
+            if is_blamed or not was_killed:  # of a stop, none is the cause
+                row = row._replace(hard_ends=(row.hard_ends + 1) * is_blamed)
+            if is_blamed and row.state == ALONE:
                 aside.append(self._move(row, SET_ASIDE))
             else:
                 self._move(row, LAST if row.is_suspect else WAITING)
+        self.set_note(_BOOT, boot)
+        self._set_group(group if self.last and not aside else MOST_AT_ONCE)
         return aside, len(gone)
 
     def redo(self, done: Iterable[Done]) -> None:
@@ -329,22 +349,24 @@ class JobRequests:
                     self.end(values[0])
                 case Step.SEE:
                     self.see(*values)
+                case Step.FORGET:
+                    self.forget(*values)
                 case Step.NOTE:
                     self.set_note(*values)
 
-    def _add_again(self, id_: int, lane: str, rank: int, data: bytes) -> None:
+    def _add_again(self, id_: int, lane: str, rank: int, data: bytes, hard_ends: int) -> None:
         if not self._find(id_):
             self._last_id = id_ - 1
-            self.add(lane, rank, data)
+            self.add(lane, rank, data, hard_ends=hard_ends)
 
     def _move_again(self, id_: int, state: State) -> None:
         row = self._elsewhere.get(id_) or self._find(id_)
         if row is None:  # damage has taken it: nothing is known but that it was there
             row = self._elsewhere[id_] = StoredRequest(id_, "", 0, b"", -1, state=UNDER_WAY)
-        if row.state == SET_ASIDE:
-            row = row._replace(hard_ends=0)
-        if row.is_whole or state != WAITING:
+        if state != WAITING:
             self._move(row, state)
+        elif row.is_whole:
+            self._move(row._replace(hard_ends=0), state)
 
     def count_again(self) -> int:
         """After damage, corrects :attr:`stored`. Returns how many requests are missing."""
@@ -389,6 +411,9 @@ class JobRequests:
         """Leaves only those that wait in the table."""
         self._run_many(_DELETE, ((id_,) for id_ in self._elsewhere))
 
+    def _set_group(self, size: int) -> None:
+        self.set_note(_GROUP, str(size))
+
     def _next(self, lane: str, rank: int, newest: bool) -> StoredRequest | None:
         """As it is under way."""
         found = self._run(_NEWEST if newest else _OLDEST, (lane, rank)).fetchone()
@@ -405,8 +430,8 @@ class JobRequests:
         found = self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone()
         return None if found is None else _whole(found, WAITING)
 
-    def _is_under_way(self, id_: int) -> bool:
-        return id_ in self._elsewhere and self._elsewhere[id_].state == UNDER_WAY
+    def _is_out(self, id_: int) -> bool:
+        return id_ in self._elsewhere and self._elsewhere[id_].state in _OUT
 
     def _move(self, row: StoredRequest, state: State) -> StoredRequest:
         """Lets *row* stand in *state* from now on, wherever it stood; returns it as it is then."""

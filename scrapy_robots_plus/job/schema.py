@@ -28,13 +28,12 @@ FAULTS = (*sqlite_file.FAULTS, OSError)
 CACHE_KIB = 64 * 1024
 
 SUSPECT_AFTER = 2
-"""Kills at which a request was under way, until it has to wait for the end. One more sets it aside.
-"""
+"""Kills at which a request was under way, until it has to wait for the end."""
 
 APPLICATION_ID = int.from_bytes(b"RbJb", "big")
 """In the header of every job's file, to recognize it as ours."""
 
-LAYOUT = 5
+LAYOUT = 4
 """The ``user_version`` of the file. Those before it were of code before the first release."""
 
 COPIES = ("job", "job_2", "job_3", "job_4")
@@ -58,9 +57,11 @@ class State(IntEnum):
     WAITING = 0
     """In its lane."""
     UNDER_WAY = 1
-    LAST = 2
+    ALONE = 2
+    """Under way while no other is."""
+    LAST = 3
     """Waits until nothing else is left."""
-    SET_ASIDE = 3
+    SET_ASIDE = 4
     """Not handed out any more."""
 
 
@@ -100,7 +101,7 @@ class StoredRequest(NamedTuple):
 
     @property
     def is_suspect(self) -> bool:
-        """Whether it may be the cause of these kills: then it is sent last, and alone."""
+        """Whether it may be the cause of these kills: then it is sent last."""
         return self.hard_ends >= SUSPECT_AFTER
 
 

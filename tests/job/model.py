@@ -26,9 +26,11 @@ class Model:
         self.waiting = list[Entry]()
         self.under_way = dict[int, Entry]()
         """By the id that the file gave."""
+        self.alone = set[int]()
         self.last = list[Entry]()
         self.aside = list[Entry]()
         self.hard_ends = Counter[int]()
+        self.group = 16
         self.seen = set[bytes]()
         self.count = 0
 
@@ -40,18 +42,23 @@ class Model:
         aside = list[Entry]()
         self.last += [each for each in self.waiting if self.hard_ends[each.number] >= 2]
         self.waiting = [each for each in self.waiting if self.hard_ends[each.number] < 2]
-        for entry in self.under_way.values():
+        together = [each for id_, each in self.under_way.items() if id_ not in self.alone]
+        if killed and any(self.hard_ends[each.number] >= 2 for each in together):
+            self.group = max(1, self.group // 4)
+        for id_, entry in self.under_way.items():
             self.hard_ends[entry.number] = self.hard_ends[entry.number] + 1 if killed else 0
-            if self.hard_ends[entry.number] == 3:
+            if killed and id_ in self.alone:
                 aside.append(entry)
-            elif self.hard_ends[entry.number] == 2:
+            elif self.hard_ends[entry.number] >= 2:
                 self.last.append(entry)
             else:
                 self.waiting.append(entry)
         self.under_way.clear()
+        self.alone.clear()
         self.last.sort()
-        aside.sort()
         self.aside += aside
+        if aside or not self.last:
+            self.group = 16
         return aside
 
 
@@ -69,16 +76,21 @@ class Trial:
     def add(self, lane: str, rank: int) -> None:
         self.model.count += 1
         data = b"%d" % self.model.count * (2_000 if self.model.count % 7 == 0 else 1)
-        self.file.add(lane, rank, data)
         self.see(data[:20])
+        self.file.add(lane, rank, data)
         entry = Entry(self.model.count, lane, rank, data)
         self.model.waiting.append(entry)
 
     def see(self, fingerprint: bytes) -> None:
-        is_seen = fingerprint in self.model.seen
-        assert self.file.has_seen(fingerprint) == is_seen
-        assert self.file.see(fingerprint) != is_seen
+        assert self.file.see(fingerprint) == (fingerprint not in self.model.seen)
         self.model.seen.add(fingerprint)
+
+    def forget(self, fingerprint: bytes) -> None:
+        """One that is new: its request turns out to be none that can be stored."""
+        if fingerprint not in self.model.seen:
+            self.see(fingerprint)
+            self.file.forget(fingerprint)
+            self.model.seen.discard(fingerprint)
 
     def take(self, lane: str, rank: int, *, newest: bool) -> None:
         part = [each for each in self.model.lane(lane) if each.rank == rank]
@@ -92,15 +104,30 @@ class Trial:
         assert taken.hard_ends == self.model.hard_ends[expected.number]
         self.model.waiting.remove(expected)
         self.model.under_way[taken.id] = expected
+        if taken.hard_ends >= 2 and self.model.group == 1:
+            self.model.alone.add(taken.id)
 
-    def recall(self) -> None:
+    def take_last(self) -> None:
+        """As a crawl does: it is added to its lane, and taken from there."""
         if self.model.waiting or self.model.under_way:
             return
-        assert self.file.recall() == bool(self.model.last)
-        if self.model.last:
-            entry = self.model.last.pop(0)
-            self.model.waiting.append(entry)
-            self.awake.discard(entry.lane)
+        taken = self.file.take_last()
+        if not self.model.last:
+            assert taken is None
+            return
+        assert taken is not None
+        if len(self.model.last) == 1:
+            self.model.group = 1
+        expected = self.model.last.pop(0)
+        assert taken.data == expected.data
+        hard_ends = self.model.hard_ends[expected.number]
+        assert taken.hard_ends == hard_ends >= 2
+        self.file.add(expected.lane, 0, taken.data, hard_ends=hard_ends)
+        self.file.end(taken.id)
+        self.model.count += 1
+        entry = Entry(self.model.count, expected.lane, 0, expected.data)
+        self.model.hard_ends[entry.number] = hard_ends
+        self.model.waiting.append(entry)
 
     def end(self, which: int) -> None:
         if self.model.under_way:

@@ -38,16 +38,16 @@ class Job(RuleBasedStateMachine):
         self.trial.take(lane, rank, newest=newest)
 
     @rule()
-    def recall(self) -> None:
-        self.trial.recall()
+    def take_last(self) -> None:
+        self.trial.take_last()
 
     @rule(which=st.integers(0, 5))
     def end(self, which: int) -> None:
         self.trial.end(which)
 
-    @rule(number=st.integers(1, 9))
-    def see(self, number: int) -> None:
-        self.trial.see(b"%d" % number)
+    @rule(number=st.integers(1, 9), forget=st.booleans())
+    def see(self, number: int, forget: bool) -> None:
+        (self.trial.forget if forget else self.trial.see)(b"%d" % number)
 
     @rule(most=st.integers(1, 3))
     def wake(self, most: int) -> None:
@@ -100,7 +100,7 @@ def test_long_jobs_with_many_kills(tmp_path: Path, seed: int) -> None:
             case 4:
                 trial.sleep(lane)
             case 5:
-                trial.recall()
+                trial.take_last()
             case 6:
                 trial.commit()
             case 7:

@@ -78,7 +78,7 @@ def test_what_is_beside_the_file_is_bounded(
 
 def test_steps_are_read_as_they_were_written(path: Path) -> None:
     file = Recent(path)
-    done = [(Step.ADD, 1, "host", 0, b"1"), (Step.MOVE, 1, 1)], [(Step.END, 1)]
+    done = [(Step.ADD, 1, "host", 0, b"1", 0), (Step.MOVE, 1, 1)], [(Step.END, 1)]
     path.touch()
     file.begin(7, identity(path))
     for each in done:

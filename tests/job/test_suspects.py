@@ -6,17 +6,22 @@ import shutil
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.job import JobFile, StoredRequest, overview
+from scrapy_robots_plus.job import file as job_file
 
 from .jobs import kill_copy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
 
 def take(file: JobFile) -> StoredRequest | None:
     """The next, as a crawl takes it: those for the end when nothing else is left."""
-    if not file.held and not file.under_way:
-        file.recall()
+    for _ in range(0 if file.held or file.under_way else file.group):
+        if (last := file.take_last()) is not None:
+            file.add("host", 0, last.data, hard_ends=last.hard_ends)
+            file.end(last.id)
     return file.take("host", 0, newest=False)
 
 
@@ -93,24 +98,30 @@ def test_one_that_was_under_way_alone_at_a_kill_is_counted(path: Path) -> None:
     file.close()
 
 
-def test_many_suspects_are_sent_one_at_a_time_and_the_one_that_kills_is_found(path: Path) -> None:
+def test_many_suspects_are_under_way_together_and_the_one_that_kills_is_found(path: Path) -> None:
     file = filled(path, *(b"%d" % number for number in range(30)))
     for _ in range(2):
         while take(file) is not None:
             pass
         file = killed(file)
     assert file.last == 30
-    done, aside = set[bytes](), list[bytes]()
-    while (taken := take(file)) is not None:
-        assert (file.held, file.under_way) == (0, 1)
-        if taken.data == b"20":
+    done, aside, groups = set[bytes](), list[bytes](), list[int]()
+    while not groups or groups[-1]:
+        group = list[StoredRequest]()
+        while (taken := take(file)) is not None:
+            group.append(taken)
+        groups.append(len(group))
+        if any(taken.data == b"20" for taken in group):
             file = killed(file)
             aside += [each.data for each in file.newly_aside]
-        else:
+            continue
+        for taken in group:
             done.add(taken.data)
             file.end(taken.id)
     assert aside == [b"20"]
     assert len(done) == 29
+    assert groups[0] == 16
+    assert len(groups) < 16, groups
     file.close()
 
 
@@ -128,6 +139,20 @@ def test_after_a_stop_a_request_is_no_suspect_any_more(path: Path) -> None:
     file.close()
 
 
+def test_a_kill_before_the_machine_was_started_again_is_no_fault_of_a_request(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = filled(path, b"1")
+    for number in range(4):
+        taken = take(file)
+        assert taken is not None
+        assert taken.hard_ends == 0
+        monkeypatch.setattr(job_file, "_boot_id", lambda number=number: f"start {number}")
+        file = killed(file)
+        assert (file.was_killed, file.recovered) == (True, 1)
+    file.close()
+
+
 def test_a_stop_is_not_a_kill(path: Path) -> None:
     file = filled(path, b"1")
     for _ in range(5):
@@ -141,7 +166,7 @@ def test_a_stop_is_not_a_kill(path: Path) -> None:
 
 
 def test_a_suspect_whose_turn_had_come_waits_for_the_end_again(path: Path) -> None:
-    """The run was stopped before it was sent."""
+    """The run was stopped after it was added to its lane."""
     file = filled(path, b"1")
     for _ in range(2):
         take(file)
@@ -152,8 +177,10 @@ def test_a_suspect_whose_turn_had_come_waits_for_the_end_again(path: Path) -> No
         other = file.take("other", 0, newest=True)
         assert other is not None
         file.end(other.id)
-    assert file.recall()
-    assert (file.held, file.last, file.asleep) == (1, 0, 1)
+    last = file.take_last()
+    assert last is not None
+    file.add("host", 0, last.data, hard_ends=last.hard_ends)
+    file.end(last.id)
     file.close()
     with JobFile(file.path) as file:
         assert (file.held, file.last, file.stored) == (0, 1, 1)

@@ -38,9 +38,8 @@ def data_of(number: int) -> bytes:
 
 
 def add(file: JobFile, number: int) -> None:
-    if not file.has_seen(b"%020d" % number):
+    if file.see(b"%020d" % number):
         file.add(f"host-{number % 50}.example", -2 * (number % 3), data_of(number))
-        file.see(b"%020d" % number)
 
 
 def handle_next(file: JobFile, out: int) -> bool:
@@ -55,7 +54,12 @@ def handle_next(file: JobFile, out: int) -> bool:
         file.end(taken.id)
         file.sleep(lane)
         return True
-    return file.recall()
+    taken = file.take_last()
+    if taken is None:
+        return False
+    file.add("last", 0, taken.data)
+    file.end(taken.id)
+    return True
 
 
 def main() -> None:
