@@ -275,8 +275,7 @@ class Parsers:
         self._stats = compat.stats_of(crawler)
         self._make: Any = class_in(crawler.settings, "ROBOTSTXT_PARSER").from_crawler
         self._takes_charset = "charset" in inspect.signature(self._make).parameters
-        # A file, too: what reads text may have to be imported, and files may be short later.
-        self.read(b"User-agent: *\nDisallow: /%\n", None)
+        self.read(b"", None)
 
     def read(self, body: bytes, charset: str | None) -> ParsedFile:
         """*body*, read by a new parser. *charset*: from its Content-Type."""

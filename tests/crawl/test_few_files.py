@@ -20,7 +20,7 @@ from twisted.web import client
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.hosts.own_shortage import OwnShortage
 from tests.crawl_process import MODES
-from tests.crawling import IN_FILES, ProbeSpider, crawl, parts_of_seconds
+from tests.crawling import IN_FILES, ProbeSpider, crawl, names_rules, parts_of_seconds
 from tests.everywhere import Everywhere
 from tests.nginx import nginx
 from tests.sending import HICCUP, TimedSpider
@@ -117,6 +117,7 @@ def test_with_httpx_too(server: Everywhere) -> None:
 # More requests than files
 
 
+@names_rules  # with its first file, another one may import what reads text: a file as well
 @pytest.mark.parametrize("mode", MODES)
 def test_requests_that_find_no_file_wait_for_one(sites: Sites, tmp_path: Path, mode: str) -> None:
     """No host answers before the crawl says that it is short of files."""
