@@ -11,7 +11,7 @@
 | which of several crawls goes next? | ``book.py``; ``shared_pace.py`` asks it |
 | what do answers say of their host? | ``answers.py``: Retry-After, refusals, walls |
 | what if a host refuses requests? | ``throttle.py`` finds its pace |
-| which hosts are not asked any more? | ``pace.py``: ``GivenUp`` |
+| which hosts are not asked any more? | ``given_up.py`` |
 | what counts among ``CONCURRENT_REQUESTS``? | ``downloader.py`` |
 | what if this machine is short of files or ports? | ``own_shortage.py`` |
 | when is a robots.txt fetched? | ``discovery.py`` |

@@ -35,7 +35,7 @@ from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
 from .door import Door
-from .pace import GivenUp
+from .given_up import GivenUp
 from .throttle import Refusal, Throttle
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from scrapy_robots_plus.origins.policies import Policies
 
 from .door import Door
 from .downloader import ActiveRequests
+from .given_up import GivenUp
 from .host import Address, Lane
-from .pace import GivenUp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

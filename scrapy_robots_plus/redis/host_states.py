@@ -8,8 +8,8 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import chosen_slot, valid_origin_of
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.known import state_under
-from scrapy_robots_plus.hosts.pace import GivenUp
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import LEAST_PAUSE, Policies
 

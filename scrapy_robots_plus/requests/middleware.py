@@ -28,7 +28,7 @@ from scrapy_robots_plus.crawl.requests import (
 )
 from scrapy_robots_plus.hosts.answers import Answers
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.pace import GivenUp
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused

@@ -18,7 +18,7 @@ from scrapy_robots_plus import Origin, Reason, RobotsWalled
 from scrapy_robots_plus.audit.entries import FileEntry, StandingEntry, VerdictEntry
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.hosts.pace import GivenUp
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
 from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
