@@ -92,7 +92,7 @@ class Door:
             if not (delay or opens_in):
                 return
             line = self.line(origin.host)
-        line.policy, now = policy, self._clock.monotonic()
+        line.visits, now = policy.paces.table.visits, self._clock.monotonic()
         line.pace.keep(origin, delay)
         line.pace.expect(now)
         self.lines.move_to_end(origin.host)

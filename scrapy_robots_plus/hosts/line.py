@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.pace import VisitTime
 
 
 @dataclass
@@ -88,8 +88,8 @@ class HostLine:
     """Its name, in lower case and without the port."""
     _doorway: Doorway
     pace: Pace = field(default_factory=Pace)
-    policy: Policy | None = None
-    """Under which the last request has come here, for its visiting hours."""
+    visits: VisitTime | None = None
+    """The visiting hours under which the last request has come here."""
     shown: ShownDelay = field(default_factory=ShownDelay)
     _waiting: deque[_Waiter] = field(default_factory=deque)
     _leaving: Request | None = None
@@ -170,7 +170,7 @@ class HostLine:
             return False
         self._alarm.cancel()
         waiter, now = self._waiting[0], self._doorway.clock.monotonic()
-        if self.policy is not None and (opens_in := self.policy.opens_in):
+        if self.visits and (opens_in := self.visits.begins_in(self._doorway.clock.wall())):
             self.pace.shut_for(opens_in, now)  # the hours have ended while it waited
         due = self._due_at(waiter)
         if due <= now and self.pace.delay:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Slot
 
     from scrapy_robots_plus.hosts.pace import Pace
+    from scrapy_robots_plus.protocol.pace import VisitTime
 
 NOW = 1_000_000.0
 URL = "http://a.example/"
@@ -84,14 +85,19 @@ class Crawl:
         return made
 
     def hold(
-        self, delay: float | None, url: str = URL, opens_in: float = 0.0, **meta: object
+        self,
+        delay: float | None,
+        url: str = URL,
+        opens_in: float = 0.0,
+        visits: VisitTime | None = None,
+        **meta: object,
     ) -> Request:
         """A request passes under a policy with this delay."""
         request = Request(url, meta=meta)
         origin = Origin.of(url)
         assert origin is not None
-        policy: Any = SimpleNamespace(is_paced=True, delay=delay, opens_in=opens_in)
-        self.policy = policy
+        paces = SimpleNamespace(table=SimpleNamespace(visits=visits))
+        policy: Any = SimpleNamespace(is_paced=True, delay=delay, opens_in=opens_in, paces=paces)
         self.pacing.expect(request, origin, policy)
         return request
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import time
 from math import inf
 from typing import Any
 
@@ -16,6 +17,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.shared_pace import Ask
+from scrapy_robots_plus.protocol.pace import VisitTime
 from tests.crawl.held_crawl import URL, Crawl
 from tests.crawl.held_crawl import crawls_end as crawls_end
 from tests.waiting import in_loop, until
@@ -85,18 +87,16 @@ def test_visiting_hours_that_have_begun_let_the_host_go_as_before() -> None:
 
 @in_loop
 async def test_a_request_whose_delay_ends_after_the_visiting_hours_waits_for_the_next() -> None:
-    crawl = Crawl()
-    crawl.hold(2.0)
+    crawl = Crawl()  # it is 13:46
+    crawl.hold(2.0, visits=VisitTime(time(6), time(13, 50)))
     crawl.send("a.example")
     at_the_door, line = crawl.stand(), crawl.pacing.lines["a.example"]
     await compat.sleep(0)
-    crawl.now += 60.0
-    crawl.policy.opens_in = 3600.0
+    crawl.now += 600.0
     line.look()
     await compat.sleep(0)
     assert not at_the_door.called
-    crawl.now += 3600.0
-    crawl.policy.opens_in = 0.0
+    crawl.now += 17 * 3600.0
     line.look()
     await until(lambda: at_the_door.called)
 
