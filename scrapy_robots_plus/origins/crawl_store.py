@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.clock import Clock, Now
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.record import RobotsRecord
@@ -44,14 +44,32 @@ SECONDS_TO_CLOSE = 5.0
 
 _MEMORY = "memory"
 
-_MAYBE_OUR_OWN = NETWORK_FAILURES | {Failure.ERROR}
-
 _NO_BODY = ("", sha256(b"").hexdigest())
 """The hash of records that have no text by right."""
 
 
 SECONDS_OF_SILENCE = 60.0
-"""How long after a robots.txt request was answered by any site the network is taken to work."""
+"""How long ago an answer of any site shows that the network works."""
+
+
+class OwnNetwork:
+    """A worker that has lost its network must not tell the others that all sites are down."""
+
+    def __init__(self, crawler: Crawler, now: Now) -> None:
+        """*now*: monotonic."""
+        self._now = now
+        self._answered_at = -inf
+        crawler.signals.connect(self._answered, signals.response_downloaded)
+
+    def may_be_why(self, failure: Outcome) -> bool:
+        """Whether *failure* may be the fault of this crawl rather than of the site."""
+        if failure is Failure.ERROR:
+            return True
+        silent = self._now() - self._answered_at > SECONDS_OF_SILENCE
+        return failure in NETWORK_FAILURES and silent
+
+    def _answered(self) -> None:
+        self._answered_at = self._now()
 
 
 class CrawlStore:
@@ -73,7 +91,7 @@ class CrawlStore:
         self._store = self._opened(settings.store or _default_uri(crawler))
         self._losses = self._store.losses
         self.calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
-        self._answered_at = -inf
+        self._own_network = OwnNetwork(crawler, clock.monotonic) if self._store.remote else None
         if not self._store.remote:
             earliest, latest = span_of_use(clock.wall(), settings.limits)
             self._do(lambda: self._store.purge(earliest, latest, PURGED_AT_A_START))
@@ -109,7 +127,8 @@ class CrawlStore:
         """Stores *record*, in time before whatever is asked later. A failure that may be this
         crawl's own is not told to those on other machines.
         """
-        if self._store.remote and not self._is_of_the_site(record.failure):
+        own = self._own_network
+        if own is not None and record.failure is not None and own.may_be_why(record.failure):
             return
         done = partial(self._was_saved, record)
         if record.readable:
@@ -119,15 +138,6 @@ class CrawlStore:
             self._do(partial(self._store.delete, record.origin), done)
         if self._store.keeps_failures:
             self._do(partial(self._store.put, record))
-
-    def _is_of_the_site(self, failure: Outcome | None) -> bool:
-        """Whether the network of this crawl works, so that *failure*, if any, is that of the site:
-        a worker that has lost its network must not tell the others that all sites are down.
-        """
-        now = self._clock.monotonic()
-        if failure not in _MAYBE_OUR_OWN:
-            self._answered_at = now
-        return failure is not Failure.ERROR and now - self._answered_at <= SECONDS_OF_SILENCE
 
     def _was_saved(self, record: RobotsRecord, outcome: object) -> None:
         """*outcome*: whether it was put, None if what is stored was deleted, or a StoreError."""

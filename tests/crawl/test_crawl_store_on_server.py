@@ -14,8 +14,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy_robots_plus.compat import loops
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.origins import crawl_store as store_module
-from scrapy_robots_plus.origins.crawl_store import SECONDS_OF_SILENCE, CrawlStore
-from scrapy_robots_plus.protocol.access import Failure
+from scrapy_robots_plus.origins.crawl_store import CrawlStore
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.redis_store import RedisStore
 from tests.crawl.scripted import make_crawler
@@ -37,9 +36,7 @@ class Crawl:
         self.now = now
         self.crawler = make_crawler(ROBOTS_STORE=url, **overrides)
         settings = RobotsSettings.from_settings(self.crawler.settings)
-        self.passed = 0.0
-        clock = Clock(wall=lambda: self.now, monotonic=lambda: self.passed)
-        self.archive = CrawlStore(self.crawler, settings, clock)
+        self.archive = CrawlStore(self.crawler, settings, Clock(wall=lambda: self.now))
 
     def learn(self, record: RobotsRecord) -> None:
         self.now = max(self.now, record.fetched_at, record.failed_at)
@@ -244,34 +241,6 @@ async def test_failures_are_shared_for_as_long_as_they_hold(server: RedisServer)
     with server.client() as client:
         (ttl,) = [client.ttl(key) for key in client.keys("*:record")]
         assert 3_600 < ttl <= 3_660
-
-
-NETWORK = [Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT]
-OTHERS = [Failure.CUT, Failure.UNDECODABLE, Failure.CHALLENGE, Failure.BAD_REDIRECT]
-
-
-@in_loop
-@pytest.mark.parametrize("answer", [200, 503, 429, *OTHERS])
-async def test_a_failure_may_be_that_of_the_own_network_while_no_site_answers(
-    server: RedisServer, answer: Failure | int
-) -> None:
-    now = time.time()
-    async with crawling(server.url, now) as crawl:
-
-        async def told(number: int, failure: Failure | int) -> bool:
-            crawl.learn(never_read(number, now, outcome=failure, failure=failure))
-            return await crawl.load(number) is not None
-
-        assert not any([await told(number, each) for number, each in enumerate(NETWORK)])
-        if answer == 200:
-            crawl.learn(rules(10, now))
-        else:
-            assert await told(10, answer)
-        crawl.passed = SECONDS_OF_SILENCE
-        assert all([await told(number, each) for number, each in enumerate(NETWORK)])
-        assert not await told(20, Failure.ERROR)  # raised in the crawl, it is never the site's
-        crawl.passed += 1
-        assert not any([await told(number, each) for number, each in enumerate(NETWORK, 30)])
 
 
 @in_loop
