@@ -52,7 +52,7 @@ class JobFileError(Exception):
 
 
 class State(IntEnum):
-    """Where a request stands. ``job show`` tells these names."""
+    """Where a request stands."""
 
     WAITING = 0
     """In its lane."""
