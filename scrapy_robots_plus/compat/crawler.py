@@ -146,26 +146,20 @@ def watch_signals(crawler: Crawler, failed: Callable[[object, Exception], None])
     manager: Any = crawler.signals
     send, send_async = manager.send_catch_log, manager.send_catch_log_async
 
-    def told(handler: object, result: Any) -> None:
-        error = result.value if isinstance(result, Failure) else result
-        if isinstance(error, Exception):
-            failed(handler, error)
-
-    # Hardly any handler returns something, and there are seven signals for each page.
+    def told(results: list[tuple[object, Any]]) -> list[tuple[object, Any]]:
+        for handler, result in results:
+            if result is not None:  # hardly ever, and there are seven signals for each page
+                error = result.value if isinstance(result, Failure) else result
+                if isinstance(error, Exception):
+                    failed(handler, error)
+        return results
 
     def instead(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
         results: list[tuple[object, Any]] = send(*arguments, **named)
-        for handler, result in results:
-            if result is not None:
-                told(handler, result)
-        return results
+        return told(results) if results else results
 
     async def instead_async(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
-        results: list[tuple[object, Any]] = await send_async(*arguments, **named)
-        for handler, result in results:
-            if result is not None:
-                told(handler, result)
-        return results
+        return told(await send_async(*arguments, **named))
 
     manager.send_catch_log, manager.send_catch_log_async = instead, instead_async
 
@@ -269,16 +263,13 @@ robots_parsed: object | None = getattr(scrapy.signals, "robots_parsed", None)
 
 
 def last_process_request(crawler: Crawler, method: object) -> None:
-    """Makes *method* the last ``process_request``, after all middlewares, if any of these is not
-    Scrapy's own, all of which leave the User-Agent header as the settings and the spider have it.
+    """Makes *method* the last ``process_request``, after all middlewares.
 
     Needed by 2.14 to 2.19: only a middleware of its own could stand there, which a project would
     have to name. Can go when requests can be changed in ``request_reached_downloader``.
     """
-    methods: Any = engine_of(crawler).downloader.middleware.methods["process_request"]
-    owners = [type(getattr(each, "__self__", None)).__module__ for each in methods]
-    if not all(each.startswith(("scrapy.", "scrapy_robots_plus.")) for each in owners):
-        methods.append(method)
+    manager = engine_of(crawler).downloader.middleware
+    manager.methods["process_request"].append(cast("Any", method))
 
 
 def parse_sitemap(spider: SitemapSpider, response: Response) -> Iterable[Request]:

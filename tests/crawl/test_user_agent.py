@@ -30,6 +30,14 @@ class PutsInUserAgent:
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_crawl_that_sends_no_header_goes_by_no_name(sites: Sites) -> None:
+    host = sites.host(ONLY_FOOBOT)
+    none = {"scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": None}
+    await crawl(host.url("/a"), USER_AGENT="Foobot/1.0", DOWNLOADER_MIDDLEWARES=none)
+    assert host.fetched == []
+
+
+@pytest_twisted.ensureDeferred
 async def test_the_setting_is_what_is_looked_for(sites: Sites) -> None:
     host = sites.host(ONLY_FOOBOT)
     await crawl(host.url("/a"), ROBOTSTXT_USER_AGENT="Foobot", USER_AGENT="Mozilla/5.0")
