@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.core.downloader import Downloader
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
+from scrapy_robots_plus.crawl.events import HeldAtClosing, RobotsUnreachable
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
 
 
 class ActiveRequests(set[Request]):
@@ -42,8 +45,9 @@ class ActiveRequests(set[Request]):
         self._listeners = Crawl.of(crawler).end_listeners
         self.robots = 0
         """How many of them are for a robots.txt."""
-        self.cut_off: set[Request] = set()
-        """Those that the end of the crawl has cancelled: they are not dealt with."""
+        self.cut_off: set[Request | None] = set()
+        """Those that the end of the crawl has cancelled, or what they led to: they are not dealt
+        with."""
 
     def __bool__(self) -> bool:
         return len(self) > self.robots or (self.robots > 0 and self._is_awaited())
@@ -97,6 +101,17 @@ class RobotsDownloader(Downloader):
         compat.retry_handovers(self, OwnShortage(crawl, self).download)
         if crawl.has_middleware:
             compat.make_room(self, crawl.get(FetchBudget).ceiling)
+        for signal in (signals.spider_error, signals.item_error):
+            crawler.signals.connect(self._keep_cut_off, signal)
+
+    def _keep_cut_off(self, failure: Failure, response: Response | Failure | None) -> None:
+        """*failure* is what the callback of *response* has raised, or the pipeline of its item. If
+        the end of the crawl has taken a page from them that they waited for, they come again.
+        """
+        error: Any = failure.value
+        of_closing = isinstance(error, HeldAtClosing | RobotsUnreachable)
+        if self._crawl.is_closing and (of_closing or compat.is_cancelled(error)):
+            self.active.cut_off.add(getattr(response, "request", None))
 
     def needs_backout(self) -> bool:
         """Whether the downloader can take no more requests now."""

@@ -30,10 +30,12 @@ from tests.workers import SHARED
 from .jobs import JobSpider
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from typing_extensions import Self
 
     from tests.sites import Sites
 
@@ -190,3 +192,70 @@ async def test_what_is_cancelled_stays_in_redis(sites: Sites) -> None:
         await run(second, urls=[])
     assert first.spider.got | second.spider.got == hosts.pages()
     assert second.spider.failed == []
+
+
+class OwnPages:
+    """A pipeline, which waits for the page that an item names."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_item(self, item: Any) -> Any:
+        await self.crawler.engine.download_async(scrapy.Request(item["own"]))
+        return item
+
+
+class InPipeline(scrapy.Spider):
+    """Its items name a page each, for :class:`OwnPages`."""
+
+    name = "job"
+
+    def __init__(self, pages: dict[str, str]) -> None:
+        """*pages*: those of the callbacks by those of the crawl."""
+        super().__init__()
+        self.pages = pages
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for url, own in self.pages.items():
+            yield scrapy.Request(url, cb_kwargs={"own": own})
+
+    async def parse(self, response: Response, own: str) -> Any:
+        yield {"own": own}
+
+
+class InCallback(InPipeline):
+    """Each callback waits for a page of its own, and has an item then."""
+
+    async def parse(self, response: Response, own: str) -> Any:
+        await self.crawler.engine.download_async(scrapy.Request(own))
+        yield {"own": "data:,"}
+
+
+@pytest.mark.parametrize("spider", [InCallback, InPipeline])
+@pytest_twisted.ensureDeferred
+async def test_who_waits_for_a_page_of_its_own_comes_again(
+    sites: Sites, tmp_path: Path, spider: type[InPipeline]
+) -> None:
+    hosts, live = Hosts(sites), sites.host(RULES)
+    own = [hosts.silent.url("/0"), hosts.slow.url("/a"), hosts.slow.url("/b")]
+    own += [hosts.unknown.url("/a"), *(hosts.silent.url(f"/{number}") for number in range(1, 6))]
+    pages = {live.url(f"/{number}"): url for number, url in enumerate(own)}
+    settings: dict[str, Any] = {
+        **stand_in(),
+        "JOBDIR": str(tmp_path / "job"),
+        "ITEM_PIPELINES": {OwnPages: 1},
+        "DOWNLOAD_TIMEOUT": 30,
+    }
+    first = make_crawler(spider, **settings)
+    stop_when(
+        lambda: hosts.are_busy and stat(first, "item_scraped_count") == 2, first, at_once=False
+    )
+    await run(first, pages=pages)
+    hosts.may_answer = True
+    second = make_crawler(spider, **settings, ROBOTS_CRAWL_DELAY_OBEY=False)
+    await run(second, pages={})
+    assert stat(second, "item_scraped_count") == len(pages) - 2
