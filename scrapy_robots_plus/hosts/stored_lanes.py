@@ -164,7 +164,10 @@ class StoredLanes(Lanes):
 
     def remove(self, lane: Lane) -> None:
         super().remove(lane)
-        self.job.sleep(lane.address.name)
+        if lane.count:
+            self.job.sleep(lane.address.name)
+        else:
+            self.job.file.awake.discard(lane.address.name)
 
     def state(self) -> dict[str, list[int]]:
         """The state of the job, whichever lanes there are."""

@@ -227,7 +227,7 @@ class JobRequests:
         contents = self._contents(f"lane IN ({_IN_TURN})", most)
         if len(contents) != len(found):
             raise sqlite3.DatabaseError("requests are missing")
-        self._run_many(_REMOVE, ((name,) for name in found))
+        self._run(_REMOVE_IN_TURN, (most,))
         self.asleep -= len(found)
         self.awake.update(found)
         return {name: contents[name] for name in found}
@@ -518,6 +518,7 @@ _LANES = (
 _ALL_SLEEP = "INSERT INTO lanes SELECT lane, min(rank) >> 1, min(id) FROM requests GROUP BY lane"
 _IN_TURN = "SELECT name FROM lanes ORDER BY priority, turn LIMIT ?"
 _REMOVE = "DELETE FROM lanes WHERE name = ?"
+_REMOVE_IN_TURN = f"DELETE FROM lanes WHERE name IN ({_IN_TURN})"  # noqa: S608
 _SET_PRIORITY = "UPDATE lanes SET priority = ? WHERE name = ?"
 _INSERT = "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM requests WHERE id = ?"
