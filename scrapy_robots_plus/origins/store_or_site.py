@@ -19,7 +19,7 @@ from .fetch_budget import FetchBudget
 from .fetch_lease import SPARE_SECONDS, Leases, Turn
 from .fetch_results import NETWORK_FAILURES
 from .fetcher import Fetcher
-from .freshness import FetchResult, Source, fresh_for, may_answer, receive
+from .freshness import FetchResult, Source, as_meant_under, fresh_for, may_answer, receive
 from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy
 
@@ -186,6 +186,8 @@ class Retrieval:
         self, file: Origin, result: FetchResult, known: RobotsRecord | None, now: float
     ) -> RobotsRecord:
         settings = self._settings.for_fetching(file)
+        # What is in memory may be from before an override has ended.
+        known = known and as_meant_under(known, settings.status_policy)
         return receive(file, result, known, now, settings, self._clock.jitter())
 
     def _may_answer(self, stored: RobotsRecord, previous: Policy | None) -> bool:
@@ -252,7 +254,7 @@ class Retrieval:
         if record.access is Access.RULES:
             of_text = slim.sha256, slim.headers
             if previous and (previous.record.sha256, previous.record.headers) == of_text:
-                file = previous.file
+                file = previous.file and previous.file.read_as(settings.dialect)
             else:
                 file, failed = self.parsers.file_of(
                     record.body, charset, settings.dialect, record.url

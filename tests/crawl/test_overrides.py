@@ -34,7 +34,7 @@ from tests.crawling import (
     stat,
 )
 from tests.sending import HICCUP, TimedSpider, gaps
-from tests.sites import Sites, answer, hang, redirect
+from tests.sites import Sites, answer, hang, in_turn, redirect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -422,6 +422,42 @@ async def test_when_it_has_ended_the_rules_hold_again(
     done = Robots(tmp_path)("report", log, "-o", "report.html")
     assert done.status == 0
     assert "ticket 4711" in (tmp_path / "report.html").read_text()
+
+
+FOR_NOBODY = "User-agent: *\nAllow: /a\n\nDisallow: /\n"
+"""Its rule is in no group, where a blank line ends one."""
+
+
+@ours_alone
+@pytest.mark.parametrize(
+    ("given", "settings", "file"),
+    [
+        ({"dialect": "GYM2008"}, {}, answer(FOR_NOBODY)),
+        (
+            {"status_policy": {"403": "allow"}},
+            {"ROBOTS_STATUS_POLICY": {"403": "disallow"}},
+            in_turn(answer(status=403), answer(status=503)),
+        ),
+    ],
+    ids=["dialect", "status_policy"],
+)
+@pytest_twisted.ensureDeferred
+async def test_what_was_known_under_it_means_what_the_crawl_says_when_it_is_refreshed(
+    sites: Sites, given: Any, settings: Any, file: Any
+) -> None:
+    host = sites.host(file)
+    granted = {**given, "reason": "ours", "until": GRANTED["until"]}
+    crawler = make_crawler(StepSpider, **settings, ROBOTS_OVERRIDES=by_host(host, **granted))
+
+    def now() -> float:  # two days pass
+        return ENDS - 1 + 2 * 86_400 * (len(host.fetched) > 1)
+
+    shared = Crawl.of(crawler, Clock(wall=now, monotonic=now))
+    await run(crawler, urls=[host.url(f"/{number}") for number in range(5)])
+    assert Crawl.of(crawler) is shared
+    assert host.fetched == ["/0", "/1"]
+    assert len(crawler.spider.failures) == 3
+    assert host.robots_hits > 1
 
 
 @pytest_twisted.ensureDeferred
