@@ -202,12 +202,15 @@ def _answered(
     )
 
 
+_RENEWED = tuple(name for name in KEPT_HEADERS if name != "content-type")
+
+
 def _renewed(
     previous: RobotsRecord, result: FetchResult, now: float, limits: Limits
 ) -> RobotsRecord:
     """RFC 9111 4.3.4: the headers of a 304 replace the stored ones.
 
-    Not the Content-Type, which the stored body was decoded by (3.2).
+    Not the Content-Type: the stored body was decoded by its own, or by none (3.2).
     """
     # A response without a Date gets the time of its receipt (RFC 9110 6.6.1), not the old Date.
     stored = {name: value for name, value in previous.headers.items() if name != "date"}
@@ -215,7 +218,7 @@ def _renewed(
         previous,
         fetched_at=now,
         lifetime=lifetime({**stored, **result.headers}, now, limits),
-        headers={**stored, **_kept(result.headers), **_kept(stored, ("content-type",))},
+        headers={**stored, **_kept(result.headers, _RENEWED)},
         failure=None,
         failures=0,
     )

@@ -202,6 +202,10 @@ class TestReceive:
         renewed = after(unchanged(content_type="text/html", etag='"2"'), stored)
         assert renewed.headers == {"content-type": "text/plain; charset=koi8-r", "etag": '"2"'}
 
+    def test_not_modified_gives_rules_no_charset_that_they_were_not_read_by(self) -> None:
+        renewed = after(unchanged(content_type="text/plain; charset=koi8-r"), GOOD)
+        assert renewed.headers == GOOD.headers
+
     def test_not_modified_renews(self) -> None:
         later = NOW + 1_000
         renewed = after(unchanged(cache_control="max-age=900", etag='"2"'), GOOD, later)
