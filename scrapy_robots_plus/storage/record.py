@@ -163,6 +163,7 @@ def encode(record: RobotsRecord, max_body: int = MAX_BYTES) -> bytes:
         if (record.body or record.sha256) and record.sha256 != sha256(record.body).hexdigest():
             raise ValueError("its body does not match its sha256")
         values = {name: getattr(record, name) for name in _IN_HEADER}
+        values["headers"] = dict(record.headers)
         header = json.dumps(values, allow_nan=False).encode("ascii")
         if len(header) > MAX_HEADER or len(record.body) > max_body:
             raise ValueError("it is too large")

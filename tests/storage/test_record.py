@@ -9,6 +9,7 @@ import tracemalloc
 import zlib
 from dataclasses import replace
 from hashlib import sha256
+from types import MappingProxyType
 
 import pytest
 from hypothesis import example, given
@@ -230,6 +231,12 @@ def test_version_2_stays_readable() -> None:
     """These bytes were written by version 2. Whoever breaks this breaks every store there is."""
     record = replace(rules(7, START + 0.5), failure=503, failures=2, failed_at=START + 9)
     assert codec.decode(bytes.fromhex(VERSION_2)) == record
+
+
+def test_headers_may_be_any_mapping() -> None:
+    record = replace(never_read(1), headers={"date": "today"})
+    shared = replace(record, headers=MappingProxyType(record.headers))
+    assert codec.decode(codec.encode(shared)) == record
 
 
 def test_a_small_record_is_small() -> None:
