@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from hashlib import sha256
 from math import inf
@@ -226,7 +227,7 @@ def _outcome(action: Callable[[], object]) -> object:
 
 def uri_in_job(folder: str) -> str:
     """The store of a job whose project chose none."""
-    return f"sqlite:{Path(folder) / FILE_IN_JOBDIR}"
+    return f"sqlite:{os.path.realpath(Path(folder) / FILE_IN_JOBDIR)}"  # //tmp/job is /tmp/job
 
 
 def _default_uri(crawler: Crawler) -> str:

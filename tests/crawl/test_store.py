@@ -192,11 +192,12 @@ async def test_a_longest_lifetime_that_is_lowered_holds_for_what_is_stored(
     assert host.fetched == ["/one"]
 
 
+@pytest.mark.parametrize("root", ["/", "//"])
 @pytest_twisted.ensureDeferred
-async def test_with_jobdir_the_store_is_there(sites: Sites, tmp_path: Path) -> None:
+async def test_with_jobdir_the_store_is_there(sites: Sites, tmp_path: Path, root: str) -> None:
     host = sites.host(answer(RULES))
     for page in ("/a", "/b"):
-        await crawl(host.url(page), JOBDIR=str(tmp_path / "job"))
+        await crawl(host.url(page), JOBDIR=f"{root}{tmp_path.relative_to('/')}/job")
     assert host.fetched == ["/a", "/b"]
     assert host.robots_hits == 1
     assert (tmp_path / "job" / "robots.sqlite").exists()
