@@ -8,7 +8,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from scrapy import Request
-from scrapy.exceptions import StopDownload
+from scrapy.exceptions import IgnoreRequest, StopDownload
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
@@ -89,9 +89,9 @@ def answered(url: str, response: Response, tap: Tap) -> FetchResult:
 
     An incomplete body is a failure: the crawl would break the missing rules.
     """
-    response = _as_sent(response, tap)
+    made, response = response, _as_sent(response, tap)
     try:
-        body = _file_in(url, response, tap)
+        body = _file_in(url, response, made, tap)
     except BodyError as error:
         return _result(url, response, error.failure, detail=str(error))
     lines = whole_lines(body, tap.limit)
@@ -106,7 +106,8 @@ def failed(url: str, exception: Exception, tap: Tap) -> FetchResult:
         return answered(url, exception.response, tap)
     # HttpCompressionMiddleware rejects a body over the limit; we only ignore the rest. It also
     # fails on the empty body of a 404 or a redirect that claims to be compressed.
-    raw = tap.response
+    is_refused = isinstance(exception, IgnoreRequest) and exception.__cause__ is None
+    raw = None if is_refused else tap.response
     if raw is not None and (tap.compressed or (tap.encoding and not _is_file(raw))):
         return answered(url, raw, tap)
     detail = _in_words(exception)
@@ -130,8 +131,10 @@ def _as_sent(response: Response, tap: Tap) -> Response:
     return raw if is_cut or tap.compressed else response
 
 
-def _file_in(url: str, response: Response, tap: Tap) -> bytes:
-    """The file in the body of *response*, in no coding. Raises BodyError."""
+def _file_in(url: str, response: Response, made: Response, tap: Tap) -> bytes:
+    """The file in the body of *response*, in no coding; or that in *made*, if the middlewares have
+    done more than to undo its codings or to cut it. Raises BodyError.
+    """
     if 200 <= response.status < 300 and (missing := tap.missing(response)):
         raise BodyError(Failure.CUT, missing)
     if not _is_file(response):
@@ -144,6 +147,9 @@ def _file_in(url: str, response: Response, tap: Tap) -> bytes:
             raise BodyError(Failure.UNDECODABLE, detail)
     if is_coded or is_gzip(body):  # although no header says so
         body = tap.inflated(body)
+        is_begun = any(each.startswith(made.body) for each in (body, response.body))
+        if is_coded and not is_begun and not codings_in(content_encoding(made)):
+            body = made.body
     elif not tap.came_from(Request(url).url):  # but from a browser, perhaps
         text = text_in(body)
         body = body if text is None else text

@@ -11,7 +11,7 @@ import pytest
 import pytest_twisted
 from scrapy import signals
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
-from scrapy.exceptions import StopDownload
+from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.http import Response, TextResponse
 
 from scrapy_robots_plus import RobotsUnreachable
@@ -141,6 +141,42 @@ async def test_what_a_middleware_makes_of_a_body_is_the_file(sites: Sites) -> No
     host = sites.host("<pre>" + RULES)
     await crawl(host.url("/closed"), host.url("/open"), DOWNLOADER_MIDDLEWARES={Unwraps: 950})
     assert host.fetched == ["/open"]
+
+
+class Adds:
+    """A middleware that adds rules of the project, once the codings are undone."""
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        return response.replace(body=b"User-agent: *\nDisallow: /own\n" + response.body)
+
+
+@pytest.mark.parametrize("reply", [answer(RULES), gzipped(RULES.encode())], ids=["plain", "gzip"])
+@pytest_twisted.ensureDeferred
+async def test_so_it_is_whether_or_not_the_site_has_compressed_it(
+    sites: Sites, reply: Reply
+) -> None:
+    host = sites.host(reply)
+    urls = [host.url(path) for path in ("/own", "/closed", "/open")]
+    await crawl(*urls, DOWNLOADER_MIDDLEWARES={Adds: 550})
+    assert host.fetched == ["/open"]
+
+
+class Refuses:
+    """A middleware that ignores what has come."""
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        if request.url.endswith("/robots.txt"):
+            raise IgnoreRequest
+        return response
+
+
+@pytest.mark.parametrize("reply", [answer(RULES), gzipped(RULES.encode())], ids=["plain", "gzip"])
+@pytest_twisted.ensureDeferred
+async def test_a_file_that_a_middleware_refuses_is_not_read(sites: Sites, reply: Reply) -> None:
+    host = sites.host(reply)
+    crawler = await crawl(host.url("/open"), DOWNLOADER_MIDDLEWARES={Refuses: 550})
+    assert host.fetched == []
+    assert stat(crawler, "robotstxt/failure_count/error") == 1
 
 
 class Answers404:
