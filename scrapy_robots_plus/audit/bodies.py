@@ -59,7 +59,7 @@ class Bodies:
                 body = file.read(LONGEST_BODY + 1)
         except FileNotFoundError:
             raise BodyError(f"{path} is missing") from None
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, EOFError, ValueError, zlib.error) as error:  # no path can have a NUL
             raise BodyError(f"{path} cannot be read: {error}") from None
         if sha256(body).hexdigest() != digest:
             raise BodyError(f"{path} was changed: its hash differs")

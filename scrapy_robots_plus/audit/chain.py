@@ -58,6 +58,8 @@ def place(log: str | None, line: int) -> str:
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Octets. What is longer is not a line of a log."""
+_MOST_LINES = 2**53
+"""No crawl writes as many; Python refuses to print numbers of more than 4,300 digits."""
 
 HEAD = b'{"v":'
 """How every line begins."""
@@ -127,7 +129,7 @@ def parse(raw: bytes) -> Line:
     except (ValueError, RecursionError):
         raise ValueError("it is not JSON") from None
     number, previous = fields.get("n"), fields.get("prev")
-    if type(number) is not int or number < 0:
+    if type(number) is not int or not 0 <= number < _MOST_LINES:
         raise ValueError("it has no number")
     if not (isinstance(previous, str) and SHA256.fullmatch(previous)):
         raise ValueError("it does not name the line before it")

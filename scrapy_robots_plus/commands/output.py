@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from scrapy_robots_plus.crawl.log import Once
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
@@ -41,11 +42,16 @@ def accessing(name: object, how: str = "read") -> Iterator[None]:
         raise UnreadableError(f"{name} cannot be {how}: {error.strerror}") from error
 
 
+_standard_input = Once()
+
+
 @contextmanager
 def opened(name: str) -> Iterator[BinaryIO]:
-    """The file *name*; standard input for ``-``. Raises UnreadableError if it cannot be opened, or
-    read while it is used.
+    """The file *name*; standard input for ``-``, once. Raises UnreadableError if it cannot be
+    opened, or read while it is used.
     """
+    if name == "-" and not _standard_input.is_first():
+        raise WrongUsageError("standard input (-) can be read only once")
     # A reader of its own: Python aborts if it ends while a thread reads from ``sys.stdin``.
     file = sys.stdin.fileno() if name == "-" else name
     with accessing(name), open(file, "rb", closefd=name != "-") as stream:

@@ -88,6 +88,7 @@ class RobotsCommand(ScrapyCommand):
 
         from .project import Project
 
+        _fill_in_closed_streams()
         try:
             project = Project(cast("Settings", self.settings), opts)
             subcommand = opts.subcommand(opts, project)
@@ -109,6 +110,14 @@ class RobotsCommand(ScrapyCommand):
             self.exitcode = Exit.UNDECIDED
         finally:
             _drop_what_cannot_be_written()
+
+
+def _fill_in_closed_streams() -> None:
+    """A script or a daemon may have closed them, for which Python has None."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)  # until Python ends
+            setattr(sys, name, open(null, mode, closefd=False))  # noqa: SIM115
 
 
 def _drop_what_cannot_be_written() -> None:

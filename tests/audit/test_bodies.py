@@ -60,6 +60,13 @@ def test_a_missing_one_is_told(tmp_path: Path) -> None:
         Bodies(tmp_path).get(DIGEST)
 
 
+@pytest.mark.parametrize("folder", ["a\0b", "\ud800", "a" * 5_000])
+def test_a_folder_that_no_disk_can_have_holds_nothing(folder: str) -> None:
+    """A log names it, which may have been written by anybody."""
+    with pytest.raises(BodyError, match="cannot be read"):
+        Bodies(Path(folder)).get(DIGEST)
+
+
 @pytest.mark.parametrize(
     "digest", ["", "../../etc/passwd", DIGEST.upper(), f"{DIGEST}\n", "x" * 64]
 )

@@ -108,6 +108,18 @@ def test_logrotate_as_the_cookbook_sets_it_up(tmp_path: Path) -> None:
     assert found_in(path, *(tmp_path / f"audit.jsonl.{n}" for n in (1, 2, 3))) == (State.WHOLE, [])
 
 
+def test_parts_from_pipes_are_read_once_in_the_order_given(tmp_path: Path) -> None:
+    pipes = []
+    for part in rotated(tmp_path, renamed):
+        end_to_read, end_to_write = os.pipe()
+        os.write(end_to_write, part.read_bytes())
+        os.close(end_to_write)
+        pipes.append(end_to_read)
+    assert found_in(*(Path(f"/dev/fd/{pipe}") for pipe in pipes)) == (State.WHOLE, [])
+    for pipe in pipes:
+        os.close(pipe)
+
+
 @WAYS
 def test_a_part_alone_is_told_with_the_number_of_lines_before_it(
     tmp_path: Path, rotate: Callable[[Path, Path], None]

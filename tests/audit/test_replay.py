@@ -132,8 +132,53 @@ def test_a_delay_that_is_too_long(tmp_path: Path, settings: dict[str, Any], allo
 
 def test_what_is_not_obeyed_is_allowed(bodies: Bodies) -> None:
     assert replayed(bodies, logged(), obey=False) == Decided(True, "not_obeyed")
-    assert replayed(bodies, logged(override={"obey": False})) == Decided(True, "not_obeyed")
+    for override in ({"obey": False}, {"dont_obey_robotstxt": True}):
+        assert replayed(bodies, logged(override=override)) == Decided(True, "not_obeyed")
     assert not replayed(bodies, logged(override={"obey": True}), obey=False).allowed
+
+
+USES = "User-agent: *\nDisallow:\nContent-Usage: train-ai=n\n\nUser-agent: Token\nDisallow: /\n"
+TOKEN = "User-agent: Token\nDisallow: /\n"
+REFERENCE = "User-agent: *\nContent-Signal: use=reference\n"
+SKIPS: dict[str, Any] = {"ai_uses": ("train-ai",), "ai_policy": "skip"}
+
+
+@pytest.mark.parametrize(
+    ("text", "crawl", "override", "allowed"),
+    [
+        (USES, SKIPS, {}, False),
+        (USES, {**SKIPS, "ai_policy": "observe"}, {}, True),
+        (USES, {**SKIPS, "ai_uses": ("search",)}, {}, True),
+        (USES, {**SKIPS, "ai_uses": None}, {"ai_uses": ["train-ai"]}, False),
+        (USES, SKIPS, {"ai_policy": "observe"}, True),
+        (USES, SKIPS, {"ai_uses": []}, True),
+        (TOKEN, {**SKIPS, "use_tokens": ("token",)}, {}, False),
+        (TOKEN, {**SKIPS, "use_tokens": ("other",)}, {}, True),
+        (TOKEN, SKIPS, {"ai_tokens": ["token"]}, False),
+        (REFERENCE, {"content_use": "full", "ai_policy": "skip"}, {}, False),
+        (REFERENCE, {"content_use": "full", **SKIPS}, {"content_use": "reference"}, True),
+    ],
+)
+def test_what_a_site_objects_to_in_its_file_is_decided_again(
+    tmp_path: Path, text: str, crawl: dict[str, Any], override: dict[str, Any], allowed: bool
+) -> None:
+    digest = sha256(text.encode()).hexdigest()
+    Bodies(tmp_path).put(digest, text.encode())
+    entry = logged(sha256=digest, override=override or None)
+    decided = replayed(Bodies(tmp_path), entry, **crawl)
+    assert decided.allowed is allowed
+    assert (decided.reason == "ai_preference") is not allowed
+
+
+@pytest.mark.parametrize("source", ["tdmrep.json", "X-Robots-Tag"])
+def test_an_objection_that_is_in_no_file_beside_the_log_is_as_it_was(
+    bodies: Bodies, source: str
+) -> None:
+    said = {"use": "train-ai", "source": source, "rule": "noai"}
+    entry = logged(url="http://x.example/open", reason="ai_preference", **said)
+    assert replayed(bodies, entry, **SKIPS) == Decided.of(entry)
+    # Unless the file denies it now.
+    assert replayed(bodies, entry, {"agent": "Barbot"}, **SKIPS).rule == "Disallow: /"
 
 
 def test_a_text_of_ones_own_is_read_whatever_the_site_says(bodies: Bodies) -> None:

@@ -154,6 +154,25 @@ def test_what_a_crawl_counted_and_the_log_does_not_hold_is_known() -> None:
     totals = summary_of(entries).totals
     assert (totals.allowed, totals.allowed_not_logged) == (0, 1_000)
     assert totals.crawls - totals.full_crawls == 1
+    not_judged = summary_of([*entries[:-1], end(allowed=1_000, dont_obey=7)]).totals
+    assert not_judged.allowed_not_logged == 1_007
+
+
+def test_what_a_crawl_counted_is_not_said_of_a_part() -> None:
+    summary = Summary(is_part=True)
+    for entry in (begin(allowed_share=0.0), denied(SHOP, "/"), end(allowed=1_000)):
+        summary.add(entry)
+    (crawl,) = summary.rows("crawls")
+    assert (crawl.ended, crawl.counted) == ("finished", None)
+    assert (summary.totals.allowed_not_logged, summary.totals.counts_all) == (0, 0)
+
+
+def test_the_settings_of_a_crawl_are_what_its_verdicts_depended_on() -> None:
+    entry = begin(bodies="audit.bodies", overrides={"a.example": {"obey": False}})
+    summary = summary_of([entry])
+    (crawl,) = summary.rows("crawls")
+    said = "agent allowed_share crawl_delay_max crawl_delay_too_long dialect obey parser stale_max"
+    assert list(json.loads(crawl.settings)) == said.split()
 
 
 def test_the_audit_mode_is_counted() -> None:

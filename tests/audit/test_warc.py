@@ -42,6 +42,7 @@ def exchanged(
     body: bytes = RULES.encode(),
     address: str | None = None,
     is_cut: bool = False,
+    encoding: bytes = b"",
 ) -> Exchange:
     request = Request(url, headers={"User-Agent": "Foobot"})
     response = Response(
@@ -52,7 +53,7 @@ def exchanged(
         flags=["download_stopped"] if is_cut else [],
         ip_address=None if address is None else ip_address(address),
     )
-    return Exchange(1_795_201_080.5, request, response, b"")
+    return Exchange(1_795_201_080.5, request, response, encoding)
 
 
 def records_in(path: Path) -> list[tuple[str, Any, bytes]]:
@@ -90,7 +91,9 @@ def test_a_pair_of_records_for_each_exchange(tmp_path: Path, name: str) -> None:
     assert request.http_headers.statusline == "/robots.txt HTTP/1.1"
     assert request.rec_headers["WARC-Date"] == response.rec_headers["WARC-Date"]
     assert request.rec_headers["WARC-Concurrent-To"] == response.rec_headers["WARC-Record-ID"]
-    assert records_in(path)[3][1].rec_headers["WARC-Truncated"] == "length"
+    cut = records_in(path)[3][1].rec_headers.headers
+    assert [pair for pair in cut if "trunc" in pair[0].lower()] == [("WARC-Truncated", "length")]
+    assert "WARC-Truncated" not in dict(response.rec_headers.headers)
     assert (warned, warc.errors, warc.lost) == ([], 0, 0)
 
 
@@ -120,9 +123,23 @@ def test_a_coding_that_the_handler_has_undone_is_not_claimed(tmp_path: Path) -> 
     undone, kept = (record for kind, record, _ in records_in(path) if kind == "response")
     assert undone.http_headers.get_header("Content-Encoding") is None
     assert kept.http_headers.get_header("Content-Encoding") == "gzip"
+    assert undone.http_headers.get_header("Content-Length") == str(len(RULES))
     assert [body for kind, _, body in records_in(path) if kind == "response"] == [
         RULES.encode()
     ] * 2
+
+
+def test_a_coding_that_the_handler_has_taken_from_the_headers_is_put_back(tmp_path: Path) -> None:
+    path, packed = tmp_path / "robots.warc", gzip.compress(RULES.encode())
+    warc = Warc(path, Warned())
+    warc.add(exchanged(body=packed, encoding=b"gzip"))
+    warc.add(exchanged(body=packed, encoding=b"br", headers={"Content-Encoding": "gzip"}))
+    warc.add(exchanged(body=packed))
+    assert warc.flush()
+    warc.close()
+    responses = [record for kind, record, _ in records_in(path) if kind == "response"]
+    codings = [each.http_headers.get_header("Content-Encoding") for each in responses]
+    assert codings == ["gzip", "gzip", None]
 
 
 def test_what_cannot_be_written_waits_and_is_warned_of_once(tmp_path: Path) -> None:

@@ -84,3 +84,14 @@ def test_a_long_line_of_a_file_is_apart_from_what_it_means(robots: Robots) -> No
     (robots.folder / "r.txt").write_text("User-agent: *\nDisallow: /\x1b\x1b\n")
     lines = robots("show", "r.txt").lines
     assert len({line.index("group 1: ") for line in lines if line.startswith("> ")}) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("check", "--file", "-", "--input", "-"), ("diff", "-", "-"), ("show", "r.txt", "-", "-")],
+)
+def test_standard_input_is_not_read_twice(robots: Robots, arguments: tuple[str, ...]) -> None:
+    """The second time it is empty, and an empty file allows everything."""
+    done = robots(*arguments, stdin="User-agent: *\nDisallow: /\n")
+    assert (done.status, done.output) == (2, "")
+    assert "standard input (-) can be read only once" in done.errors

@@ -43,6 +43,19 @@ def assert_full(done: Done) -> None:
     assert done.errors.count("\n") == 1
 
 
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_where_nobody_can_be_told_the_status_tells(robots: Robots, closed: str) -> None:
+    done = robots.redirected(closed, *OFFLINE)
+    assert (done.status, done.output, done.errors) == (1, "", "")
+    done = robots.redirected(closed, "check", "http://site.invalid/", "--file", "r.txt")
+    assert done.status == 0
+
+
+def test_a_closed_standard_input_is_an_empty_one(robots: Robots) -> None:
+    done = robots.redirected("<&-", "check", "--input", "-")
+    assert (done.status, done.output, done.errors) == (0, "", "")
+
+
 @pytest.mark.parametrize("command", ["check", "plan"])
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_while_standard_input_stays_open(
