@@ -10,20 +10,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.audit import sample_log
+from tests.audit.logs import write_sealed
 from tests.chromium import chromium
 
 PICTURE = Path(__file__).parent / "pictures" / "report.png"
 WIDTH, HEIGHT = 860, 1100
 
 
-def main() -> None:
+def main(picture: Path = PICTURE) -> None:
     with TemporaryDirectory() as folder, chromium() as tab:
-        sample_log.write(Path(folder, "audit.jsonl"), sample_log.entries())
+        write_sealed(Path(folder, "audit.jsonl"), sample_log.entries())
         command = [sys.executable, "-m", "scrapy", "robots", "report", "audit.jsonl"]
         subprocess.run(command, cwd=folder, check=True)
         tab.looks(WIDTH)
         tab.open(Path(folder, "report.html"))
-        PICTURE.write_bytes(tab.picture(x=0, y=0, width=WIDTH, height=HEIGHT))
+        picture.write_bytes(tab.picture(x=0, y=0, width=WIDTH, height=HEIGHT))
 
 
 if __name__ == "__main__":

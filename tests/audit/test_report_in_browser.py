@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from docs import report_picture
+
 from ..chromium import CHROMIUM, Tab, chromium
 from . import sample_log
 from .pages import text_of
@@ -159,3 +161,9 @@ def test_what_a_page_asks_for_would_be_seen(tab: Tab, tmp_path: Path) -> None:
     page.write_text("<!DOCTYPE html><img src='missing.png'>")
     tab.open(page)
     assert len(tab.requested) == 2
+
+
+def test_the_picture_of_the_docs_can_be_made_anew(tmp_path: Path) -> None:
+    made = tmp_path / "report.png"
+    report_picture.main(made)
+    assert made.read_bytes()[:24] == report_picture.PICTURE.read_bytes()[:24]  # of the same size
