@@ -111,9 +111,9 @@ class JobFile(JobRequests):
     def _close(self) -> None:
         self.save(running=0)
         self._recent.remove()
-        self._disconnect()
-        with suppress(OSError):
+        with suppress(OSError):  # while no other run can use it
             journal_of(self.path).unlink()
+        self._disconnect()
         self.failure = JobFileError(self.path, "is closed", "Open it again")
 
     def _open(self) -> None:

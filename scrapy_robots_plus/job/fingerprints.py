@@ -46,10 +46,10 @@ class Fingerprints:
         return True
 
     def forget(self, fingerprint: bytes) -> None:
-        """Makes it new again, if it is not yet in the file."""
+        """Makes the one that was just added new again, unless it is in the file."""
         digest, place, at = self._find(fingerprint)
-        if digest in self._new:
-            self._new.remove(digest)
+        if self._new[-1:] == [digest]:
+            self._new.pop()
             held = self._seen[place]
             self._seen[place] = held[:at] + held[at + _REST :]
 

@@ -94,9 +94,8 @@ def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
         found = read_recent(recent_of(path))
         # After a run that was closed the file is complete: SQLite need not lock it.
         how = "mode=ro&immutable=1" if is_clean and found.generation is None else "mode=rw"
-        with closing(
-            sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, timeout=0, isolation_level=None)
-        ) as connection:
+        uri = f"{path.absolute().as_uri()}?{how}"
+        with closing(sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)) as connection:
             check_layout(connection, path)
             job = JobRequests(connection)
             if job.written.generation == found.generation:

@@ -235,11 +235,12 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 def explained(path: Path, error: Exception) -> JobFileError:
     """What *error*, which is not damage, means to a user."""
+    says = str(error) if isinstance(error, sqlite3.Error) else ""  # others quote the path
     if is_damage(error):
         what, to_do = f"is damaged ({error})", "The next run mends it as far as it can be read"
-    elif "locked" in str(error):
+    elif "locked" in says:
         what, to_do = "is in use by another process", "Wait for that crawl, or stop it"
-    elif "full" in str(error) or getattr(error, "errno", None) in _NO_SPACE:
+    elif "full" in says or getattr(error, "errno", None) in _NO_SPACE:
         what, to_do = "cannot be written: no space is left", "Make room and resume the job"
     elif isinstance(error, MemoryError | sqlite3.InterfaceError):  # the latter in Python 3.10
         what, to_do = "cannot be used: no memory is left", "Resume the job"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -21,8 +22,6 @@ from tests.crawl.jobs import (
 from tests.crawling import IN_FILES, make_crawler, resumes_jobs, run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -121,14 +120,20 @@ OTHERS: list[dict[str, str]] = [
 @pytest.mark.parametrize("end", ["stopped", "killed"])
 @pytest_twisted.ensureDeferred
 async def test_with_queues_of_another_kind_no_second_job_is_begun(
-    sites: Sites, tmp_path: Path, queues: dict[str, str], end: str
+    sites: Sites,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    queues: dict[str, str],
+    end: str,
 ) -> None:
     host, job = sites.host(RULES), tmp_path / "job"
     await begun(host, job)
     if end == "killed":  # such a run has not written its state
         shutil.rmtree(job / "requests.queue")
-    why = await refused(job, **queues)
-    assert "holds the requests of this job, and the queues are of another kind" in why
+    monkeypatch.chdir(tmp_path)
+    for path in (job, Path("job")):
+        why = await refused(path, **queues)
+        assert "holds the requests of this job, and the queues are of another kind" in why
     await run_to_the_end([host], JOBDIR=str(job))
     assert fetched([host]) == all_pages([host])
 

@@ -265,3 +265,15 @@ def test_a_new_job_and_one_that_was_closed_are_no_trouble(path: Path) -> None:
         with JobFile(path) as file:
             assert file.troubles == []
             assert (file.was_killed, file.recovered, file.newly_aside) == (False, 0, [])
+
+
+def test_the_next_run_keeps_its_journal_however_early_it_begins(path: Path) -> None:
+    class NextAtOnce(JobFile):
+        def _disconnect(self) -> None:
+            super()._disconnect()
+            following.append(JobFile(path))
+
+    following = list[JobFile]()
+    NextAtOnce(path).close()
+    assert journal_of(path).exists()
+    following[-1].close()

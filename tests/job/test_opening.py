@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sqlite3
 from contextlib import closing
@@ -41,6 +42,10 @@ def test_how_a_connection_is_set_up(path: Path, pragma: str, value: object) -> N
         (
             sqlite3.DatabaseError("file is not a database"),
             "is damaged (file is not a database). The next run mends it as far as it can be read",
+        ),
+        (
+            OSError(errno.EMFILE, "Many", "/full/locked"),
+            "cannot be used ([Errno 24] Many: '/full/locked'). Fix the cause and resume the job",
         ),
         (
             sqlite3.OperationalError("database is locked"),
