@@ -124,26 +124,22 @@ local function look_at_held_hosts()
   for _, host in ipairs(hosts) do look_at(host) end
 end
 
--- What there is of the queue, in whatever keys
+-- What there is of the queue, in whatever keys. Most of those that are looked at may be of somebody else
 local function look_for_the_lost()
   local pattern = string.gsub(base, '[%[%]%*%?\\]', '\\%0') .. '*'
-  local cursor, keys = unpack(call('SCAN', era.cursor, 'MATCH', pattern, 'COUNT', AT_ONCE))
   local hosts, outs = requests_of(''), out_of('')
-  for _, key in ipairs(keys) do
-    if string.sub(key, 1, #hosts) == hosts then look_at(string.sub(key, #hosts + 1)) end
-    if string.sub(key, 1, #outs) == outs then
-      call('ZADD', WORKERS, 'NX', now() + lifetime, string.sub(key, #outs + 1))
+  local looks, found = 0, 0
+  repeat
+    local cursor, keys = unpack(call('SCAN', era.cursor, 'MATCH', pattern, 'COUNT', AT_ONCE))
+    for _, key in ipairs(keys) do
+      if string.sub(key, 1, #hosts) == hosts then look_at(string.sub(key, #hosts + 1)) end
+      if string.sub(key, 1, #outs) == outs then
+        call('ZADD', WORKERS, 'NX', now() + lifetime, string.sub(key, #outs + 1))
+      end
     end
-  end
-  if cursor == '0' then
-    cursor = '-'
-    local number = 0
-    for _, set in ipairs({DUE, NEW}) do
-      for _, host in ipairs(call('ZRANGE', set, 0, -1)) do number = number + call('ZCARD', requests_of(host)) end
-    end
-    call('SET', WAITING, number)
-  end
-  era.cursor = cursor
+    era.cursor, looks, found = cursor, looks + 1, found + #keys
+  until cursor == '0' or looks == 5 or found >= AT_ONCE
+  if era.cursor == '0' then era.cursor = '-' end
   write_era()
 end
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from redis.exceptions import RedisError
 
-from scrapy_robots_plus.redis.host_queue import Report, Stored, in_its_slot
+from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored, in_its_slot
 
 from .workers import HOUR, MARK, Crew, give_back_of_the_dead, make_known, names, stored, take, tell
 
@@ -575,3 +575,57 @@ def test_a_worker_is_told_what_the_others_have_in_other_ways(crew: Crew) -> None
 
 def test_what_was_lost_is_counted_in_a_key_of_the_queue(crew: Crew) -> None:
     assert crew.worker("1").key("lost") == f"{{{crew.key}}}:lost"
+
+
+def fill(client: Any, keys: int) -> None:
+    """With what is somebody else's."""
+    client.mset({f"{{of another}}:{number}": 1 for number in range(keys)})
+
+
+def test_other_keys_of_a_server_hold_no_crawl_open(server: RedisServer) -> None:
+    """Looking through very many of them takes long."""
+    client = server.client()
+    fill(client, 20_000)
+    worker = HostQueue(client, "worker:requests", "1", HOUR)
+    told = worker.exchange(10, 10, renew=True)
+    assert told.more
+    assert (told.waiting, worker.state().waiting) == (0, 0)
+
+
+def test_what_may_still_be_found_is_waited_for(server: RedisServer) -> None:
+    client = server.client()
+    worker = HostQueue(client, "worker:requests", "1", HOUR)
+    worker.exchange(renew=True)
+    worker.push(stored(A, "a", "b"))
+    fill(client, 20_000)
+    for name in ("due", "new", "workers", "pace"):
+        client.delete(worker.key(name))
+    another = HostQueue(client, "worker:requests", "2", HOUR)
+    told = another.exchange(renew=True)
+    while told.more:
+        assert told.waiting
+        told = another.exchange(renew=True)
+    assert another.state().waiting == 2
+
+
+def test_what_was_lost_with_the_set_of_hosts_is_counted(crew: Crew, client: Any) -> None:
+    worker = crew.worker("1")
+    worker.push([*stored(A, "a", "b"), *stored(B, "c")])
+    client.delete(worker.key("new"), worker.key(f"host:{A}"))
+    give_back_of_the_dead(worker)
+    crew.age(worker)
+    assert names(take(worker)) == ["c"]
+    assert (worker.state().waiting, worker.state().lost) == (0, 2)
+
+
+def test_no_look_for_the_lost_is_at_all_hosts(server: RedisServer) -> None:
+    """Nobody else is answered meanwhile."""
+    client = server.client()
+    worker = HostQueue(client, "worker:requests", "1", HOUR)
+    worker.push([Stored(f"{number}.example", 0.0, b"a") for number in range(5_000)])
+    client.delete(worker.key("due"))
+    more = True
+    while more:
+        before = server.usage()
+        more = worker.exchange(renew=True).more
+        assert (server.usage() - before).commands["ZCARD"] < 100
