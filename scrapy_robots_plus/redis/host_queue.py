@@ -203,12 +203,13 @@ class HostQueue:
 
     def agree(self, terms: Mapping[str, str]) -> dict[str, str]:
         """Which of *terms* are others than those of the workers that are there, and how they have
-        them. The only worker decides for those that come.
+        them. The first one decides, also of several that start together.
         """
         key = self.key("terms")
         if not self.state().workers:
             self._client.delete(key)
-            self._client.hset(key, mapping=terms)
+        for name, own in terms.items():
+            self._client.hsetnx(key, name, own)
         found = {name.decode(): each.decode() for name, each in self._client.hgetall(key).items()}
         return {name: there for name, there in found.items() if terms.get(name, there) != there}
 

@@ -573,6 +573,13 @@ def test_a_worker_is_told_what_the_others_have_in_other_ways(crew: Crew) -> None
     assert one.agree({"token": "foobot", "delay": "1"}) == {}  # the other one never came
 
 
+def test_of_two_workers_that_start_together_one_is_told(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    assert take(one) == take(two) == []
+    assert one.agree({"delay": "1"}) == {}
+    assert two.agree({"delay": "2"}) == {"delay": "1"}
+
+
 def test_what_was_lost_is_counted_in_a_key_of_the_queue(crew: Crew) -> None:
     assert crew.worker("1").key("lost") == f"{{{crew.key}}}:lost"
 
