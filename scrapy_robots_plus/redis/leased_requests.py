@@ -12,7 +12,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policies import Policies
 
-from .host_queue import Report, encoded
+from .host_queue import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,6 +86,8 @@ class LeasedRequests:
         """Those that the engine has."""
         self._leaving: dict[str, LeasedRequest] = {}
         """By host: the request that may leave, until it is known when it has."""
+        self._turns = 0
+        """How many turns were asked for."""
         self._last: Request | None = None
         """The last one handed out: the engine may not know it yet."""
 
@@ -310,7 +312,8 @@ class LeasedRequests:
         A request that has the turn may wait behind this one in the same slot, each for the other:
         so it hands its turn over, and asks for another when it comes to that.
         """
-        host, id_ = asked.host, b"turn:" + encoded(asked.host)
+        self._turns += 1  # the server may not have heard that the one before has ended
+        host, id_ = asked.host, b"turn:%d" % self._turns
         leases = self.under_way.values()
         free = (each for each in leases if each.has_turn and each.host == host and not each.asked)
         holder = next(free, None)

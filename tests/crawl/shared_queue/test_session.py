@@ -12,7 +12,7 @@ import scrapy
 
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.shared_pace import Ask
-from scrapy_robots_plus.redis.host_queue import Report, Stored
+from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored
 from scrapy_robots_plus.redis.host_states import HostStates
 from scrapy_robots_plus.redis.leased_requests import LeasedRequest, LeasedRequests
 from scrapy_robots_plus.redis.pushing import Pushing
@@ -134,8 +134,34 @@ def test_the_turn_of_a_host_is_handed_over_by_the_request_that_has_it(
     waits: list[float] = []
     leases.ask(Ask(host, delay, 60.0, 1.0, before), waits.append)
     assert waits == [0.0]
-    assert leases.ids == {b"turn:a.example", taken.id}
+    assert leases.ids == {b"turn:1", taken.id}
     assert not leases.under_way[again].holds
+
+
+def test_a_turn_that_has_ended_is_not_used_again(
+    crawler: Crawler, session: Session, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server was away, and does not know of the end: when it does, others may go."""
+    monkeypatch.setattr(HostStates, "own_delay", lambda *_: 0.0)
+    host, delay = "a b", 0.1  # a link may lead to such a host
+    session.begin({})
+    other = HostQueue(client, "crew:requests", "other", 60)
+    other.exchange(reports=[Report("left", b"", host, 60.0, delay)], renew=True)
+    leases = LeasedRequests(crawler, session, HostStates(crawler))
+    first, second = (scrapy.Request(f"http://a.example/{number}") for number in range(2))
+    waits = [1.0]  # nothing is known of the host: it is left alone for a second
+    while waits[-1]:
+        time.sleep(waits[-1])
+        leases.ask(Ask(host, delay, 60.0, inf, first), waits.append)
+    leases.left(host, 0.0, delay)
+    time.sleep(2 * delay)
+    leases.ask(Ask(host, delay, 60.0, 2 * delay, second), waits.append)
+    assert waits[-1]
+    session.exchange()
+    leases.ask(Ask(host, delay, 60.0, 2 * delay, second), waits.append)
+    assert not waits[-1]
+    session.exchange()
+    assert other.ask(b"1", host, delay)
 
 
 @pytest.mark.parametrize("is_of_queue", [True, False])
