@@ -66,8 +66,8 @@ class LeasedRequests:
 
     They are a :class:`.SharedPace`, too: the hosts of the queue are those of the pace.
 
-    No signal tells that the engine is done with a request: so :meth:`look` is called several times
-    a second.
+    No signal tells that the engine is done with a request: so :meth:`look` and
+    :meth:`collect_ended` are called several times a second.
     """
 
     STALE_SECONDS = 3.0
@@ -234,13 +234,12 @@ class LeasedRequests:
             self._has_left(lease, now - (lease.handed_over_at or now))
 
     def look(self) -> None:
-        """Tells what nothing else tells."""
+        """Tells what nothing else tells, but for :meth:`collect_ended`."""
         now = self._session.now()
         for lease in chain(self.under_way.values(), self._leaving.values()):
             if lease.holds and lease.sent_by is not None and now >= lease.sent_by:
                 self._has_left(lease, now - lease.sent_by)
         self._give_back_stale(now - self.STALE_SECONDS)
-        self.collect_ended()
 
     def collect_ended(self) -> None:
         """Tells which requests were dealt with."""

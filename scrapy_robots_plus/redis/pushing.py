@@ -79,6 +79,8 @@ class Pushing:
         """Those that wait for the server; as themselves, too, unless that is away."""
         self._is_away = False
         """Whether the server did not take the first of them."""
+        self._is_refused = False
+        """Whether it was there, and refused: it may be full."""
         self.unwritable: deque[Request] = deque()
         """Those that no server can keep."""
         self._of_memory = Once()
@@ -92,6 +94,13 @@ class Pushing:
 
     def __len__(self) -> int:
         return len(self.kept) + len(self.unwritable)
+
+    @property
+    def holds_pages(self) -> bool:
+        """Whether what some pages have led to waits for the server. One that is full gets nothing
+        until pages end: that makes room.
+        """
+        return bool(self.kept) and not self._is_refused
 
     def stored(self, data: bytes, score: float) -> Stored:
         """A request that scrapy-redis has written, to be taken over."""
@@ -178,7 +187,7 @@ class Pushing:
             if answers is None:
                 if not self._is_away:
                     self._stats.inc_value(stats.SHARED_QUEUE_KEPT, len(self.kept))
-                self._is_away = True
+                self._is_away, self._is_refused = True, not self._session.is_away
                 return
             most -= len(batch)
             for (stored, request), is_due in zip(batch, answers, strict=True):
@@ -189,6 +198,7 @@ class Pushing:
                     self.on_given(is_due)
                 elif request is not None:
                     self.on_seen(request)
+            self._is_refused = False
         self._is_away = self._is_away and bool(self.kept)
 
     def close(self) -> None:

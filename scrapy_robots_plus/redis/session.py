@@ -15,7 +15,7 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.product_token import product_tokens
-from scrapy_robots_plus.storage.redis_server import ServerError
+from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
 
 from .host_queue import Exchange, HostQueue, Link, Report, State
 
@@ -70,6 +70,8 @@ class Session:
         self._renew_at = self._reap_at = self._compare_at = 0.0
         self._valid_until = self._lost_at = -inf
         self._was_old = False
+        self.is_away = False
+        """Whether the server did not answer the last question."""
         self.is_refused = False
         """Whether the server has refused what the worker began with, and always will."""
 
@@ -244,6 +246,7 @@ class Session:
         except ServerError as error:
             self._failed(error)
             return None
+        self.is_away = False
         if self._told_away and not self._told_back:
             self._told_back = True
             self._log.info("The queue of requests can be used again")
@@ -252,6 +255,7 @@ class Session:
     def _failed(self, error: ServerError) -> None:
         """While the server was away, no worker could report: the others get time to do so."""
         self._stats.inc_value(stats.SHARED_QUEUE_ERRORS)
+        self.is_away = isinstance(error, ServerAwayError)
         self.is_refused = self.is_refused or (error.is_lasting and not self._is_known)
         if not self._told_away:  # a server that is full may refuse every second question
             self._told_away, self._told_back = True, self.is_refused

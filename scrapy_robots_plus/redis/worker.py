@@ -217,8 +217,8 @@ class Worker:
     def _exchange(self, most: int = 0, unknown: int = 0) -> None:
         """See :meth:`.Session.exchange`. Before, the server gets what pages have yielded."""
         leases = self._leases
-        leases.collect_ended()
-        self.pushing.give_at_once()
+        self.pushing.give()
+        self._collect_ended()
         told = self._session.exchange(most, unknown)
         if told is None:
             self._ask_at = self._now() + self.LONGEST_WAIT
@@ -234,6 +234,11 @@ class Worker:
             if void := self._session.compare(lambda: leases.ids):
                 leases.void(void)
         self._alarm.set(self._ask_at)
+
+    def _collect_ended(self) -> None:
+        """Pages end when the server has all that they have led to: no kill loses any of it."""
+        if not self.pushing.holds_pages:
+            self._leases.collect_ended()
 
     def _note_wait(self, told: Exchange, *, asked: bool) -> None:
         now = self._now()
@@ -291,7 +296,9 @@ class Worker:
         leases.look()
         if at_once or self._session.has_to_renew:
             self._exchange()
-        self.pushing.give()
+        else:
+            self.pushing.give()
+            self._collect_ended()
         under_way = leases.under_way.values()
         oldest = min((lease.since for lease in under_way), default=self._now())
         self.pushing.done_with_pages_until(oldest)
@@ -330,10 +337,10 @@ class Worker:
         self._has_left = True
         if self._stop_looking is not None:
             self._stop_looking()
-        self._look(at_once=True)
         while self.stranded:
             self._push_stranded(self.stranded.pop())
         self.pushing.close()
+        self._look(at_once=True)
         self._alarm.cancel()
         self._session.leave()
 

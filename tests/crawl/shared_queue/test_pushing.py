@@ -8,15 +8,21 @@ import pytest_twisted
 import scrapy
 from scrapy import signals
 
+from scrapy_robots_plus.redis.host_queue import HostQueue
+from scrapy_robots_plus.redis.pushing import Pushing
+from scrapy_robots_plus.redis.worker import Worker
 from tests.crawling import make_crawler, stat
-from tests.redis_server import scrapy_redis_may_warn
+from tests.redis_server import RedisServer, scrapy_redis_may_warn
+from tests.sites import answer, when
 
-from .crews import CrewSpider
+from .crews import CrewSpider, come
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.redis_server import RedisServer
+    import pytest
+
+    from scrapy_robots_plus.redis.host_queue import Report
     from tests.sites import Sites
 
 pytestmark = scrapy_redis_may_warn
@@ -56,3 +62,41 @@ async def test_what_a_page_leads_to_is_put_in_together(
     assert len(dropped) == LINKS + 2 * LINKS
     assert stat(crawler, "scheduler/enqueued/redis") == LINKS + 1
     assert stat(crawler, "scheduler/dequeued/redis") == LINKS + 1
+
+
+class SixLinks(CrewSpider):
+    def parse(self, response: scrapy.http.Response) -> Iterator[scrapy.Request]:
+        if response.url.endswith("/0"):
+            yield from (self.request(response.urljoin(f"/{each}")) for each in range(1, 7))
+
+
+@pytest_twisted.ensureDeferred
+async def test_no_page_ends_before_all_that_it_has_led_to_is_put_in(
+    sites: Sites, shared: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that is killed between the two would lose the rest."""
+    exchange, kept = HostQueue.exchange, []
+
+    def watched(
+        queue: HostQueue, most: int, unknown: int, reports: list[Report], **more: Any
+    ) -> Any:
+        told = exchange(queue, most, unknown, reports, **more)
+        if any(each.what == "ended" for each in reports):
+            kept.append(len(Worker.of(crawler).pushing.kept))
+        return told
+
+    monkeypatch.setattr(HostQueue, "exchange", watched)
+    monkeypatch.setattr(Pushing.give, "__defaults__", (1,))  # at one time
+    host = sites.host(RULES)
+    with RedisServer(durable=True) as server:
+        host.pages["/0"] = when(lambda: not server.running, answer("A page"))
+        crawler = make_crawler(SixLinks, **shared | {"REDIS_URL": server.url})
+        running = crawler.crawl(urls=[host.url("/0")])
+        await come(lambda: host.fetched)
+        server.kill()
+        await come(lambda: stat(crawler, "robotstxt/shared_queue/kept_in_memory") == 6)
+        server.start()
+        await running
+    assert sorted(host.fetched) == [f"/{each}" for each in range(7)]
+    assert kept
+    assert set(kept) == {0}
