@@ -36,7 +36,7 @@ class LeasedRequest:
 
     request: Request
     id: bytes
-    """Empty if the server no longer counts it as this worker's."""
+    """Empty if the server no longer counts it as this worker's: then it is under way."""
     host: str
     holds: bool
     """Whether no worker gets another request to the host until this one has left."""
@@ -119,13 +119,23 @@ class LeasedRequests:
             return most
         return max(0, min(most, self._crawl.settings.fetch_concurrency - len(self._parked)))
 
-    def void(self, ids: set[bytes] | None = None) -> None:
-        """The server no longer counts those with one of *ids*, or all, as this worker's. It is
-        still told when they leave.
+    def void(self, ids: set[bytes]) -> list[Request]:
+        """The server no longer counts those with one of *ids* as this worker's. It is still told
+        when they leave.
+
+        Returns the requests of those that wait here, which end with that.
         """
         for lease in self:
-            if ids is None or lease.id in ids:
+            if lease.id in ids:
                 lease.id = b""
+        waiting = chain(self._ready, *self._parked.values())
+        void = [lease.request for lease in waiting if not lease.id]
+        self._ready = deque(lease for lease in self._ready if lease.id)
+        for origin, parked in list(self._parked.items()):
+            self._parked[origin] = [lease for lease in parked if lease.id]
+            if not self._parked[origin]:
+                del self._parked[origin]
+        return void
 
     # Here
 
@@ -137,10 +147,10 @@ class LeasedRequests:
             return
         silent_for = self._session.silent_for(state.delay) if lease.is_first else 0.0
         closed_for = max(state.closed_for, silent_for)
-        if lease.id and closed_for > 0:
+        if closed_for > 0:
             self._session.tell(Report("pause", host=lease.host, seconds=closed_for))
             self._give_back(lease)
-        elif lease.id and state.delay and not lease.holds:  # it has no turn
+        elif state.delay and not lease.holds:  # it has no turn
             self._tell_pace(lease, state.delay)
             self._give_back(lease)
         elif lease.holds and state.delay:
@@ -163,7 +173,7 @@ class LeasedRequests:
 
     def _give_back_stale(self, since: float) -> None:
         """Gives back what has waited for the engine *since* then: another worker may be faster."""
-        stale = {lease for lease in self._ready if lease.id and lease.since < since}
+        stale = {lease for lease in self._ready if lease.since < since}
         if stale:
             for lease in stale:
                 self._give_back(lease)

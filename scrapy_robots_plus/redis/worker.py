@@ -224,7 +224,7 @@ class Worker:
             self._ask_at = self._now() + self.LONGEST_WAIT
         else:
             if told.forgotten:
-                leases.void()
+                leases.void(leases.ids)  # others have them
             if told.lost:
                 leases.tell_departures_again()
                 self.pushing.push_again()
@@ -232,7 +232,8 @@ class Worker:
                 self._receive(each)
             self._note_wait(told, asked=most > 0)
             if void := self._session.compare(lambda: leases.ids):
-                leases.void(void)
+                for request in leases.void(void):
+                    self.pushing.push(request)
         self._alarm.set(self._ask_at)
 
     def _collect_ended(self) -> None:
@@ -337,10 +338,11 @@ class Worker:
         self._has_left = True
         if self._stop_looking is not None:
             self._stop_looking()
+        self._look(at_once=True)
         while self.stranded:
             self._push_stranded(self.stranded.pop())
         self.pushing.close()
-        self._look(at_once=True)
+        self._collect_ended()
         self._alarm.cancel()
         self._session.leave()
 

@@ -15,10 +15,11 @@ import pytest_twisted
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.redis.idle import Idle
-from tests.crawling import make_crawler, parts_of_seconds
+from tests.crawling import make_crawler, parts_of_seconds, stat
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer, scrapy_redis_may_warn
 from tests.sending import HICCUP
+from tests.sites import answer, when
 from tests.waiting import close_when
 from tests.workers import SHARED, Crawled, Workers, robots, smallest
 
@@ -164,6 +165,26 @@ async def test_what_a_page_has_yielded_is_put_in_again(
         await crawler.crawl(urls=[host.url("/0")])
     assert sorted(host.fetched) == [f"/{number}" for number in range(8)]
     assert crawler.spider.failures == {}
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_worker_that_is_stopped_gives_back_what_the_server_has_lost(sites: Sites) -> None:
+    stopped = False
+    host = sites.host(when(lambda: stopped, answer(robots())))
+    with RedisServer() as server:
+        settings = {**SETTINGS, "SCHEDULER": "scrapy_redis.scheduler.Scheduler"}
+        settings |= {"SCHEDULER_PERSIST": True, "REDIS_URL": server.url}
+        crawler = make_crawler(CrewSpider, **settings)
+        running = crawler.crawl(urls=[host.url("/0")])
+        await come(lambda: host.robots_hits)  # the page waits for it
+        server.emptied()
+        await come(lambda: stat(crawler, "robotstxt/shared_queue/losses"))
+        compat.close_crawl(crawler, "stopped")
+        stopped = True
+        await running
+        assert host.fetched == []
+        await make_crawler(CrewSpider, **settings).crawl(urls=[])
+    assert host.fetched == ["/0"]
 
 
 KEYS = ["new", "pace", "workers", "pushed", "waiting", "clock", "idle", "out:*"]
