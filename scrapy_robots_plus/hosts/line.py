@@ -14,7 +14,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Alarm, Clock
 
 from .pace import Pace
-from .shared_pace import GO_SECONDS, Ask, SharedPace
+from .shared_pace import Ask, SharedPace
 from .slot_delays import ShownDelay, SlotTimes
 
 if TYPE_CHECKING:
@@ -96,7 +96,6 @@ class HostLine:
     _alarm: Alarm = field(init=False)
     _asked: Ask | None = None
     """The last question to other crawls, until a request goes or none waits for the answer."""
-    _asked_at: float = 0.0
     _ask_at: float | None = -inf
     """When to ask again; None while the answer is on its way."""
     _is_granted: bool = False
@@ -293,7 +292,7 @@ class HostLine:
         departures, delay = self.pace.departures, self.pace.delay
         since, patience = now - departures.latest(delay), departures.patience(delay)
         asked = self._asked = Ask(self.host, delay, patience, since, request)
-        self._asked_at, self._ask_at = now, None
+        self._ask_at = None
         self._doorway.pace.ask(asked, partial(self._answered, asked))
 
     def _answered(self, asked: Ask, wait: float) -> None:
@@ -321,7 +320,7 @@ class HostLine:
         """Whether the request that was asked for is still the first, and may still go."""
         if not self._waiting or self._waiting[0].request is not asked.request:
             return False
-        return now < self._asked_at + GO_SECONDS and self._due_at(self._waiting[0]) <= now
+        return self._due_at(self._waiting[0]) <= now
 
     def _tell_left(self) -> None:
         """Tells other crawls when the last request left, as far as known."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
@@ -10,11 +9,11 @@ from weakref import WeakValueDictionary
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Now
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.product_token import product_tokens
 
-from .book import Book, BookInMemory
+from .book import LEAST_WAIT, Book, BookInMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +30,9 @@ if TYPE_CHECKING:
 logger = crawl_log(__name__)
 
 GO_SECONDS = 2.0
-"""A request that may leave does so within this time of the question, or not at all."""
+"""A request that may leave does so within this time of the moment at which a book elsewhere was
+asked, or not at all. How long the question had waited for others does not matter.
+"""
 FOREVER = 1e9
 """Seconds: longer than any request is remembered."""
 ANY_AGENT = "*"
@@ -107,21 +108,22 @@ class BookedPace:
         answer(self._ask(asked.host, asked.delay, asked.patience))
 
     def left(self, host: str, ago: float, delay: float) -> None:
-        self._send(partial(self._left, host, ago, delay))
+        self._send(lambda late: self._left(host, ago + late, delay))
 
     def unused(self, host: str, ago: float, delay: float) -> None:
-        self._send(partial(self._unused, host, ago, delay))
+        self._send(lambda late: self._unused(host, ago + late, delay))
 
     def leave_alone(self, host: str, seconds: float) -> None:
-        self._send(partial(self._book.change, host, "leave_alone", seconds))
+        self._send(lambda late: self._book.change(host, "leave_alone", seconds - late))
 
     def close(self) -> Deferred[bool] | None:
         """See :meth:`SharedPace.close`."""
         self._book = BookInMemory(DEFAULT_CLOCK.monotonic)
         return None
 
-    def _send(self, call: Callable[[], Any]) -> None:
-        call()
+    def _send(self, call: Callable[[float], Any]) -> None:
+        """Makes *call* with how many seconds late it is made."""
+        call(0.0)
 
     def _ask(self, host: str, delay: float, patience: float) -> float:
         moment = self._moments.get(host)
@@ -152,32 +154,46 @@ class PaceBetweenProcesses(BookedPace):
     CLOSING_SECONDS = 2.0
     """How long the end of a crawl waits until all is told."""
 
-    def __init__(self, crawler: Crawler, book: Book, workers: int) -> None:
+    def __init__(
+        self, crawler: Crawler, book: Book, workers: int, now: Now = DEFAULT_CLOCK.monotonic
+    ) -> None:
         super().__init__(book)
         self._crawler = crawler
         self._workers = workers
+        self._now = now
         self._stats = compat.stats_of(crawler)
         self._courier = compat.Courier("robots-pace")
         self._once = Once()
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
         # It may leave some time after the book has allowed it.
-        patience = asked.patience + GO_SECONDS
+        patience, sent_at = asked.patience + GO_SECONDS, self._now()
+
+        def call() -> tuple[float, float]:
+            return self._now(), self._ask(asked.host, asked.delay, patience)
+
+        def answered(told: tuple[float, float]) -> None:
+            at, wait = told
+            now = self._now()
+            if not wait and now >= at + GO_SECONDS:
+                self.unused(asked.host, asked.since + now - sent_at, asked.delay)
+                wait = LEAST_WAIT
+            answer(wait)
 
         def failed(failure: Failure) -> None:
             self._failed(failure)
             answer(asked.wait_alone(self._workers))
 
-        asking = self._courier.send(partial(self._ask, asked.host, asked.delay, patience))
-        asking.addCallbacks(answer, failed)
+        self._courier.send(call).addCallbacks(answered, failed)
 
     def close(self) -> Deferred[bool] | None:
         """See :meth:`SharedPace.close`."""
-        self._send(self._book.close)
+        self._send(lambda _: self._book.close())
         return self._courier.close(self.CLOSING_SECONDS)
 
-    def _send(self, call: Callable[[], Any]) -> None:
-        self._courier.send(call).addErrback(self._failed)
+    def _send(self, call: Callable[[float], Any]) -> None:
+        sent_at = self._now()
+        self._courier.send(lambda: call(self._now() - sent_at)).addErrback(self._failed)
 
     def _failed(self, failure: Failure) -> None:
         self._stats.inc_value(stats.SHARED_PACE_ERRORS)

@@ -15,6 +15,7 @@ from scrapy_robots_plus.hosts.shared_pace import GO_SECONDS
 from tests.crawl.redis_away import FAULTS
 from tests.crawl_process import MODES
 from tests.crawling import parts_of_seconds
+from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 from tests.sites import hang
 
@@ -205,3 +206,19 @@ def test_when_the_server_is_back_they_keep_one_pace_again(
     for number in range(2):
         own = [(at, url) for at, url in sent if f"/{number}/" in url]
         assert min(gaps(own, host)) >= delay - 0.01
+
+
+@pytest.mark.stress
+def test_with_many_hosts_and_a_server_far_away_all_pages_come(sites: Sites, tmp_path: Path) -> None:
+    """A question waits for those about other hosts, for longer than an answer may be used."""
+    road, each = 0.05, 3
+    hosts = [paced(sites) for _ in range(2 * int(GO_SECONDS / (2 * road)))]
+    urls = [host.url(f"/{page}") for page in range(each) for host in hosts]
+    with RedisServer() as server, RedisProxy(server) as proxy:
+        proxy.delay = road
+        fork = start(tmp_path, *urls, longest=3 * LONGEST, ROBOTS_SHARED_PACE=proxy.url)
+        sent, ends = ended([fork], 3 * LONGEST)
+    assert len(ends) == 1, (tmp_path / "log").read_text()
+    for host in hosts:
+        assert len(gaps(sent, host)) == each - 1
+        assert min(gaps(sent, host)) >= DELAY - 0.01

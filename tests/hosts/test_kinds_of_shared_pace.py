@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from math import inf
+from threading import Semaphore
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from scrapy.statscollectors import StatsCollector
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.hosts.book import BookInMemory
+from scrapy_robots_plus.hosts.book import LEAST_WAIT, BookInMemory
 from scrapy_robots_plus.hosts.book_in_file import BookInFile
 from scrapy_robots_plus.hosts.shared_pace import (
     FOREVER,
@@ -26,7 +28,7 @@ from scrapy_robots_plus.hosts.shared_pace import (
 )
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-from tests.waiting import in_loop, until
+from tests.waiting import LONGEST, in_loop, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -207,6 +209,62 @@ async def test_a_request_may_leave_some_time_after_the_answer(tmp_path: Path) ->
         (HOST, "unused", FOREVER, 60.0, None),
     ]
     assert book._connection is None  # closed, too
+
+
+class FarAway(BookInMemory):
+    """Each change takes *seconds*, and begins when the test says so."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(lambda: self.now)
+        self.now, self.seconds = 1000.0, seconds
+        self.may_go = Semaphore(0)
+
+    def change(self, host: str, event: str, *arguments: Any) -> Any:
+        assert self.may_go.acquire(timeout=LONGEST)
+        answer = super().change(host, event, *arguments)
+        self.now += self.seconds
+        return answer
+
+
+@in_loop
+async def test_an_answer_that_came_too_late_is_not_used_and_given_back() -> None:
+    book = FarAway(GO_SECONDS)
+    pace = PaceBetweenProcesses(crawler(), book, 3, lambda: book.now)
+    book.may_go.release(9)
+    assert await waits(pace, question()) == LEAST_WAIT
+    book.seconds = 0.0
+    assert await waits(pace, question()) == 0.0
+    assert await waits(BookedPace(book), question()) > 0.0
+    await closed(pace)
+
+
+@in_loop
+async def test_however_many_hosts_are_asked_about_before_an_answer_is_used() -> None:
+    book = FarAway(GO_SECONDS / 2)
+    pace = PaceBetweenProcesses(crawler(), book, 3, lambda: book.now)
+    answers: list[float] = []
+    for number in range(10):
+        pace.ask(question()._replace(host=f"{number}.example"), answers.append)
+    for number in range(10):
+        book.may_go.release()
+        await until(partial(answers.__getitem__, slice(number, None)))
+    assert answers == [0.0] * 10
+    await closed(pace)
+
+
+@in_loop
+async def test_what_is_told_counts_from_when_it_was_sent() -> None:
+    book = FarAway(10.0)
+    pace, other = PaceBetweenProcesses(crawler(), book, 3, lambda: book.now), BookedPace(book)
+    began = book.now
+    pace.leave_alone("b.example", 5.0)
+    pace.left(HOST, 0.0, 60.0)
+    pace.leave_alone("c.example", 90.0)
+    book.may_go.release(9)
+    await closed(pace)
+    book.seconds, book.now = 0.0, began + 59.0
+    assert await waits(other, question()) == 1.0
+    assert await waits(other, question()._replace(host="c.example")) == 31.0
 
 
 @in_loop

@@ -15,7 +15,6 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.departures import Departures
 from scrapy_robots_plus.hosts.line import Doorway, HostLine
-from scrapy_robots_plus.hosts.shared_pace import GO_SECONDS
 from scrapy_robots_plus.hosts.slot_delays import SlotTimes
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock
@@ -199,17 +198,6 @@ def test_nobody_goes_while_one_is_on_its_way_to_its_handler() -> None:
     held.hand_over()
     assert held.let_go == [second]
     assert held.pace.asked == []  # a host without a delay is asked about nobody
-
-
-def test_an_answer_that_comes_too_late_is_not_used() -> None:
-    held = Standing()
-    held.come()
-    held.time.pass_time(GO_SECONDS)
-    held.pace.answer(0.0)
-    assert held.let_go == []
-    assert held.pace.told == [("unused", HOST, inf)]
-    held.pace.answer(0.0)
-    assert len(held.let_go) == 1
 
 
 def test_a_turn_is_not_used_in_a_pause_that_began_while_it_was_asked_for() -> None:
