@@ -67,7 +67,7 @@ NOFOLLOW_META_KEY = "robots_nofollow"
 """Set: `True` on requests that a callback makes of a page with `nofollow`, if `ROBOTS_NOFOLLOW` is
 `observe`. See [page-level directives](page-directives.md)."""
 REFUSED_META_KEY = "robots_refused"
-"""Set on requests that were answered 429 or 503: how many times. Leave it alone."""
+"""Set on requests that were answered 429 or 503: the URL, and how many times. Leave it alone."""
 HANDLED_META_KEY = "handle_httpstatus_list"
 """Read; Scrapy's. A request that lists the status of a refusal is retried as after any error."""
 HANDLES_ALL_META_KEY = "handle_httpstatus_all"

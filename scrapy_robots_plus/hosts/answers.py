@@ -95,6 +95,16 @@ def is_handled(crawler: Crawler, request: Request, status: int) -> bool:
     return handled is None or status in handled
 
 
+def times_refused(request: Request) -> int:
+    """How many times *request* was refused before. It may have the meta of the answer to another
+    one: a callback may use it for all requests that it makes.
+    """
+    match request.meta.get(REFUSED_META_KEY):
+        case [url, int(times)] if url == request.url:
+            return times
+    return 0
+
+
 class Answers:
     """Hears each answer. :class:`.Throttle` says what is a refusal, and the pace after it;
     :class:`~scrapy_robots_plus.protocol.standing.Site` how the site treats the crawl.
@@ -154,7 +164,7 @@ class Answers:
 
     def _answered(self, request: Request, throttle: Throttle, status: int, origin: Origin) -> None:
         """*request* was not refused."""
-        was_on, is_first = throttle.is_on, REFUSED_META_KEY not in request.meta
+        was_on, is_first = throttle.is_on, not times_refused(request)
         sent_in = self._sent_in(request, origin.host)
         throttle.answered(sent_in, self._clock.monotonic(), is_first=is_first)
         self._tell(origin, throttle, status, was_on=was_on)
@@ -168,7 +178,7 @@ class Answers:
         throttle = self.throttles.get(host) or Throttle(self._longest, self._clock.jitter)
         self.throttles.put(host, throttle)
         was_on = throttle.is_on
-        before = request.meta.get(REFUSED_META_KEY, 0)
+        before = times_refused(request)
         is_429 = status == TOO_MANY_REQUESTS
         refusal = throttle.refused(
             self._sent_in(request, host),
@@ -177,7 +187,7 @@ class Answers:
             is_429=is_429,
             asked=wait,
         )
-        request.meta[REFUSED_META_KEY] = before + 1
+        request.meta[REFUSED_META_KEY] = (request.url, before + 1)
         if before:  # behind those that were not refused: they tell more of the host
             request.priority = min(request.priority, 0)
         is_left = is_handled(self._crawler, request, status)

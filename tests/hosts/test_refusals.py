@@ -165,6 +165,19 @@ def test_a_request_that_is_refused_again_waits_behind_the_others() -> None:
     assert behind.priority == -5
 
 
+def test_a_request_with_the_meta_of_another_was_not_refused_itself() -> None:
+    crawl = slowed()
+    crawl.answer(HOST, 200)
+    first = crawl.send(HOST)
+    crawl.answer_to(first)
+    crawl.now += crawl.due_in(HOST)
+    crawl.answer_to(first, 200)
+    for number in range(7):
+        crawl.answer_to(Request(f"{URL}{number}", meta=dict(first.meta)))
+    assert crawl.gap() > 0.0
+    assert crawl.stats.get_value(stats.REFUSED) == 8
+
+
 @pytest.mark.parametrize(
     ("meta", "of_spider", "settings", "is_handled"),
     [
