@@ -62,7 +62,7 @@ class Door:
         self._clock = crawl.clock
         self._stats = crawl.stats
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
-        self._pace = shared_pace(crawler, crawl.settings, crawl.get(Agents))
+        self._shared_pace = shared_pace(crawler, crawl.settings, crawl.get(Agents))
         self._changed: Callable[[str], None] = lambda _: None
         self._handed_over: Callable[[str, Request], None] = lambda _, __: None
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
@@ -116,7 +116,7 @@ class Door:
 
     def share(self, pace: SharedPace) -> None:
         """Keeps *pace* together with other crawls. Called before any host has one."""
-        self._pace = pace
+        self._shared_pace = pace
 
     # What happens to a request
 
@@ -146,7 +146,7 @@ class Door:
 
     async def _wait_for_slot(self, key: str, times: SlotTimes) -> None:
         """Keeps the slot's own delay after requests of it that have waited here."""
-        while (now := self._clock.monotonic()) < (due := times.due_at(key)):
+        while (now := self._clock.monotonic()) < (due := times.lets_go_at(key)):
             await compat.sleep(due - now)
         times.handed_over(key, now)
 
@@ -173,7 +173,7 @@ class Door:
         if is_pause:
             seconds = line.pace.pause_until - now
             if seconds > 0:
-                self._pace.leave_alone(host, seconds)
+                self._shared_pace.leave_alone(host, seconds)
             line.look()
             self._changed(host)
         line.pace.forget(request)
@@ -218,7 +218,7 @@ class Door:
             self._clock,
             slots,
             SlotTimes(slots),
-            self._pace,
+            self._shared_pace,
             lambda: self._stats.inc_value(stats.SHARED_PACE_WAITS),
             lambda host: self._changed(host),
             lambda host, request: self._handed_over(host, request),
@@ -261,6 +261,6 @@ class Door:
     async def _spider_closed(self) -> None:
         for line in self.lines.values():
             line.give_back()
-        closed = self._pace.close()
+        closed = self._shared_pace.close()
         if closed is not None:
             await compat.wait_for(closed)

@@ -64,23 +64,28 @@ class TicketHeap(list[tuple[Any, ...]]):
 
 
 class State(Enum):
-    """What a host, or a lane that is in no host, waits for. An event ends each but the last two."""
+    """What a host waits for, or a lane that is in no host; one in a host has the state of that. An
+    event ends each but ``IDLE`` and ``EMPTY``.
+    """
 
+    # Of hosts
     READY = "ready"
     """It may be chosen."""
     LATER = "waiting for a moment"
     FULL = "waiting for a request to end"
     """Its slot has as many requests under way as it allows."""
     AT_DOOR = "waiting for a request at the door"
+    IDLE = "idle"
+    """Without lanes."""
+
+    # Of lanes in no host
     POLICY = "waiting for robots.txt"
     HELD = "held back"
     """Until the robots.txt is fetched again, or until its visiting hours begin."""
     REFUSED = "with an unreadable robots.txt"
     """It may be chosen, and its requests will fail."""
-    IDLE = "idle"
-    """A host without lanes."""
     EMPTY = "empty"
-    """A lane without requests."""
+    """Without requests."""
 
 
 class Address(NamedTuple):
@@ -200,7 +205,6 @@ class Host:
     __slots__ = (
         "_lane",
         "_lanes",
-        "due_at",
         "gap",
         "last",
         "name",
@@ -209,6 +213,7 @@ class Host:
         "out",
         "state",
         "ticket",
+        "waits_until",
     )
 
     def __init__(self, name: str, order: int) -> None:
@@ -222,7 +227,7 @@ class Host:
         """How many requests were handed out and have not come back."""
         self.gap = 0.0
         """Seconds to wait after a request, when it was last looked at."""
-        self.due_at = 0.0
+        self.waits_until = 0.0
         """The moment that it waits for."""
         self.last: Request | None = None
         """The last request handed out, until it is known whether it leaves."""

@@ -184,7 +184,8 @@ class Known:
         line = self._lines.get(origin.host) if self._lines and origin is not None else None
         if line is None:
             return outlook
-        due_at, gap = max(outlook.due_at, line.due_at()), max(outlook.gap, line.pace.delay)
+        due_at = max(outlook.due_at, line.next_may_come_at())
+        gap = max(outlook.gap, line.pace.delay)
         return outlook._replace(due_at=due_at, gap=gap, door_at=line.pace.due_at())
 
     def _outlook_of_slot(self, key: str) -> Outlook:

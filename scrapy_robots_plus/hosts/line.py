@@ -32,7 +32,7 @@ class Doorway:
     clock: Clock
     slots: compat.Slots
     times: SlotTimes
-    pace: SharedPace
+    shared_pace: SharedPace
     """Asked for a turn among other crawls."""
     on_wait_for_others: Callable[[], None]
     """Called when a request has to wait for other crawls."""
@@ -171,7 +171,7 @@ class HostLine:
         waiter, now = self._waiting[0], self._doorway.clock.monotonic()
         if self.visits and (opens_in := self.visits.begins_in(self._doorway.clock.wall())):
             self.pace.shut_for(opens_in, now)  # the hours have ended while it waited
-        due = self._due_at(waiter)
+        due = self._may_leave_at(waiter)
         if due <= now and self.pace.delay:
             due = self._ask_at
         if due > now:
@@ -192,7 +192,7 @@ class HostLine:
             self._let_go()
         return True
 
-    def due_at(self) -> float:
+    def next_may_come_at(self) -> float:
         """When another request should come; infinity while one stands here: its handover tells."""
         return self.pace.due_at() if self.is_empty else inf
 
@@ -244,14 +244,14 @@ class HostLine:
         self._ask_at, self._is_granted, self._waits_for_others = -inf, False, False
         if asked is not None:
             since = self._doorway.clock.monotonic() - self.pace.departures.surely(asked.delay)
-            self._doorway.pace.unused(asked.host, since, asked.delay)
+            self._doorway.shared_pace.unused(asked.host, since, asked.delay)
             if self._is_untold:
                 self._tell_left()
 
     # One request
 
-    def _due_at(self, waiter: _Waiter) -> float:
-        return max(self.pace.due_at(), self._doorway.times.due_at(waiter.slot))
+    def _may_leave_at(self, waiter: _Waiter) -> float:
+        return max(self.pace.due_at(), self._doorway.times.lets_go_at(waiter.slot))
 
     def _let_go(self) -> None:
         waiter = self._waiting.popleft()
@@ -293,7 +293,7 @@ class HostLine:
         since, patience = now - departures.latest(delay), departures.patience(delay)
         asked = self._asked = Ask(self.host, delay, patience, since, request)
         self._ask_at = None
-        self._doorway.pace.ask(asked, partial(self._answered, asked))
+        self._doorway.shared_pace.ask(asked, partial(self._answered, asked))
 
     def _answered(self, asked: Ask, wait: float) -> None:
         if asked is not self._asked:
@@ -320,7 +320,7 @@ class HostLine:
         """Whether the request that was asked for is still the first, and may still go."""
         if not self._waiting or self._waiting[0].request is not asked.request:
             return False
-        return self._due_at(self._waiting[0]) <= now
+        return self._may_leave_at(self._waiting[0]) <= now
 
     def _tell_left(self) -> None:
         """Tells other crawls when the last request left, as far as known."""
@@ -328,4 +328,4 @@ class HostLine:
         self._is_untold = bool(delay) and (self._ask_at is None or self._is_granted)
         if delay and not self._is_untold:
             ago = self._doorway.clock.monotonic() - self.pace.departures.surely(delay)
-            self._doorway.pace.left(self.host, ago, delay)
+            self._doorway.shared_pace.left(self.host, ago, delay)

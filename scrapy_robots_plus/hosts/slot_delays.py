@@ -29,7 +29,7 @@ class SlotTimes:
     def __contains__(self, key: str) -> bool:
         return key in self._last
 
-    def due_at(self, key: str) -> float:
+    def lets_go_at(self, key: str) -> float:
         """The moment from which the slot lets a request go."""
         last = self._last.get(key)
         return -inf if last is None else last + self._slots.least_delay(key)

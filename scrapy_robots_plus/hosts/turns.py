@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
 
 
-READY, LATER, FULL, AT_DOOR, POLICY, HELD, REFUSED, IDLE, EMPTY = State
+READY, LATER, FULL, AT_DOOR, IDLE, POLICY, HELD, REFUSED, EMPTY = State
 """By short names: several are looked at for each request, and those of an Enum take ten times as
 long to find."""
 
@@ -323,9 +323,9 @@ class Hosts:
             return True
         if due_at == inf:
             self._move(host, AT_DOOR)
-        elif host.state is not LATER or due_at != host.due_at:
+        elif host.state is not LATER or due_at != host.waits_until:
             self._move(host, LATER)
-            host.due_at = due_at
+            host.waits_until = due_at
             self._later.push((due_at,), host)
             if self.asked is None:
                 self.alarm.set(due_at)

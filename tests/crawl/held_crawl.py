@@ -141,7 +141,7 @@ class Crawl:
     def due_in(self, host: str) -> float:
         """Seconds until a request may be handed over; 0 if it may."""
         line = self.pacing.lines.get(host)
-        return 0.0 if line is None else max(0.0, line.due_at() - self.now)
+        return 0.0 if line is None else max(0.0, line.next_may_come_at() - self.now)
 
     @staticmethod
     def _host(url: str) -> str:

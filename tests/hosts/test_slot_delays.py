@@ -102,10 +102,10 @@ def slots_of(**slots: Slot) -> compat.Slots:
 def test_the_least_delay_of_a_slot_counts_from_its_last_handover() -> None:
     times = SlotTimes(slots_of(own=used(2.0, 0.5), none=used()))
     for key in ("own", "none", "unknown"):
-        assert times.due_at(key) < 0
+        assert times.lets_go_at(key) < 0
         times.handed_over(key, 10.0)
     assert [key in times for key in ("own", "none", "unknown")] == [True, False, False]
-    assert times.due_at("own") == 11.0
+    assert times.lets_go_at("own") == 11.0
 
 
 def test_the_slots_used_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
