@@ -37,8 +37,8 @@ DONT_OBEY_META_KEY = "dont_obey_robotstxt"
 """Read. `True` sends the request without asking robots.txt for its rules. If the host's Crawl-delay
 is known, the request still waits for it."""
 SLOT_META_KEY = compat.SLOT_META_KEY
-"""Read, and set by Scrapy: the downloader slot. One that you set is kept; one that a redirect took
-along from another host is removed."""
+"""Read, and set by Scrapy: the downloader slot. One that you set is kept; one that a redirect, or
+the meta of a response, took along from another host is removed."""
 REDIRECT_META_KEY = "redirect_urls"
 """Read; set by Scrapy. Tells whether `download_slot` is left over from another host, which
 redirected to this one."""
@@ -184,17 +184,26 @@ def asks_for_sitemaps(request: Request) -> bool:
 
 
 def slot_is_left_over(request: Request) -> bool:
-    """Whether the slot in the meta belongs to the host that redirected to this one.
+    """Whether the slot in the meta belongs to the host that redirected to this one, or that of the
+    page whose meta a callback has handed on.
 
-    The downloader writes the slot into the meta, and a redirect copies it to other hosts. A slot
-    with the name of the redirecting host is such a left-over; any other was chosen.
+    The downloader writes the slot into the meta. One with the name of such a host is a left-over;
+    any other was chosen.
     """
     key = request.meta.get(SLOT_META_KEY)
-    before = request.meta.get(REDIRECT_META_KEY)
-    if key is None or not before:
+    if key is None or key == urlparse_cached(request).hostname:
         return False
-    origin = Origin.of(before[-1])
-    return origin is not None and key == origin.host != urlparse_cached(request).hostname
+    redirects, stamp = request.meta.get(REDIRECT_META_KEY), request.meta.get(STAMP_META_KEY)
+    page = stamp.get("robots_url") if isinstance(stamp, dict) else None
+    return key in (redirects and _host_in(redirects[-1]), _host_in(page))
+
+
+def _host_in(url: Any) -> str | None:
+    try:
+        origin = Origin.of(url) if isinstance(url, str) else None
+    except ValueError:
+        return None
+    return origin and origin.host
 
 
 def chosen_slot(request: Request) -> str | None:
@@ -230,8 +239,10 @@ def fields_of(request: Request, spider: Spider) -> dict[str, Any]:
         fields["errback"] = names[1] or None
     fields["priority"] = priority_of(request)
     if STAMP_META_KEY in request.meta:  # of the page that the request comes from
-        fields["meta"] = {**request.meta}
-        del fields["meta"][STAMP_META_KEY]
+        meta = fields["meta"] = {**request.meta}
+        if slot_is_left_over(request):
+            del meta[SLOT_META_KEY]
+        del meta[STAMP_META_KEY]
     return fields
 
 

@@ -14,7 +14,6 @@ from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.crawl.requests import (
-    REDIRECT_META_KEY,
     TAP_META_KEY,
     slot_is_left_over,
     valid_origin_of,
@@ -82,7 +81,7 @@ class Door:
         """*request* has passed under *policy*: it leaves at least the policy's delay after the last
         request to its host, and during its visiting hours.
         """
-        if REDIRECT_META_KEY in request.meta and slot_is_left_over(request):
+        if compat.SLOT_META_KEY in request.meta and slot_is_left_over(request):
             del request.meta[compat.SLOT_META_KEY]
         line = self.lines.get(origin.host) if self.lines else None
         if line is None and not policy.is_paced:

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 import pytest_twisted
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtClosing
+from scrapy_robots_plus.crawl.requests import fields_of
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.shared_pace import Ask
 from scrapy_robots_plus.protocol.pace import VisitTime
@@ -140,6 +141,27 @@ def test_a_slot_that_a_redirect_took_along_is_not_kept() -> None:
     crawl = Crawl()
     meta: dict[str, Any] = {"download_slot": "b.example", "redirect_urls": ["http://b.example/"]}
     assert "download_slot" not in crawl.hold(1.0, URL, 0.0, **meta).meta
+
+
+@pytest.mark.parametrize(
+    ("slot", "stamp", "is_kept"),
+    [
+        ("b.example", {"robots_url": "http://b.example:8080/robots.txt"}, False),
+        ("proxy", {"robots_url": "http://b.example/robots.txt"}, True),
+        ("b.example", {"robots_url": "http://a.example/robots.txt"}, True),
+        ("b.example", {"robots_url": None}, True),
+        ("b.example", {"robots_url": "http://[/"}, True),
+        ("b.example", "of the project's own", True),
+    ],
+)
+def test_a_slot_that_came_with_the_meta_of_a_page_of_another_host_is_not_kept(
+    slot: str, stamp: Any, is_kept: bool
+) -> None:
+    crawl = Crawl()
+    meta: dict[str, Any] = {"download_slot": slot, "robots": stamp}
+    assert ("download_slot" in crawl.hold(1.0, URL, 0.0, **meta).meta) is is_kept
+    stored = fields_of(Request(URL, meta=meta), Spider("stored"))["meta"]
+    assert ("download_slot" in stored) is is_kept
 
 
 URLS = [f"http://{name}.example/" for name in "abc"]
