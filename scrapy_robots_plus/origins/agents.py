@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.protocol.product_token import as_text, has_product_token
+from scrapy_robots_plus.protocol.product_token import as_names, as_text, has_product_token
 from scrapy_robots_plus.settings.scrapys_own import user_agent_in_headers
 
 from .parsers import takes_several_names
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.product_token import Agent, AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = crawl_log(__name__)
@@ -65,6 +65,11 @@ class Agents:
     def default_under(self, settings: RobotsSettings) -> AgentNames:
         """Like :attr:`default`, for requests with these *settings*."""
         return self._named_in(settings) or self.default
+
+    def asked_for(self, agent: Agent | None, settings: RobotsSettings) -> AgentNames:
+        """*agent*, in whatever form code names it; without one, that of :meth:`default_under`."""
+        named = _understood(as_names(agent), self._crawler) if agent else None
+        return named or self.default_under(settings)
 
     def _named_in(self, settings: RobotsSettings) -> AgentNames | None:
         """The agent that *settings* name; None if the headers of requests decide."""

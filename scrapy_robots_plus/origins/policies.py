@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.product_token import Agent
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
     from .parsers import ParsedFile
@@ -142,16 +142,16 @@ class Policies:
     def __iter__(self) -> Iterator[Policy]:
         return iter(list(self._recent.values()))
 
-    async def allowed(self, url: str, agent: AgentNames | None = None) -> bool:
+    async def allowed(self, url: str, agent: Agent | None = None) -> bool:
         """Whether a request for *url* would pass, fetching its robots.txt if needed.
 
-        *agent*: a product token, a User-Agent header, or a tuple of names; None means the crawl's
+        *agent*: a product token, a User-Agent header, or a list of names; None means the crawl's
         own. URLs that are not http or https are allowed. Raises ValueError if *url* is not
         absolute, has no host or has an impossible port.
         """
         return (await self.verdict(url, agent)).allowed
 
-    async def verdict(self, url: str, agent: AgentNames | None = None) -> Verdict:
+    async def verdict(self, url: str, agent: Agent | None = None) -> Verdict:
         """Like :meth:`allowed`, with the reason."""
         url = as_requested(url)
         origin = Origin.of(url)
@@ -165,12 +165,12 @@ class Policies:
         policy = await self.obtain(origin)
         if policy is None:
             return closing_verdict(origin)
-        default = self._agents.default_under(policy.settings)
+        names = self._agents.asked_for(agent, policy.settings)
         if agent is None:
-            policy.enforce(default)  # so that ``Policy.delay`` shows it
-        return policy.verdict(url, agent or default)
+            policy.enforce(names)  # so that ``Policy.delay`` shows it
+        return policy.verdict(url, names)
 
-    async def may(self, url: str, use: str, agent: AgentNames | None = None) -> Permission:
+    async def may(self, url: str, use: str, agent: Agent | None = None) -> Permission:
         """Whether the page at *url* may be used as *use* says, fetching its robots.txt if needed:
         ``train-ai``, ``ai-use``, ``search``, or how far it is used, such as ``use=full``.
 
@@ -187,8 +187,8 @@ class Policies:
         policy = None if origin is None else self.usable(origin)
         if policy is None:
             return Permission(url, use, NOT_READ, None, (), verdict)
-        agent = agent or self._agents.default_under(policy.settings)
-        said = combine((*policy.preferences(url, agent).statements, *self.said.get(url, ())))
+        names = self._agents.asked_for(agent, policy.settings)
+        said = combine((*policy.preferences(url, names).statements, *self.said.get(url, ())))
         statement = said.decisive(use)
         is_read = policy.reads_uses or any(each.category == use for each in said.statements)
         nothing = Preference.UNKNOWN.value if is_read else NOT_READ

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest_twisted
 
@@ -47,6 +47,27 @@ class AskingSpider(ProbeSpider):
             for policy in policies
             if 0 <= policy.age < 60
         ]
+
+
+class NamingSpider(ProbeSpider):
+    async def start(self) -> AsyncIterator[Request]:
+        policies = self.crawler.get_downloader_middleware(RobotsMiddleware).policies
+        names: list[Any] = ["Barbot", b"Barbot", ("Barbot", "Foobot"), ["Barbot", "Foobot"]]
+        self.answers = [
+            [bool(await policies.allowed(url, name)), bool(await policies.may(url, "search", name))]
+            for url in self.urls
+            for name in names
+        ]
+        return
+        yield
+
+
+@pytest_twisted.ensureDeferred
+async def test_an_agent_may_be_named_in_any_form(sites: Sites) -> None:
+    host = sites.host("User-agent: barbot\nDisallow: /closed\n\nUser-agent: *\nDisallow: /\n")
+    crawler = await crawl(host.url("/open"), host.url("/closed"), spider=NamingSpider)
+    assert crawler.spider.answers == [[True, True]] * 4 + [[False, False]] * 4
+    assert stat(crawler, "robotstxt/parser_errors") == 0
 
 
 class Asks:
