@@ -215,7 +215,8 @@ class Retrieval:
         if record.access is Access.RULES and policy.file is None:
             detail, replayed = policy.detail, result.replayed
             failed = FetchResult(Failure.ERROR, result.url, replayed=replayed, detail=detail)
-            return self._received(origin, failed, None, previous)
+            last = previous.record if previous and not previous.record.readable else None
+            return self._received(origin, failed, last, previous)
         retrieved = Retrieved(previous, policy, record)
         if passing:
             return self.tell(retrieved)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus import RobotsParser
+from scrapy_robots_plus import RobotsMiddleware, RobotsParser
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import open_store
 from tests.crawling import StepSpider, crawl, stat
@@ -164,6 +164,27 @@ async def test_a_file_that_the_parser_fails_on_is_not_replaced_by_the_old_one(
     await crawl(*alternating(host, beside), spider=Alternately, **settings)
     assert not {"/1", "/2", "/3"} & set(host.fetched)
     assert len(beside.fetched) == 4
+
+
+def has_failed_twice(spider: StepSpider) -> bool:
+    policies = spider.crawler.get_downloader_middleware(RobotsMiddleware).policies
+    return any(policy.record.failures > 1 for policy in policies)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_file_that_the_parser_fails_on_is_asked_for_after_longer_and_longer(
+    sites: Sites,
+) -> None:
+    host = sites.host(BAD)
+    crawler = await crawl(
+        *(host.url(f"/{number}") for number in range(100)),
+        spider=StepSpider,
+        spider_attributes={"pause": 0.1, "enough": has_failed_twice},
+        ROBOTSTXT_PARSER=FragileParser,
+        ROBOTS_RETRY_INTERVAL=(0.1, 3_600),
+    )
+    assert host.fetched == []
+    assert len(crawler.spider.failures) < 100
 
 
 @pytest_twisted.ensureDeferred
