@@ -32,6 +32,7 @@ from scrapy_robots_plus.protocol.access import Failure, says_unavailable
 from scrapy_robots_plus.protocol.http_caching import confirms
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
+from scrapy_robots_plus.settings.host_patterns import plain_host
 
 from .body_tap import BodyTaps, Tap, TimeAllowed
 from .fetch_results import CACHED, NETWORK_FAILURES, answered, failed
@@ -235,14 +236,18 @@ class Fetcher:
 
 def _redirect_target(url: str, location: str) -> str | None:
     """The absolute URL that *location* names; None if it is not http or https, or has no host
-    (RFC 9110 4.2.1): joined with *url*, ``http://`` would be *url* itself.
+    (RFC 9110 4.2.1): joined with *url*, ``http://`` would be *url* itself, and the address of
+    ``http://a..b/`` would be waited for until the timeout.
 
     A Location that is not ASCII names the octets that were sent, as in redirects of pages.
     """
     try:
         target = urljoin(url, safe_url_string(location.encode("latin-1")))
-        leads_somewhere = location.strip() and not _NO_HOST.match(location)
-        return target if leads_somewhere and Origin.of(target) else None
+        origin = Origin.of(target)
+        if origin is None or not location.strip() or _NO_HOST.match(location):
+            return None
+        plain_host(origin.host)
+        return target
     except ValueError:
         return None
 
