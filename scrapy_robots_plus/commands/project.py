@@ -183,7 +183,8 @@ class Project:
         UnreadableError.
         """
         with opened(name) as stream:
-            record = self.record_of(stream.read(), name, Origin("http", "site.example", 80))
+            body = stream.read(self.robots.fetch_max_bytes + 1)  # one more tells that it is cut
+        record = self.record_of(body, name, Origin("http", "site.example", 80))
         return Source(self.policy_of(record), record, is_file=True)
 
     def record_of(self, body: bytes, url: str, origin: Origin) -> RobotsRecord:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from queue import Empty, Queue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import as_requested
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _AHEAD = 1_000
 """Lines that are read ahead."""
+
+_LONGEST_LINE = 16_384
+"""Octets. Servers take no URL of as many."""
 
 _POLL = 0.01
 """Seconds between two looks for another line, while a slow producer writes standard input."""
@@ -50,13 +53,27 @@ def urls_in(arguments: Namespace) -> Iterable[str]:
 
 def _urls_of(name: str) -> Iterator[str]:
     with opened(name) as stream:
-        for number, line in enumerate(stream, 1):
+        for number, (line, is_whole) in enumerate(_lines_of(stream), 1):
             decoded = line.decode("utf-8", "backslashreplace")
             text = decoded.removeprefix("\ufeff").strip()
-            if text and not text.startswith("#"):
-                # What is not a URL is for the command to tell, like any other line that is none.
-                is_utf8 = decoded.encode() == line
-                yield text if is_utf8 else f"line {number} is not in UTF-8: {text}"
+            if not text or text.startswith("#"):
+                continue
+            # What is not a URL is for the command to tell, like any other line that is none.
+            if not is_whole:
+                yield f"line {number} is longer than {_LONGEST_LINE:,} bytes: {text:.100}"
+            elif decoded.encode() != line:
+                yield f"line {number} is not in UTF-8: {text}"
+            else:
+                yield text
+
+
+def _lines_of(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
+    """Each line, or its beginning; and whether that is all of it."""
+    while line := stream.readline(_LONGEST_LINE):
+        last = line
+        while len(last) == _LONGEST_LINE and not last.endswith(b"\n"):
+            last = stream.readline(_LONGEST_LINE)
+        yield line, last is line
 
 
 async def arriving(urls: Iterable[str]) -> AsyncIterator[str]:

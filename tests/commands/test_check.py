@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ..crawl_process import MODES
+from ..peak_memory import measured, peak
 from ..sites import answer, hang
 from .running import Robots
 
@@ -95,6 +98,31 @@ def test_a_line_that_is_not_in_utf_8_is_named_and_not_judged(alone: Robots) -> N
     named = "undecided line 4 is not in UTF-8: http://site.invalid/\\xfc  ("
     assert done.lines[1].startswith(named)
     assert done.status == 2
+
+
+def test_a_line_that_no_url_can_have_is_not_held_and_the_next_is_judged(alone: Robots) -> None:
+    """Nor is more of a robots.txt than what counts."""
+    lines = ["http://site.invalid/" + "a" * 20_000_000, "# " + "b" * 1_000_000, "http://b.invalid/"]
+    (alone.folder / "urls.txt").write_text("\n".join(lines))
+    (alone.folder / "some.txt").write_text(RULES)
+    with (alone.folder / "some.txt").open("ab") as file:
+        file.truncate(500_000_000)
+    used = alone.folder / "octets"
+    check = ["check", "--file", "some.txt", "--input", "urls.txt"]
+    done = subprocess.run(
+        measured([sys.executable, "-m", "scrapy", "robots", *check], used),
+        cwd=alone.folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    first, second = done.stdout.splitlines()
+    assert first.startswith("undecided line 1 is longer than 16,384 bytes: http://site.invalid/aaa")
+    assert len(first) < 1_000
+    assert second.startswith("allowed   http://b.invalid/  (")
+    assert done.returncode == 2
+    assert peak(used) < 200_000_000
 
 
 def test_an_argument_that_is_not_in_utf_8_is_not_judged(alone: Robots) -> None:
