@@ -79,6 +79,9 @@ class Explained(Word):
 # Without a zone, moments are written and read in two thirds of the time.
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc).replace(tzinfo=None)
 
+FIRST_SECOND, LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0
+"""Of the years 1 and 9999, since the epoch: no other moment can be written."""
+
 
 def rfc3339(moment: float) -> str:
     """A moment, in seconds since the epoch, in UTC with microseconds (RFC 3339)."""
@@ -99,4 +102,4 @@ def moment_of(text: str) -> float:
     moment = datetime.fromisoformat(text[:-1])
     if moment.tzinfo is not None or len(text) <= len("2026-11-20Z"):
         raise ValueError(f"expected a time in UTC, not {text!r}")
-    return (moment - _EPOCH).total_seconds()
+    return min((moment - _EPOCH).total_seconds(), LAST_SECOND)

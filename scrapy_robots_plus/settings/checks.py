@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar, get_args
 from scrapy_robots_plus.protocol.access import StatusTable, status_table
 from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
 from scrapy_robots_plus.protocol.preferences import LABELS
-from scrapy_robots_plus.protocol.printable import cut
+from scrapy_robots_plus.protocol.printable import FIRST_SECOND, LAST_SECOND, cut
 from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
 from scrapy_robots_plus.storage.open_by_scheme import check_place, check_store_uri
@@ -352,7 +352,8 @@ def moment(text: str, *, at_end: bool = False) -> float:
         raise ValueError(f"{text!r} is neither a day nor a moment")
     given = datetime.fromisoformat(text.replace("Z", "+00:00"))
     seconds = (given if given.tzinfo else given.replace(tzinfo=timezone.utc)).timestamp()
-    return seconds + DAY if at_end and not found[1] else seconds
+    seconds += DAY if at_end and not found[1] else 0
+    return min(max(seconds, FIRST_SECOND), LAST_SECOND)
 
 
 @check(

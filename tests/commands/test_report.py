@@ -79,6 +79,7 @@ def test_the_parts_of_a_log_make_one_page(reporter: Robots) -> None:
         (("--until", "2026-11-20"), 58, 7),
         (("--until", "2026-11-19"), 0, 0),
         (("--until", "2026-11-20T18:58:02Z"), 0, 4),
+        (("--since", "0001-01-01T00:00+14:00", "--until", "9999-12-31"), 58, 7),
         (("--since", "2026-11-20T19:10:00Z", "--host", "shop.example"), 21, 1),
     ],
 )

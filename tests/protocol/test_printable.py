@@ -13,6 +13,13 @@ def test_they_are_in_utc_with_microseconds() -> None:
     assert moment_of("2026-11-20T18:58:00.123456Z") == 1_795_201_080.123456
 
 
+@pytest.mark.parametrize("year", ["0001-01-01T00:00:00", "9999-12-31T23:59:59"])
+@pytest.mark.parametrize("part", ["", ".000001", ".999999"])
+def test_the_first_and_the_last_moment_can_be_written_again(year: str, part: str) -> None:
+    day = len("2026-11-20")
+    assert rfc3339(moment_of(f"{year}{part}Z"))[:day] == year[:day]
+
+
 @pytest.mark.parametrize(
     "text", ["1970-01-01T00:00:00+01:00", "1970-01-01T00:00:00", "", "soonZ", "1970-01-01Z"]
 )
