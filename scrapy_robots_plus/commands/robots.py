@@ -80,8 +80,10 @@ class RobotsCommand(ScrapyCommand):
         if args:
             opts.parser.error(printable(f"unrecognized arguments: {' '.join(args)}"))
         super().process_options(args, opts)
-        if not (opts.loglevel or opts.nolog):
-            cast("Settings", self.settings).set("LOG_LEVEL", "WARNING", "cmdline")
+        # Over those of the project, whose LOG_FILE may be that of a crawl; not over the user's.
+        cast("Settings", self.settings).setdict(
+            {"LOG_LEVEL": "WARNING", "LOG_FILE": None}, "spider"
+        )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002
         from scrapy_robots_plus.job.schema import JobFileError

@@ -43,6 +43,20 @@ def test_the_rule_is_named_whatever_else_the_project_has(
     assert "Disallow: /closed, line 2" in done.output
 
 
+def test_the_log_of_a_crawl_of_the_project_stays_as_it_is(sites: Sites, tmp_path: Path) -> None:
+    """And what goes wrong is told to the user, in the place and as much as the user wants."""
+    robots = Robots.in_project(tmp_path, LOG_FILE="crawl.log", LOG_FILE_APPEND=False)
+    (tmp_path / "crawl.log").write_text("of a crawl")
+    url = sites.host(RULES).url("/closed")
+    assert robots("check", url).errors == ""
+    assert "Spider opened" in robots("check", url, "-L", "INFO").errors
+    assert "Spider opened" in robots("check", url, "-s", "LOG_LEVEL=INFO").errors
+    assert robots("check", url, "-L", "INFO", "--logfile", "asked.log").errors == ""
+    assert "Spider closed" in (tmp_path / "asked.log").read_text()
+    assert robots("check", url, "-s", "LOG_LEVEL=INFO", "--nolog").errors == ""
+    assert (tmp_path / "crawl.log").read_text() == "of a crawl"
+
+
 @pytest.mark.parametrize("online", [True, False])
 def test_an_addon_that_is_missing_is_named(sites: Sites, tmp_path: Path, online: bool) -> None:
     robots = Robots.in_project(tmp_path, ADDONS={**ADDON, "no.such.Addon": 1})
