@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict
 from itertools import chain
+from os.path import isdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,8 +66,10 @@ class Replay(LogCommand):
 
     def _texts_of(self, crawl: CrawlEntry) -> Bodies | None:
         """The folder of the robots.txt files that *crawl* has kept; None if it kept none."""
-        beside = Path(self.given.logs[0]).parent
-        return None if crawl.bodies is None else Bodies(beside / crawl.bodies)
+        if crawl.bodies is None:
+            return None
+        beside = [Path(log).parent / crawl.bodies for log in self.given.logs]
+        return Bodies(next(filter(isdir, beside), beside[0]))  # parts may have moved elsewhere
 
     # Checks the chain and the texts, and says what the last line is
 

@@ -308,6 +308,21 @@ async def test_a_text_that_was_changed_is_told(sites: Sites, tmp_path: Path) -> 
 
 @names_rules
 @pytest_twisted.ensureDeferred
+async def test_parts_may_have_moved_away_from_the_texts(sites: Sites, tmp_path: Path) -> None:
+    """As logrotate's `olddir` does it."""
+    log, old, robots = tmp_path / "audit.jsonl", tmp_path / "old" / "audit.1", Robots(tmp_path)
+    await crawl(sites.host(RULES).url("/closed"), ROBOTS_AUDIT_LOG=log, **ALL)
+    lines = log.read_bytes().splitlines(keepends=True)
+    old.parent.mkdir()
+    old.write_bytes(b"".join(lines[:2]))
+    log.write_bytes(b"".join(lines[2:]))
+    for parts in ([old, log], [log, old]):
+        assert robots("replay", *parts).lines == ["1 verdict, 0 differ"]
+        assert robots("replay", *parts, "--verify").status == 0
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
 async def test_the_text_of_an_empty_file_is_known(sites: Sites, tmp_path: Path) -> None:
     log, robots = tmp_path / "audit.jsonl", Robots(tmp_path)
     await crawl(sites.host("").url("/"), ROBOTS_AUDIT_LOG=log, **ALL)
