@@ -16,7 +16,7 @@ from docs.tables import docs_of
 from scrapy_robots_plus import protocol
 from scrapy_robots_plus.crawl import events
 from scrapy_robots_plus.protocol import DIALECTS, Dialect, dialect
-from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.fields import Field
 from scrapy_robots_plus.protocol.lint import lint
 from scrapy_robots_plus.settings.declared import DECLARED, Declared
 from scrapy_robots_plus.storage.open_by_scheme import SCHEMES, check_store_uri
@@ -36,29 +36,31 @@ def code_of(folder: str) -> str:
     return "\n".join(path.read_text() for path in sorted((PACKAGE / folder).rglob("*.py")))
 
 
-OF_THE_ENGINE = {Kind.NOTHING, Kind.USER_AGENT, Kind.ALLOW, Kind.DISALLOW}
-KINDS = [kind for kind in Kind if kind not in OF_THE_ENGINE]
-each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.key)
+OF_THE_ENGINE = {Field.NOTHING, Field.USER_AGENT, Field.ALLOW, Field.DISALLOW}
+FIELDS = [field for field in Field if field not in OF_THE_ENGINE]
+each_field = pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.key)
 
 
-@each_kind
-def test_somebody_asks_for_each_field(kind: Kind) -> None:
+@each_field
+def test_somebody_asks_for_each_field(field: Field) -> None:
     asking = (PACKAGE / "protocol/robotstxt.py").read_text() + code_of("protocol/preferences")
-    word = f"Kind.{kind.name}"
+    word = f"Field.{field.name}"
     assert re.search(rf"{word}\b", asking), (
         f"{word} is read by nobody: give RobotsTxt, in protocol/robotstxt.py, a method "
         "or a property for it"
     )
 
 
-@each_kind
-def test_the_linter_knows_each_field(kind: Kind) -> None:
+@each_field
+def test_the_linter_knows_each_field(field: Field) -> None:
     lint_words = "protocol/lint/reading.py"
     try:
-        line = lint(f"User-agent: *\n{kind.key}: 1").lines[-1]
+        line = lint(f"User-agent: *\n{field.key}: 1").lines[-1]
     except KeyError as error:
-        pytest.fail(f"say in _words() of {lint_words} what a line with {kind.key} means: {error!r}")
-    assert line.role == kind.key
+        pytest.fail(
+            f"say in _words() of {lint_words} what a line with {field.key} means: {error!r}"
+        )
+    assert line.role == field.key
     assert line.words or line.ignored
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from .lines import ABOUT_USES, FILE_WIDE, INITIALS, Kind, Line, read_line
+from .fields import ABOUT_USES, FILE_WIDE, INITIALS, Field, Line, read_line
 from .matcher import matches
 from .octets import texts
 from .product_token import AgentNames, names_of, token_in, word_in
@@ -89,9 +89,9 @@ _AGENT = (b"User-agent: ", b"User-Agent: ")
 # Lines that begin with no known key are skipped at once, such as most lines of an HTML page.
 _BEGINNINGS = frozenset(b"".join(INITIALS) + b" \t\v\f")
 
-_NOTHING, _USER_AGENT = Kind.NOTHING, Kind.USER_AGENT
-_ARE_RULES = frozenset({Kind.ALLOW, Kind.DISALLOW})
-_ENDS_AGENTS = frozenset({Kind.SITEMAP, Kind.CRAWL_DELAY})
+_NOTHING, _USER_AGENT = Field.NOTHING, Field.USER_AGENT
+_ARE_RULES = frozenset({Field.ALLOW, Field.DISALLOW})
+_ENDS_AGENTS = frozenset({Field.SITEMAP, Field.CRAWL_DELAY})
 
 
 class Scanner:
@@ -132,12 +132,12 @@ class Scanner:
             line = read_line(number, text, self._dialect.forgiving)
         elif self._dialect.blank_line_ends_group and not start:
             self._current = None
-        if line is None or line.kind is _NOTHING:
+        if line is None or line.field is _NOTHING:
             # 2.2.4: other records MUST NOT interfere with the groups.
             return None
-        if line.kind in _ARE_RULES:
+        if line.field in _ARE_RULES:
             return self._rule(number)
-        if line.kind is _USER_AGENT:
+        if line.field is _USER_AGENT:
             self._agent(line.value)
         else:
             self._other(line)
@@ -165,10 +165,10 @@ class Scanner:
         section.names.append(names_in(value, self._dialect))
 
     def _other(self, line: Line) -> None:
-        if self._dialect.blank_line_ends_group and line.kind in _ENDS_AGENTS:
+        if self._dialect.blank_line_ends_group and line.field in _ENDS_AGENTS:
             self._collecting = False
-        self.is_about_uses = self.is_about_uses or line.kind in ABOUT_USES
-        if line.kind in FILE_WIDE:
+        self.is_about_uses = self.is_about_uses or line.field in ABOUT_USES
+        if line.field in FILE_WIDE:
             self.globals.append(line)
         elif self._current is not None:
             self._current.add_member(line)
@@ -250,12 +250,12 @@ def lines_apart(lines: list[bytes], forgiving: bool) -> Iterator[Line]:
     apart, has_group, has_only_agents = True, False, False
     for number, text in enumerate(lines, 1):
         line = read_line(number, text, forgiving)
-        if line is None or line.kind is Kind.NOTHING:
+        if line is None or line.field is Field.NOTHING:
             # A blank line between user-agent lines and the rest of their group does not end it.
             apart = apart or not (text.strip() or has_only_agents)
-        elif line.kind is Kind.USER_AGENT:
+        elif line.field is Field.USER_AGENT:
             apart, has_group, has_only_agents = False, True, True
-        elif line.kind in ABOUT_USES and apart:
+        elif line.field in ABOUT_USES and apart:
             yield line
-        elif line.kind not in FILE_WIDE:
+        elif line.field not in FILE_WIDE:
             apart, has_only_agents = apart and not has_group, False

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import pace
 from .dialect import RFC9309, Dialect, dialect_named
+from .fields import Field, Line, read_line, to_lines
 from .groups import STAR, Chosen, GroupChoice, Scanner, Section, lines_apart
-from .lines import Kind, Line, read_line, to_lines
 from .octets import Body, as_octets, text, texts, to_utf8, whole_lines
 from .product_token import Agent, as_names, as_text
 from .rules import Rules
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RobotsTxt"]
 
-READERS: dict[Kind, Callable[[bytes], Any]] = {
-    Kind.CRAWL_DELAY: pace.crawl_delay,
-    Kind.REQUEST_RATE: pace.request_rate,
-    Kind.VISIT_TIME: pace.visit_time,
+READERS: dict[Field, Callable[[bytes], Any]] = {
+    Field.CRAWL_DELAY: pace.crawl_delay,
+    Field.REQUEST_RATE: pace.request_rate,
+    Field.VISIT_TIME: pace.visit_time,
 }
 """What reads the values that are about time; None for those that cannot be understood."""
 
@@ -164,31 +164,31 @@ class RobotsTxt:
 
         None if they have none. A crawler with a group of its own does not inherit that of ``*``.
         """
-        return max(self._understood(agent, Kind.CRAWL_DELAY), default=None)
+        return max(self._understood(agent, Field.CRAWL_DELAY), default=None)
 
     def request_rate(self, agent: Agent) -> RequestRate | None:
         """The slowest Request-rate of the crawler's groups. A rate for the whole day takes
         precedence over one for some hours. None if they have none."""
-        rates = self._understood(agent, Kind.REQUEST_RATE)
+        rates = self._understood(agent, Field.REQUEST_RATE)
         return max(rates, key=lambda rate: (rate.window is None, rate.delay), default=None)
 
     def visit_time(self, agent: Agent) -> VisitTime | None:
         """The first Visit-time of the crawler's groups; None if they have none."""
-        return next(iter(self._understood(agent, Kind.VISIT_TIME)), None)
+        return next(iter(self._understood(agent, Field.VISIT_TIME)), None)
 
-    def _understood(self, agent: Agent, kind: Kind) -> list[Any]:
-        """Those that can be understood, of the lines of one kind in the crawler's groups."""
-        found = (READERS[kind](line.value) for line in self.members(agent, kind))
+    def _understood(self, agent: Agent, field: Field) -> list[Any]:
+        """Those that can be understood, of the lines of one *field* in the crawler's groups."""
+        found = (READERS[field](line.value) for line in self.members(agent, field))
         return [value for value in found if value is not None]
 
-    def members(self, agent: Agent, kind: Kind) -> Iterator[Line]:
-        """The lines of one kind, other than rules, in the crawler's groups, in file order."""
+    def members(self, agent: Agent, field: Field) -> Iterator[Line]:
+        """The lines of one *field*, other than rules, in the crawler's groups, in file order."""
         names = set(self.names_for(agent))
         for section in self.rules_for(agent).chosen:
             meant = _meant(section, names)
             for members in section.members:
                 if not meant.isdisjoint(members.names):
-                    yield from (line for line in members.lines if line.kind is kind)
+                    yield from (line for line in members.lines if line.field is field)
 
     @property
     def uses_for_all(self) -> tuple[Line, ...]:
@@ -232,35 +232,35 @@ class RobotsTxt:
         """Octets of the lines that were read."""
         return sum(map(len, self._lines))
 
-    def file_wide(self, kind: Kind) -> Iterator[Line]:
-        """The lines of one kind that count for the whole file (Sitemap, Host, Clean-param,
+    def file_wide(self, field: Field) -> Iterator[Line]:
+        """The lines of one *field* that count for the whole file (Sitemap, Host, Clean-param,
         License) and have a value, in file order."""
-        return (line for line in self._scanner.globals if line.kind is kind and line.value)
+        return (line for line in self._scanner.globals if line.field is field and line.value)
 
-    def _values(self, kind: Kind) -> Iterator[str]:
-        return (text(line.value) for line in self.file_wide(kind))
+    def _values(self, field: Field) -> Iterator[str]:
+        return (text(line.value) for line in self.file_wide(field))
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
         """Sitemap URLs as served, each once, in file order."""
-        return tuple(dict.fromkeys(self._values(Kind.SITEMAP)))
+        return tuple(dict.fromkeys(self._values(Field.SITEMAP)))
 
     @property
     def licenses(self) -> tuple[str, ...]:
         """License URLs as served, each once, in file order (RSL 1.0). What is not a whole URL is
-        left out: files of other kinds, too, have lines such as ``License: none``."""
-        urls = (line.value for line in self.file_wide(Kind.LICENSE) if is_whole_url(line.value))
+        left out: files of other sorts, too, have lines such as ``License: none``."""
+        urls = (line.value for line in self.file_wide(Field.LICENSE) if is_whole_url(line.value))
         return tuple(dict.fromkeys(map(text, urls)))
 
     @property
     def host(self) -> str | None:
         """The first Host line's value: the site's preferred host name (formerly Yandex)."""
-        return next(self._values(Kind.HOST), None)
+        return next(self._values(Field.HOST), None)
 
     @property
     def clean_params(self) -> tuple[CleanParam, ...]:
         """Clean-param lines, in file order. Those of more than 500 characters do not count."""
-        values = self._values(Kind.CLEAN_PARAM)
+        values = self._values(Field.CLEAN_PARAM)
         return tuple(clean_param(value) for value in values if len(value) <= MAX_RULE)
 
 

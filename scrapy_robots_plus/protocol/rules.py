@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from .escapes import SIMPLE, path_of, rule_form, url_form, usual_url
-from .lines import Kind, kind_of, split_line
+from .fields import Field, field_of, split_line
 from .matcher import (
     MOST_SCANNED,
     NO_RANK,
@@ -49,7 +49,7 @@ def read_rules(
         pair = split_line(lines[number - 1], forgiving)
         if pair is not None:  # always true: the scanner found a rule here
             key, value = pair
-            yield number, kind_of(key, forgiving) is Kind.ALLOW, value
+            yield number, field_of(key, forgiving) is Field.ALLOW, value
 
 
 def ranked(

@@ -23,7 +23,7 @@ from scrapy_robots_plus.protocol import (
     Dialect,
     RobotsTxt,
 )
-from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.fields import Field
 from scrapy_robots_plus.robotparser import RobotFileParser
 from tests.protocol.hostile_files import FILES, hostile
 from tests.protocol.worst_cases import (
@@ -70,7 +70,7 @@ def questions(file: RobotsTxt, url: str, agent: str = AGENT) -> dict[str, Callab
         "licenses": lambda: file.licenses,
         "addressed_as": lambda: file.addressed_as(agent),
         "uses_for_all": lambda: file.uses_for_all,
-        "file_wide": lambda: list(file.file_wide(Kind.LICENSE)),
+        "file_wide": lambda: list(file.file_wide(Field.LICENSE)),
         "as_text": lambda: file.as_text(),
         "repr": lambda: repr(file),
     }

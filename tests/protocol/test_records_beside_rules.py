@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import DIALECTS, CleanParam, Dialect, RobotsTxt
-from scrapy_robots_plus.protocol.lines import FILE_WIDE as KINDS_OF_THE_FILE
-from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.fields import FILE_WIDE as FIELDS_OF_THE_FILE
+from scrapy_robots_plus.protocol.fields import Field
 from scrapy_robots_plus.protocol.robotstxt import clean_param
 
 RULES = (
@@ -19,19 +19,19 @@ RULES = (
 )
 URLS = ("/", "/x", "/x/y", "/z")
 MEMBERS = {
-    Kind.REQUEST_RATE: "Request-rate: 1/5",
-    Kind.VISIT_TIME: "Visit-time: 0600-0845",
-    Kind.CONTENT_USAGE: "Content-Usage: /x train-ai=n",
-    Kind.CONTENT_SIGNAL: "Content-Signal: search=yes, ai-train=no",
+    Field.REQUEST_RATE: "Request-rate: 1/5",
+    Field.VISIT_TIME: "Visit-time: 0600-0845",
+    Field.CONTENT_USAGE: "Content-Usage: /x train-ai=n",
+    Field.CONTENT_SIGNAL: "Content-Signal: search=yes, ai-train=no",
 }
 FILE_WIDE = {
-    Kind.LICENSE: "License: https://rsl.example/license.xml",
-    Kind.HOST: "Host: www.example",
-    Kind.CLEAN_PARAM: "Clean-param: sid /shop/",
+    Field.LICENSE: "License: https://rsl.example/license.xml",
+    Field.HOST: "Host: www.example",
+    Field.CLEAN_PARAM: "Clean-param: sid /shop/",
 }
 OTHERS = {
-    *(Kind.NOTHING, Kind.USER_AGENT, Kind.ALLOW, Kind.DISALLOW),
-    *(Kind.SITEMAP, Kind.CRAWL_DELAY),
+    *(Field.NOTHING, Field.USER_AGENT, Field.ALLOW, Field.DISALLOW),
+    *(Field.SITEMAP, Field.CRAWL_DELAY),
 }
 """Lines that make the groups, and those that end the agents of one in some dialects."""
 
@@ -49,9 +49,9 @@ def answers(lines: tuple[str, ...], dialect: Dialect) -> tuple[object, ...]:
 
 
 def test_every_kind_of_record_is_tested_here() -> None:
-    kinds = {*MEMBERS, *FILE_WIDE, *OTHERS}
-    assert kinds == set(Kind), "add a line of the new kind to MEMBERS or FILE_WIDE above"
-    assert set(FILE_WIDE) == KINDS_OF_THE_FILE - OTHERS, "what is for all agents is in FILE_WIDE"
+    fields = {*MEMBERS, *FILE_WIDE, *OTHERS}
+    assert fields == set(Field), "add a line of the new field to MEMBERS or FILE_WIDE above"
+    assert set(FILE_WIDE) == FIELDS_OF_THE_FILE - OTHERS, "what is for all agents is in FILE_WIDE"
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
@@ -63,27 +63,27 @@ def test_a_record_between_any_two_lines_changes_no_verdict(record: str, dialect:
         assert answers(lines, dialect) == without, at
 
 
-@pytest.mark.parametrize(("kind", "record"), FILE_WIDE.items())
-def test_records_for_the_whole_file_are_kept_with_their_numbers(kind: Kind, record: str) -> None:
+@pytest.mark.parametrize(("field", "record"), FILE_WIDE.items())
+def test_records_for_the_whole_file_are_kept_with_their_numbers(field: Field, record: str) -> None:
     key, _, value = record.partition(": ")
     for at in range(len(RULES) + 1):
         lines = [*RULES[:at], record, *RULES[at:], f"{key}:"]
-        found = list(RobotsTxt.parse("\n".join(lines)).file_wide(kind))
+        found = list(RobotsTxt.parse("\n".join(lines)).file_wide(field))
         assert [(line.number, line.value.decode()) for line in found] == [(at + 1, value)]
 
 
-@pytest.mark.parametrize(("kind", "record"), MEMBERS.items())
+@pytest.mark.parametrize(("field", "record"), MEMBERS.items())
 @pytest.mark.parametrize(
     ("at", "names"),
     [(0, ""), (1, "a"), (2, "ab"), (3, "ab"), (4, "ab"), (5, "c"), (6, "c")],
 )
 def test_records_of_a_group_are_kept_with_their_numbers(
-    kind: Kind, record: str, at: int, names: str
+    field: Field, record: str, at: int, names: str
 ) -> None:
     """Those between user-agent lines were written for the agents above them."""
     file = RobotsTxt.parse("\n".join((*RULES[:at], record, *RULES[at:])))
     for name in "abc":
-        numbers = [line.number for line in file.members(name, kind)]
+        numbers = [line.number for line in file.members(name, field)]
         assert numbers == ([at + 1] if name in names else [])
 
 
@@ -94,7 +94,7 @@ def test_a_license_may_be_repeated_and_is_a_whole_url() -> None:
         "License: HTTP://C.example\n"
     )
     assert file.licenses == ("https://a.example/l", "https://b.example/l", "HTTP://C.example")
-    assert [line.number for line in file.file_wide(Kind.LICENSE)] == [1, 3, 4, 5, 7, 8]
+    assert [line.number for line in file.file_wide(Field.LICENSE)] == [1, 3, 4, 5, 7, 8]
     assert RobotsTxt.parse("").licenses == ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines import Kind, Line, kind_of
+from scrapy_robots_plus.protocol.fields import Field, Line, field_of
 from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
@@ -58,13 +58,13 @@ def _outside_ascii(number: int, content: bytes) -> Iterator[Finding]:
 
 _ANOTHER_KEY = re.compile(rb"(?:user-?agent|disallow|crawl-delay|sitemap)[ \t]*:", re.IGNORECASE)
 _EXPECTED = {
-    Kind.CRAWL_DELAY: "a number of seconds, such as 5 or 0.5",
-    Kind.REQUEST_RATE: "a rate such as 1/5 or 10/60m",
-    Kind.VISIT_TIME: "a time such as 0600-0845",
-    Kind.SITEMAP: "a whole URL, with https:// and the host",
-    Kind.LICENSE: "a whole URL, with https:// and the host",
-    Kind.CONTENT_USAGE: "uses with y or n, such as train-ai=n, search=y",
-    Kind.CONTENT_SIGNAL: "uses with yes or no, such as ai-train=no, search=yes",
+    Field.CRAWL_DELAY: "a number of seconds, such as 5 or 0.5",
+    Field.REQUEST_RATE: "a rate such as 1/5 or 10/60m",
+    Field.VISIT_TIME: "a time such as 0600-0845",
+    Field.SITEMAP: "a whole URL, with https:// and the host",
+    Field.LICENSE: "a whole URL, with https:// and the host",
+    Field.CONTENT_USAGE: "uses with y or n, such as train-ai=n, search=y",
+    Field.CONTENT_SIGNAL: "uses with yes or no, such as ai-train=no, search=yes",
 }
 """What the values of these have to be."""
 
@@ -74,16 +74,16 @@ def record_faults(reading: Reading) -> Iterator[Finding]:
     skips_others = is_html(reading)  # a web page has too many to name
     for number, line in enumerate(reading.lines, 1):
         content, read = line.partition(b"#")[0].strip(), reading.records.get(number)
-        if read is not None and read.kind is not Kind.NOTHING:
+        if read is not None and read.field is not Field.NOTHING:
             yield from _faults_of_record(read, content, reading)
         elif content and not skips_others:
             yield from _ignored(number, content, read)
 
 
 def _faults_of_record(read: Line, content: bytes, reading: Reading) -> Iterator[Finding]:
-    number, kind, key, value = read
-    name = kind.key.capitalize()
-    if text(key).lower() != kind.key:
+    number, field, key, value = read
+    name = field.key.capitalize()
+    if text(key).lower() != field.key:
         yield finding(number, Code.MISSPELT_KEY, quoted(key), name)
     if not content[len(key) :].lstrip().startswith(b":"):
         but = ". The line is read, but others may not"
@@ -92,17 +92,17 @@ def _faults_of_record(read: Line, content: bytes, reading: Reading) -> Iterator[
         yield finding(number, Code.SEVERAL_RECORDS, text(another[0]))
     if number not in reading.groups and number not in reading.file_wide:
         yield finding(number, Code.OUTSIDE_GROUP, name)
-    elif kind in _EXPECTED and not _is_understood(kind, value):
-        yield finding(number, Code.UNREADABLE_VALUE, quoted(value), _EXPECTED[kind])
+    elif field in _EXPECTED and not _is_understood(field, value):
+        yield finding(number, Code.UNREADABLE_VALUE, quoted(value), _EXPECTED[field])
 
 
-def _is_understood(kind: Kind, value: bytes) -> bool:
+def _is_understood(field: Field, value: bytes) -> bool:
     """Whether all of the value has an effect."""
-    if kind in READERS:
-        return READERS[kind](value) is not None
-    if kind is Kind.CONTENT_USAGE:
+    if field in READERS:
+        return READERS[field](value) is not None
+    if field is Field.CONTENT_USAGE:
         return _is_clear(usage(usage_rule(value)[1]))
-    return _is_clear(signals(value)) if kind is Kind.CONTENT_SIGNAL else is_whole_url(value)
+    return _is_clear(signals(value)) if field is Field.CONTENT_SIGNAL else is_whole_url(value)
 
 
 def _is_clear(stated: Iterable[tuple[str, Preference]]) -> bool:
@@ -116,7 +116,7 @@ def _ignored(number: int, content: bytes, read: Line | None) -> Iterator[Finding
         yield finding(number, Code.UNKNOWN_KEY, quoted(read.key))
         return
     first = re.split(rb"[\s=;]", content, maxsplit=1)[0]
-    if kind_of(first):
+    if field_of(first):
         yield finding(number, Code.MISSING_COLON, quoted(first), ", so the line is ignored")
     else:
         yield finding(number, Code.NOT_A_RECORD)

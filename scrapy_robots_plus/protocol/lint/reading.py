@@ -6,8 +6,8 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus.protocol.fields import Field, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.groups import STAR, GroupChoice, Scanner
-from scrapy_robots_plus.protocol.lines import Kind, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, take_apart
 from scrapy_robots_plus.protocol.octets import as_octets, text, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
@@ -26,7 +26,7 @@ AgentLine = tuple[int, bytes, tuple[str, ...]]
 Ranked = tuple[Rank, Pattern]
 """A pattern that a URL can match, and the rank of its rule."""
 
-RULES = frozenset({Kind.ALLOW, Kind.DISALLOW})
+RULES = frozenset({Field.ALLOW, Field.DISALLOW})
 
 _ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
 """No URI has them (RFC 3986 2), and all clients send them escaped, in paths and in queries."""
@@ -58,7 +58,7 @@ class Reading:
         self.sections = scanner.sections
         """The groups."""
         self.choice = GroupChoice(scanner.sections, dialect)
-        numbers = (line.number for line in self.records.values() if line.kind is Kind.USER_AGENT)
+        numbers = (line.number for line in self.records.values() if line.field is Field.USER_AGENT)
         named: Iterator[AgentLine] = (
             (position, *value_and_names)
             for position, section in enumerate(self.sections)
@@ -124,7 +124,7 @@ def meanings(reading: Reading) -> Iterator[Meaning]:
 
 
 def _meaning(shown: str, line: Line, reading: Reading) -> Meaning:
-    if line.kind is Kind.NOTHING:
+    if line.field is Field.NOTHING:
         return Meaning(line.number, shown, "unknown", ignored="its key is unknown")
     group = reading.groups.get(line.number)
     _, _, names = reading.agents.get(line.number, (0, b"", ()))
@@ -132,7 +132,7 @@ def _meaning(shown: str, line: Line, reading: Reading) -> Meaning:
     return Meaning(
         line.number,
         shown,
-        line.kind.key,
+        line.field.key,
         None if group is None else group + 1,
         ignored,
         "" if ignored else _words(line, names, reading.dialect),
@@ -143,38 +143,38 @@ def why_ignored(line: Line, reading: Reading) -> str:
     """Says why a line with a known key has no effect; empty if it has one."""
     if line.number not in reading.groups and line.number not in reading.file_wide:
         return "it belongs to no group"
-    if line.kind is Kind.USER_AGENT:
+    if line.field is Field.USER_AGENT:
         return ""
     if not line.value:
-        return "it has no path" if line.kind in RULES else "it has no value"
-    if line.kind in READERS and READERS[line.kind](line.value) is None:
+        return "it has no path" if line.field in RULES else "it has no value"
+    if line.field in READERS and READERS[line.field](line.value) is None:
         return "its value cannot be understood"
     return ""
 
 
 _FILE_WIDE = {
-    Kind.SITEMAP: "a sitemap",
-    Kind.HOST: "the host name that the site prefers",
-    Kind.CLEAN_PARAM: "query parameters that change nothing",
-    Kind.LICENSE: "a license",
+    Field.SITEMAP: "a sitemap",
+    Field.HOST: "the host name that the site prefers",
+    Field.CLEAN_PARAM: "query parameters that change nothing",
+    Field.LICENSE: "a license",
 }
 
 
 def _words(line: Line, names: tuple[str, ...], dialect: Dialect) -> str:
-    kind, value = line.kind, line.value
-    if kind is Kind.USER_AGENT:
+    field, value = line.field, line.value
+    if field is Field.USER_AGENT:
         return f"for {'all crawlers' if STAR in names else names[-1] or 'nobody'}"
-    if kind in RULES:
-        verb = "allows" if kind is Kind.ALLOW else "denies"
+    if field in RULES:
+        verb = "allows" if field is Field.ALLOW else "denies"
         return f"{verb} {paths(value, dialect)}"
-    if kind in READERS:
-        pace = READERS[kind](value)
+    if field in READERS:
+        pace = READERS[field](value)
         return f"{pace:g} s between requests" if isinstance(pace, float) else str(pace)
-    if kind is Kind.CONTENT_USAGE:
+    if field is Field.CONTENT_USAGE:
         path, stated = usage_rule(value)
         where = f", for {paths(path, dialect)}" if path else ""
         return _stated(usage(stated)) + where
-    return _stated(signals(value)) if kind is Kind.CONTENT_SIGNAL else _FILE_WIDE[kind]
+    return _stated(signals(value)) if field is Field.CONTENT_SIGNAL else _FILE_WIDE[field]
 
 
 def paths(value: bytes, dialect: Dialect) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.fields import Field
 from scrapy_robots_plus.protocol.matcher import line_of
 
 from .findings import Code, Finding, finding
@@ -35,7 +35,7 @@ def rule_faults(reading: Reading) -> Iterator[Finding]:
     for section in reading.sections:
         strongest = _strongest(section, reading)
         for number in section.rules:
-            _, kind, _, value = reading.records[number]
+            _, field, _, value = reading.records[number]
             ranked = reading.patterns.get(number, [])
             if ranked and all(rank < strongest[pattern] for rank, pattern in ranked):
                 winner = strongest[ranked[0][1]]
@@ -47,8 +47,8 @@ def rule_faults(reading: Reading) -> Iterator[Finding]:
                     yield finding(number, Code.REGULAR_EXPRESSION, special[0])
                 if not ranked:
                     yield finding(number, Code.NEVER_MATCHES, *_why_not(value))
-            elif kind is Kind.ALLOW or len(section.rules) > 1:
-                yield finding(number, Code.EMPTY_RULE, kind.key.capitalize())
+            elif field is Field.ALLOW or len(section.rules) > 1:
+                yield finding(number, Code.EMPTY_RULE, field.key.capitalize())
 
 
 def _strongest(section: Section, reading: Reading) -> dict[Pattern, Rank]:

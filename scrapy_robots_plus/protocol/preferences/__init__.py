@@ -13,7 +13,7 @@ from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.printable import Word, printable
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.lines import Line
+    from scrapy_robots_plus.protocol.fields import Line
 
 _SHOWN = 200
 """Characters of the text of a statement that are handed on."""

@@ -6,8 +6,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.escapes import rule_form
+from scrapy_robots_plus.protocol.fields import Field, Line
 from scrapy_robots_plus.protocol.groups import STAR
-from scrapy_robots_plus.protocol.lines import Kind, Line
 from scrapy_robots_plus.protocol.matcher import (
     NO_RANK,
     Matcher,
@@ -96,11 +96,11 @@ class FilePreferences:
         self._file = file
         self._agent = agent
         apart = file.uses_for_all
-        usage_apart = (line for line in apart if line.kind is Kind.CONTENT_USAGE)
-        self._usage = UsageRules(file.members(agent, Kind.CONTENT_USAGE), file.dialect)
+        usage_apart = (line for line in apart if line.field is Field.CONTENT_USAGE)
+        self._usage = UsageRules(file.members(agent, Field.CONTENT_USAGE), file.dialect)
         self._apart = UsageRules(usage_apart, file.dialect)
-        signals = _signaled(file.members(agent, Kind.CONTENT_SIGNAL))
-        signals_apart = (line for line in apart if line.kind is Kind.CONTENT_SIGNAL)
+        signals = _signaled(file.members(agent, Field.CONTENT_SIGNAL))
+        signals_apart = (line for line in apart if line.field is Field.CONTENT_SIGNAL)
         self._signals = first_of_each(chain(signals, _objections(_signaled(signals_apart))))
         # The groups for ``*`` say nothing of what only a token is about.
         self._tokens = tuple([each for each in use_tokens if file.addressed_as(each) - {STAR}])

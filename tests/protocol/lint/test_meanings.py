@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, GOOGLE, RFC9309, Dialect, RobotsTxt
-from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.fields import Field
 from scrapy_robots_plus.protocol.lint import Meaning, lint
 from tests.examples import tried
 
@@ -27,7 +27,7 @@ def test_lines_are_what_the_engine_made_of_them(
     linted = lint(body, dialect, charset, max_bytes=250)
     lines = {line.number: line for line in linted.lines}
     assert list(lines) == list(range(1, len(lines) + 1))
-    known = [line.number for line in file.lines if line.kind is not Kind.NOTHING]
+    known = [line.number for line in file.lines if line.field is not Field.NOTHING]
     assert known == [number for number, line in lines.items() if line.role not in MEAN_NOTHING]
     for number, values in enumerate(file.groups, 1):
         named = [
@@ -38,9 +38,9 @@ def test_lines_are_what_the_engine_made_of_them(
     groups = linted.groups_of(agent)
     told = {line.number for line in linted.lines if line.role in RULES and line.group in groups}
     assert told == used
-    for kind in (Kind.CRAWL_DELAY, Kind.REQUEST_RATE, Kind.VISIT_TIME):
-        for line in file.members(agent, kind):
-            assert lines[line.number].role == kind.key
+    for field in (Field.CRAWL_DELAY, Field.REQUEST_RATE, Field.VISIT_TIME):
+        for line in file.members(agent, field):
+            assert lines[line.number].role == field.key
             assert lines[line.number].group in groups
 
 

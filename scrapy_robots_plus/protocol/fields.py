@@ -1,4 +1,4 @@
-"""UTF-8 octets to numbered lines, and lines to keys and values; what each line is for.
+"""The fields of a robots.txt, and how lines are read: UTF-8 octets to lines with key and value.
 
 A line means what the reference parser makes of it (RFC 9309 2.2 leaves errors to the reader): CR,
 LF and CRLF end it, NUL and ``#`` cut it off, and octets after :data:`rfc9309.MAX_LINE` are not
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from .rfc9309 import MAX_LINE
 
-__all__ = ["Kind", "Line"]
+__all__ = ["Field", "Line"]
 
 
-class Kind(IntEnum):
+class Field(IntEnum):
     """What a line is for: records of RFC 9309 2.2, and others in use (2.2.4).
 
-    The name of a kind is its key, as ``crawl-delay`` is; other keys are further below. A kind that
-    is for all agents is in ``FILE_WIDE``. tests/test_one_home.py says what else a new one needs.
+    The name of a field is its key, as ``crawl-delay`` is; other keys are further below. One that is
+    for all agents is in ``FILE_WIDE``. tests/test_one_home.py says what else a new one needs.
     """
 
     NOTHING = 0
@@ -42,37 +42,37 @@ class Kind(IntEnum):
         return self.name.lower().replace("_", "-")
 
 
-FILE_WIDE = frozenset({Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
+FILE_WIDE = frozenset({Field.SITEMAP, Field.HOST, Field.CLEAN_PARAM, Field.LICENSE})
 """What belongs to no group, wherever it stands (2.2.4)."""
 
-ABOUT_USES = frozenset({Kind.CONTENT_USAGE, Kind.CONTENT_SIGNAL})
+ABOUT_USES = frozenset({Field.CONTENT_USAGE, Field.CONTENT_SIGNAL})
 """What says what pages may be used for."""
 
 # In the reference parser's order: a key means the first of these that it starts with.
 _PREFIXES = (
-    (b"user-agent", Kind.USER_AGENT),
-    (b"useragent", Kind.USER_AGENT),
-    (b"user agent", Kind.USER_AGENT),
-    (b"allow", Kind.ALLOW),
-    (b"disallow", Kind.DISALLOW),
-    (b"dissallow", Kind.DISALLOW),
-    (b"dissalow", Kind.DISALLOW),
-    (b"disalow", Kind.DISALLOW),
-    (b"diasllow", Kind.DISALLOW),
-    (b"disallaw", Kind.DISALLOW),
-    (b"sitemap", Kind.SITEMAP),
-    (b"site-map", Kind.SITEMAP),
+    (b"user-agent", Field.USER_AGENT),
+    (b"useragent", Field.USER_AGENT),
+    (b"user agent", Field.USER_AGENT),
+    (b"allow", Field.ALLOW),
+    (b"disallow", Field.DISALLOW),
+    (b"dissallow", Field.DISALLOW),
+    (b"dissalow", Field.DISALLOW),
+    (b"disalow", Field.DISALLOW),
+    (b"diasllow", Field.DISALLOW),
+    (b"disallaw", Field.DISALLOW),
+    (b"sitemap", Field.SITEMAP),
+    (b"site-map", Field.SITEMAP),
 )
 _BEGINNINGS = tuple([prefix for prefix, _ in _PREFIXES])
-_KEYS: dict[bytes, Kind] = {
-    **{kind.key.encode(): kind for kind in Kind if kind is not Kind.NOTHING},
-    b"useragent": Kind.USER_AGENT,
-    b"content-signals": Kind.CONTENT_SIGNAL,
+_KEYS: dict[bytes, Field] = {
+    **{field.key.encode(): field for field in Field if field is not Field.NOTHING},
+    b"useragent": Field.USER_AGENT,
+    b"content-signals": Field.CONTENT_SIGNAL,
 }
 _FORGIVEN = {
     **_KEYS,
-    b"crawl delay": Kind.CRAWL_DELAY,
-    b"crawldelay": Kind.CRAWL_DELAY,
+    b"crawl delay": Field.CRAWL_DELAY,
+    b"crawldelay": Field.CRAWL_DELAY,
 }
 """Those, and keys as many write them."""
 
@@ -82,13 +82,13 @@ INITIALS = frozenset(
 """The beginnings of all known keys."""
 
 
-def kind_of(key: bytes, forgiving: bool = True) -> Kind:
-    """The kind of a key; ``Kind.NOTHING`` if it is unknown (2.2.4)."""
+def field_of(key: bytes, forgiving: bool = True) -> Field:
+    """The field that a key names; ``Field.NOTHING`` if it is unknown (2.2.4)."""
     key = key.lower()
-    kind = (_FORGIVEN if forgiving else _KEYS).get(key)
-    if kind is None and forgiving and key.startswith(_BEGINNINGS):
-        return next(kind for prefix, kind in _PREFIXES if key.startswith(prefix))
-    return kind or Kind.NOTHING
+    field = (_FORGIVEN if forgiving else _KEYS).get(key)
+    if field is None and forgiving and key.startswith(_BEGINNINGS):
+        return next(field for prefix, field in _PREFIXES if key.startswith(prefix))
+    return field or Field.NOTHING
 
 
 class Line(NamedTuple):
@@ -96,7 +96,7 @@ class Line(NamedTuple):
 
     number: int
     """Counted from 1, in the file as served."""
-    kind: Kind
+    field: Field
     """What it is for."""
     key: bytes
     """As served."""
@@ -104,7 +104,7 @@ class Line(NamedTuple):
     """Without comment and surrounding white space."""
 
 
-_SITEMAP = Kind.SITEMAP
+_SITEMAP = Field.SITEMAP
 _SCHEMES = frozenset({b"https", b" http"})
 
 
@@ -142,9 +142,9 @@ def read_line(number: int, line: bytes, forgiving: bool = True) -> Line | None:
     if pair is None:
         return None
     key, value = pair
-    kind = kind_of(key, forgiving)
-    if kind is _SITEMAP and key[-5:].lower() in _SCHEMES:
+    field = field_of(key, forgiving)
+    if field is _SITEMAP and key[-5:].lower() in _SCHEMES:
         # ``Sitemap https://...``: the first colon is the URL's.
         key, _, scheme = key.rpartition(b" ")
         value = scheme + b":" + value
-    return Line(number, kind, key, value)
+    return Line(number, field, key, value)
