@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy_robots_plus.crawl.log import Once
+from scrapy_robots_plus.protocol.printable import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,9 +53,8 @@ class Appender:
     """
 
     def __init__(self, path: Path, warn: Callable[[str], None], room: int, noun: str) -> None:
-        """*warn* gets the problems; *room*: how many *noun* wait while the file cannot be written.
-
-        Further ones are lost.
+        """*warn* gets the problems; *room*: how many entries wait while the file cannot be written;
+        further ones are lost. *noun*: what an entry is.
         """
         self.path = path
         self.lost = 0
@@ -64,7 +64,7 @@ class Appender:
         self._file: BinaryIO | None = None
         self._waiting: list[Any] = []
         self._room = room
-        self._meanwhile = f"up to {room:,} {noun} wait in memory meanwhile"
+        self._noun = noun
         self._tell = warn
         self._once = Once()
 
@@ -85,7 +85,8 @@ class Appender:
         try:
             self._write()
         except OSError as error:
-            self.went_wrong(f"it cannot be written ({error.strerror or error}); {self._meanwhile}")
+            meanwhile = f"up to {self._room:,} {self._noun}s wait in memory meanwhile"
+            self.went_wrong(f"it cannot be written ({error.strerror or error}); {meanwhile}")
             return False
         return True
 
@@ -94,10 +95,12 @@ class Appender:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Closes the file. What still waits is lost."""
+        """Closes the file. What still waits is lost, and warned of with all that is."""
         self.lost += len(self._waiting)
         self._waiting.clear()
         self._let_go()
+        if self.lost:
+            self._warn_once(f"lost, as it could not be written: {counted(self.lost, self._noun)}")
 
     def _let_go(self) -> None:
         if self._file is not None:

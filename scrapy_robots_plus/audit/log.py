@@ -40,7 +40,7 @@ class AuditLog(Appender):
 
         *now* tells seconds since the epoch.
         """
-        super().__init__(path, warn, ROOM, "lines")
+        super().__init__(path, warn, ROOM, "line")
         self.last = START
         """The last line that this crawl has written."""
         self._begin = begin

@@ -43,7 +43,7 @@ class Warc(Appender):
 
     def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
         """*warn* gets the first problem."""
-        super().__init__(path, warn, ROOM, "exchanges")
+        super().__init__(path, warn, ROOM, "exchange")
         self._info = b""
         """The first record, until it is written."""
 

@@ -138,8 +138,7 @@ def test_another_file_is_left_alone(tmp_path: Path, content: bytes) -> None:
     assert path.read_bytes() == content
     assert log.lost == 1
     assert log.errors == 2
-    (warning,) = warned
-    assert "it cannot be written (it is not an audit log)" in warning
+    assert "it cannot be written (it is not an audit log)" in warned[0]
 
 
 # What happens to the file meanwhile
@@ -221,9 +220,10 @@ def test_what_cannot_be_a_log_is_warned_of_once(tmp_path: Path, kind: str) -> No
     log.add(verdict())
     assert not log.flush()
     assert not log.flush()
+    assert len(warned) == 1
     log.close()
     assert (log.errors, log.lost, log.last) == (2, 1, START)
-    assert len(warned) == 1
+    assert warned[1:] == [f"{path}: lost, as it could not be written: 1 line"]
 
 
 def test_what_waits_is_bounded(tmp_path: Path) -> None:
@@ -290,4 +290,5 @@ def test_an_entry_that_is_no_json_is_left_out(tmp_path: Path) -> None:
     log.close()
     assert urls_in(path) == ["http://x.example/4"]
     assert log.lost == 4
-    assert len(warned) == 1
+    assert len(warned) == 2
+    assert warned[1].endswith("4 lines")

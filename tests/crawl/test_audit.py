@@ -357,6 +357,9 @@ async def test_a_log_that_cannot_be_written_is_warned_of_once_and_never_fatal(
     assert stat(crawler, "robotstxt/audit/errors") >= 1
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     (warning,) = (text for text in warned if "annot be" in text)
+    assert any("lost, as it could not" in text for text in warned) is (
+        kind != "no place for bodies"
+    )
     assert str(path) in warning or str(log.with_suffix(".bodies")) in warning
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
     if kind != "no place for bodies":
