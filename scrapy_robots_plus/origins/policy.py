@@ -151,11 +151,13 @@ class Policy:
         lasts = fresh_for(self.record, self.now) if self.settings.needs_file else inf
         self._fresh_until = min(monotonic + lasts, self._tdmrep_until)
 
-    def reserve(self, tdmrep: RobotsRecord) -> None:
-        """Goes by a ``tdmrep.json`` too. Called before its first use; it is refreshed, while it
-        answers, when that is due."""
+    def reserve(self, tdmrep: RobotsRecord, previous: Policy | None) -> None:
+        """Goes by a ``tdmrep.json`` too; by that of *previous* where the store had no copy for an
+        outage. Called before its first use; it is refreshed, while it answers, when that is due."""
         if tdmrep.access is Access.RULES and not tdmrep.is_cut:
             self._tdmrep = TdmFile(tdmrep.body)
+        elif previous is not None and not is_definite(tdmrep.outcome):
+            self._tdmrep = previous._tdmrep  # noqa: SLF001 - of the same class
         lasts = max(fresh_for(tdmrep, self.now), LEAST_LIFETIME)
         self._tdmrep_until = self._clock.monotonic() + lasts
         self._fresh_until = min(self._fresh_until, self._tdmrep_until)

@@ -80,7 +80,7 @@ class Retrieval:
             file = origin.tdmrep
             if self._asks_of_uses(file, policy):
                 ask = partial(self._ask_for, file)
-                policy.reserve(await self._once(origin, file, self._if_fresh, ask))
+                policy.reserve(await self._once(origin, file, self._if_fresh, ask), previous)
             return policy
         finally:
             self._budget.give_back(origin)

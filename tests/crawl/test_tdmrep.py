@@ -274,8 +274,10 @@ async def test_a_change_in_mid_crawl_counts_when_it_is_due(sites: Sites) -> None
     assert any("if-none-match" in hit.headers for hit in host.hits if hit.path == TDMREP)
 
 
+@pytest.mark.parametrize("records", [2, 1])
 @pytest_twisted.ensureDeferred
-async def test_an_outage_leaves_the_last_good_copy(sites: Sites) -> None:
+async def test_an_outage_leaves_the_last_good_copy(sites: Sites, records: int) -> None:
+    """Also one that the store has dropped meanwhile."""
     host = site(sites, answer(FILE, cache_control="max-age=1"))
 
     class Spider(StampStepSpider):
@@ -287,7 +289,8 @@ async def test_an_outage_leaves_the_last_good_copy(sites: Sites) -> None:
             return asked(host) > 1 and len(self.failures) > 6
 
     urls = [host.url(f"/reserved/{number}") for number in range(60)]
-    crawler = await crawl(*urls, spider=Spider, **SKIP, ROBOTS_TTL=(1, 86_400))
+    settings: dict[str, Any] = {**SKIP, "ROBOTS_TTL": (1, 86_400), "ROBOTS_STORE_MAX": records}
+    crawler = await crawl(*urls, spider=Spider, **settings)
     assert host.fetched == crawler.spider.got == []
     assert stat(crawler, "robotstxt/tdmrep/503") >= 1
 
