@@ -133,7 +133,7 @@ class Policy:
     """What the file asks of agents that were looked up."""
     _enforced_for: AgentNames | None = field(default=None, init=False)
     """The agent that was the last to send requests."""
-    _tdmrep: TdmFile | None = None
+    tdmrep: TdmFile | None = None
     """The site's ``tdmrep.json``; None if there is none, or it was not read."""
     _tdmrep_until: float = inf
     _epoch: float = field(init=False)
@@ -155,9 +155,9 @@ class Policy:
         """Goes by a ``tdmrep.json`` too; by that of *previous* where the store had no copy for an
         outage. Called before its first use; it is refreshed, while it answers, when that is due."""
         if tdmrep.access is Access.RULES and not tdmrep.is_cut:
-            self._tdmrep = TdmFile(tdmrep.body)
+            self.tdmrep = TdmFile(tdmrep.body)
         elif previous is not None and not is_definite(tdmrep.outcome):
-            self._tdmrep = previous._tdmrep  # noqa: SLF001 - of the same class
+            self.tdmrep = previous.tdmrep
         lasts = max(fresh_for(tdmrep, self.now), LEAST_LIFETIME)
         self._tdmrep_until = self._clock.monotonic() + lasts
         self._fresh_until = min(self._fresh_until, self._tdmrep_until)
@@ -334,8 +334,8 @@ class Policy:
         """Whether neither the robots.txt nor the ``tdmrep.json`` says anything to *agent* of the
         use of any page."""
         ours, tokens = self._ours, self.settings.ai_tokens
-        if self._tdmrep or ours is None:
-            return not self._tdmrep
+        if self.tdmrep or ours is None:
+            return not self.tdmrep
         uses = guarded(lambda: ours.uses(agent, tokens), None, self.origin, self._stats)
         return uses is None or (uses.by_url is None and not uses.everywhere)
 
@@ -343,8 +343,8 @@ class Policy:
         """What the robots.txt prefers for the use of *url*, if *agent* may fetch it, and what the
         ``tdmrep.json`` does."""
         statements = self._in_file(url, agent)
-        if self._tdmrep:
-            statements += self._tdmrep.statements(url)
+        if self.tdmrep:
+            statements += self.tdmrep.statements(url)
         return combine(statements) if statements else NO_PREFERENCES
 
     def _in_file(self, url: str, agent: AgentNames) -> tuple[Statement, ...]:
