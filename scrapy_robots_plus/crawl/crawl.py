@@ -131,10 +131,12 @@ def guarded(part: str, otherwise: object = None) -> Callable[[_METHOD], _METHOD]
 
 def is_of_this_package(error: BaseException) -> bool:
     """Whether *error* is a mistake in the code of this package: raised there, not on purpose."""
+    if not isinstance(error, _MISTAKES):
+        return False
     trace, module = error.__traceback__, None
     while trace is not None:
         module, trace = trace.tb_frame.f_globals.get("__name__"), trace.tb_next
-    return isinstance(error, _MISTAKES) and f"{module}.".startswith(_PACKAGE)
+    return f"{module}.".startswith(_PACKAGE)
 
 
 class TakesBack(Protocol):

@@ -133,6 +133,8 @@ class Policy:
     """What the file asks of agents that were looked up."""
     _enforced_for: AgentNames | None = field(default=None, init=False)
     """The agent that was the last to send requests."""
+    _signed: tuple[Verdict, Verdict] | None = field(default=None, init=False)
+    """The last verdict that was signed, before and after: one rule decides for many URLs."""
     tdmrep: TdmFile | None = None
     """The site's ``tdmrep.json``; None if there is none, or it was not read."""
     _tdmrep_until: float = inf
@@ -364,8 +366,11 @@ class Policy:
 
     def signed(self, verdict: Verdict) -> Verdict:
         """*verdict*, with the names of what it is about."""
-        url, status = self.record.url, self.status
-        return replace(verdict, robots_url=url, outcome=status, override=self._override)
+        if self._signed is None or self._signed[0] is not verdict:
+            url, status = self.record.url, self.status
+            signed = replace(verdict, robots_url=url, outcome=status, override=self._override)
+            self._signed = verdict, signed
+        return self._signed[1]
 
     @property
     def _override(self) -> str | None:

@@ -16,6 +16,7 @@ from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.crawl.events import (
     HeldAtClosing,
     HeldAtGivingUp,
+    RobotsIgnored,
     RobotsOverrideError,
     denial_of,
 )
@@ -194,6 +195,8 @@ class RobotsMiddleware:
         Likewise those that an error of this package kept from being sent. Raises RobotsGivenUp for
         those that were allowed but not sent before giving up their host.
         """
+        if isinstance(exception, RobotsIgnored):
+            return None  # a denial: all is done
         if is_of_this_package(exception):
             self.crawl.errors.tell("what a request meets on its way", exception)
             return self._judge.at_closing(request)

@@ -89,6 +89,16 @@ async def test_a_url_that_rules_disallow_is_refused_and_why() -> None:
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_rule_that_refuses_many_urls_makes_one_verdict() -> None:
+    """A page may have thousands of links that one rule disallows."""
+    host = await judged(RULES, ROBOTSTXT_PARSER="scrapy_robots_plus.RobotsParser")
+    first, second = [await host.judge(f"{CLOSED}/{number}") for number in range(2)]
+    assert isinstance(first, Refused)
+    assert isinstance(second, Refused)
+    assert first.verdict is second.verdict
+
+
+@pytest_twisted.ensureDeferred
 async def test_without_a_queue_that_keeps_it_an_unreadable_file_refuses() -> None:
     host = await judged(UNREADABLE)
     decision = await host.judge(OPEN)
