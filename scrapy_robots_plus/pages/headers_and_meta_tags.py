@@ -34,6 +34,10 @@ MOST_OCTETS = 262_144
 _NOT_ASCII = (b"\0", b"\x1b$", b"\x1b(")
 """What is in text of UTF-16, UTF-32 or ISO-2022, where an octet of ASCII may be half a character.
 """
+_NEED_DECODING = ("utf-16", "utf-32", "iso2022")
+"""How their names begin. Python knows others that no page has, some in quadratic time: punycode."""
+_CHARSET_WITHIN = 4096
+"""Octets of a page in which its charset may be named."""
 
 
 def said_in(response: Response, agent: AgentNames, *, in_page: bool) -> tuple[Statement, ...]:
@@ -105,7 +109,9 @@ def _in_page(
     page: str | bytes = body
     if any(each in body for each in _NOT_ASCII):
         with suppress(LookupError, UnicodeError):  # Python has charsets that are none of text
-            page = html_to_unicode(kind, body)[1]
+            charset, _ = html_to_unicode(kind, body[:_CHARSET_WITHIN])
+            if charset.startswith(_NEED_DECODING):
+                _, page = html_to_unicode(kind, body)
     names = (*names_of(agent), *contents)
     for name, content in dict.fromkeys(robots_metas(page, names)):
         if name in contents:

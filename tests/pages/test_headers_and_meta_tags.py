@@ -61,6 +61,14 @@ def test_octets_of_iso_2022_are_not_taken_for_tags() -> None:
     assert read(text + hidden, "text/html; charset=iso-2022-jp") == set()
 
 
+@pytest.mark.parametrize("charset", ["punycode", "idna", "hex", "unicode_escape", "utf-7", "no"])
+def test_charsets_that_no_page_has_are_not_decoded(charset: str) -> None:
+    """Some of them would take the time of their length squared."""
+    body = f"\0{NOINDEX}<title>".encode() + b"ab" * 100_000
+    assert seconds(lambda: read(body, f"text/html; charset={charset}"), 1) < 60 * loop()
+    assert read(body, f"text/html; charset={charset}") == {"noindex"}
+
+
 @pytest.mark.parametrize("of", [Response, TextResponse, XmlResponse])
 def test_a_response_that_is_no_html_has_headers_alone(of: type[Response]) -> None:
     assert read(HEAD, of=of) == set()
