@@ -81,7 +81,7 @@ class HostPatterns(dict[str, _T]):
         return next((self[each] for each in _patterns_for(origin) if each in self), None)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=500)  # a name of many labels has 22 kB of patterns
 def _patterns_for(origin: Origin) -> tuple[str, ...]:
     """All that name *origin*, the most specific first. Requests ask for the same one several
     times.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from functools import partial
 
 import pytest
@@ -155,3 +156,15 @@ def test_any_text_is_a_pattern_or_a_value_error(text: str) -> None:
 def test_a_host_that_no_pattern_can_name_has_no_override(host: str) -> None:
     found = HostPatterns([("example.com", 1), ("*.com", 2)])
     assert found.of(Origin("http", host, 80)) in (1, 2, None)
+
+
+def test_what_is_remembered_of_long_names_is_bounded() -> None:
+    """A site may have any number of subdomains, each with as many labels as fit."""
+    found = HostPatterns([("example.com", 1)])
+    tracemalloc.start()
+    try:
+        for number in range(2_000):
+            found.of(Origin("http", f"{'a.' * 115}{number:04}.example.com", 80))
+        assert 5 << 20 < tracemalloc.get_traced_memory()[0] < 25 << 20
+    finally:
+        tracemalloc.stop()
