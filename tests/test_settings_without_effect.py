@@ -10,6 +10,7 @@ from scrapy.settings import Settings
 
 from scrapy_robots_plus.settings.declared import DECLARED, NEEDS
 from scrapy_robots_plus.settings.robots_settings import (
+    PRESETS,
     RobotsSettings,
     report_settings_without_effect,
 )
@@ -72,6 +73,15 @@ def test_defaults_and_settings_with_an_effect_are_not_told(told: Told) -> None:
     in_use = {"ROBOTS_AUDIT_LOG": "a", "ROBOTS_DEFER": 3600, "ROBOTS_CLEAN_PARAM": True}
     sets = {name: value for name, value, others, _ in CASES if not others}
     assert told(**{**sets, **in_use, "ROBOTS_AI_USES": ["train-ai"]}) == []
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    "off", [OFF, {"ROBOTS_CRAWL_DELAY_OBEY": False}, {"ROBOTS_BACKOFF_MAX": 0}]
+)
+def test_what_a_preset_sets_is_not_told(preset: str, off: dict[str, Any], told: Told) -> None:
+    """Nobody could find it in the settings of the project."""
+    assert told(ROBOTS_POLITENESS=preset, **off) == []
 
 
 def test_what_an_override_makes_effective_is_not_told(told: Told) -> None:

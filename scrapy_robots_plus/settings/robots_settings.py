@@ -246,10 +246,12 @@ def report_unknown_settings(settings: BaseSettings) -> None:
 
 
 def report_settings_without_effect(settings: RobotsSettings) -> None:
-    """Warns of each that needs another one which is off, of every host."""
+    """Warns of each that the user sets, and that needs another one which is off, of every host."""
+    preset = PRESETS[settings.politeness]
     for field, declared in DECLARED.items():
         need = declared.need
         if need is None or any(getattr(each, need) for each in settings.of_all_origins):
             continue
-        if getattr(settings, field) != declared.check.read(declared.default):
+        unset = preset.get(declared.name, declared.default)
+        if getattr(settings, field) != declared.check.read(unset):
             logger.warning("%s has no effect without %s", declared.name, NEEDS[need])
