@@ -41,7 +41,11 @@ FOR_TESTS: dict[str, Any] = {
     "JOBDIR": None,
     "LOG_FILE": None,
     "LOG_LEVEL": "DEBUG",
+    "ROBOTS_AUDIT_LOG": None,
+    "ROBOTS_AUDIT_WARC": None,
+    "ROBOTS_SHARED_PACE": "process",
     "ROBOTS_STORE": "memory",
+    "ROBOTS_SUMMARY_FILE": None,
     "TELNETCONSOLE_ENABLED": False,
 }
 """Settings of every crawl here: it is quick, and neither finds nor leaves anything in files."""

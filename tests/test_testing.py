@@ -105,6 +105,35 @@ def test_a_crawl_is_told_as_the_site_saw_it(robots_site: MakeSite) -> None:
     assert site.requests[0].headers["user-agent"] == "Foobot"
 
 
+FILES = {
+    "FEEDS": {"items.json": {"format": "json"}},
+    "HTTPCACHE_ENABLED": True,
+    "JOBDIR": "job",
+    "ROBOTS_AUDIT_LOG": "audit.jsonl",
+    "ROBOTS_AUDIT_WARC": "robots.warc",
+    "ROBOTS_SHARED_PACE": "sqlite:pace.db",
+    "ROBOTS_STORE": "sqlite:robots.db",
+    "ROBOTS_SUMMARY_FILE": "summary.json",
+}
+
+
+def test_a_crawl_leaves_nothing_in_the_files_of_the_project(
+    robots_site: MakeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, printed = scrapy_in(tmp_path, "startproject", "shop", ".")
+    assert status == 0, printed
+    with (tmp_path / "shop" / "settings.py").open("a") as settings:
+        settings.write('ADDONS = {"scrapy_robots_plus.Addon": 300}\nUSER_AGENT = "Shopbot"\n')
+        settings.writelines(f"{name} = {value!r}\n" for name, value in FILES.items())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    before = set(tmp_path.rglob("*"))
+    site = robots_site(ROBOTS)
+    crawl = site.crawl(LinksSpider, site=site.url(""))
+    assert crawl.items == [{"url": site.url("/"), "status": 200, "by": "Shopbot"}]
+    assert set(tmp_path.rglob("*")) == before
+
+
 def test_each_site_has_a_robots_txt_of_its_own(robots_site: MakeSite) -> None:
     closed, site = robots_site("User-agent: *\nDisallow: /\n"), robots_site()
     crawl = site.crawl(LinksSpider, site="", paths=f"{closed.url()} {site.url()}")
