@@ -59,9 +59,7 @@ class Override:
         changed: dict[str, Any] = {}
         if self.read.get("obey") is False:
             changed = {"nofollow": "ignore", "noindex": "ignore"}
-        for name, value in self.read.items():
-            if value is not None and name not in ABOUT:
-                changed[name] = value
+        changed.update((name, self.read[name]) for name in self.read if name not in ABOUT)
         return changed
 
     def with_changes(self, other: Override) -> Override:
@@ -72,7 +70,7 @@ class Override:
         """The keys as configured, for JSON; lists and options as they are read, a text of one's
         own as its SHA-256.
         """
-        read = {name: self.read[name] for name in _SHOWN_AS_READ if self.read.get(name) is not None}
+        read = {name: self.read[name] for name in _SHOWN_AS_READ if name in self.read}
         shown = {**self.given, **read}
         if "robots_txt" in shown:
             text = shown["robots_txt"].encode("utf-8", "replace")

@@ -29,6 +29,7 @@ def test_it_changes_the_settings_that_it_names_and_no_others() -> None:
     assert Override({"user_agent": "A", "dialect": GOOGLE, "content_use": None}, {}).settings == {
         "user_agent": "A",
         "dialect": GOOGLE,
+        "content_use": None,
     }
     assert Override({}, {}).settings == {}
 

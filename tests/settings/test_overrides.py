@@ -243,3 +243,12 @@ def test_pages_are_read_if_one_host_asks_for_it() -> None:
     settings = settings_with({"a.example": {"noindex": "observe"}})
     assert settings.reads_any_pages
     assert not settings.reads_pages
+
+
+@pytest.mark.parametrize("unset", [None, "none"])
+def test_a_host_may_have_no_use_where_the_crawl_has_one(unset: str | None) -> None:
+    settings = settings_with({"a.example": {"content_use": unset}}, ROBOTS_CONTENT_USE="full")
+    settings = settings.for_origin(Origin("http", "a.example", 80))
+    assert (settings.content_use, settings.uses) == (None, ())
+    assert settings.override is not None
+    assert settings.override.as_json() == {"content_use": None}
