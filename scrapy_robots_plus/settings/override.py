@@ -144,7 +144,10 @@ def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:
     found = HostPatterns[Override]()
 
     def read(host: object, given: object) -> None:
-        found[plain_pattern(host)] = override_from(given, keys)
+        pattern = plain_pattern(host)
+        if pattern in found:
+            raise ValueError(f"expected one entry for {pattern}, and there is another one")
+        found[pattern] = override_from(given, keys)
 
     for host, given in value.items():
         read_or_tell(problems, f"[{host!r}]", partial(read, host), given)

@@ -85,6 +85,17 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
     assert len(problems_with({"a.example": {"obay": 1, "crawl_delay": "x"}, "b c": OFF})) == 3
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("a.example", "A.Example."), ("http://a.example", "http://a.example:80/"), ("::1", "[::1]")],
+)
+def test_a_host_that_is_there_twice_is_named(first: str, second: str) -> None:
+    """One of the two would count for nothing."""
+    (told,) = problems_with({first: OFF, second: {"crawl_delay": 5}})
+    assert told.startswith(f"ROBOTS_OVERRIDES[{second!r}] = ")
+    assert "expected one entry for " in told
+
+
 def test_a_long_value_is_cut() -> None:
     (told,) = problems_with({"a.example": {"robots_text": "x" * 10_000}})
     assert len(told) < 700
