@@ -217,13 +217,18 @@ _USUAL = Request("data:,").to_dict()
 del _USUAL["url"]
 
 
+_MOST = 2**53
+"""The largest number that a float can tell from the next."""
+
+
 def priority_of(request: Request) -> int:
     """``Request()`` takes whole numbers only, but code may set the attribute to any number.
 
-    No request could be made of such a number again, so the whole number below counts.
+    No request could be made of such a number again, so the whole number below counts. What is no
+    number at all is the least urgent.
     """
     priority = request.priority
-    return priority if type(priority) is int else floor(priority)
+    return priority if type(priority) is int else floor(min(max(-_MOST, priority), _MOST))
 
 
 def fields_of(request: Request, spider: Spider) -> dict[str, Any]:

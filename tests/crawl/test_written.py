@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import pickle
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -106,7 +107,11 @@ def test_a_request_written_as_scrapys_queues_do_can_be_read() -> None:
         assert read(data, SPIDER).to_dict(spider=SPIDER) == fields
 
 
-@pytest.mark.parametrize(("priority", "whole"), [(2.0, 2), (0.5, 0), (-0.5, -1), (True, 1)])
+PRIORITIES = [(2.0, 2), (0.5, 0), (-0.5, -1), (True, 1)]
+PRIORITIES += [(inf, 2**53), (-inf, -(2**53)), (nan, -(2**53))]
+
+
+@pytest.mark.parametrize(("priority", "whole"), PRIORITIES)
 def test_a_priority_that_was_set_to_another_number_counts_as_the_whole_one_below(
     priority: Any, whole: int
 ) -> None:
