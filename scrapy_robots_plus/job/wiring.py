@@ -33,6 +33,8 @@ _QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")
 _STATE = "active.json"
 """Scrapy's scheduler writes it, into the folder of the queues, when it is closed, and reads it when
 a job is resumed. Nothing in it is needed for a job in one file, and a full disk leaves it empty."""
+_NO_FILES = (b"", b"[]", b"{}", b'{"%b": []}' % FILE_NAME.encode())
+"""What it says without requests in other files; the last is that of a job in one file."""
 
 
 def keep_job_in_one_file(settings: BaseSettings) -> None:
@@ -105,8 +107,8 @@ def is_in_files(folder: Path) -> bool:
 
 
 def _holds_requests(path: Path) -> bool:
-    """Whether *path*, in the folder of the queue, says so. An empty state is two brackets."""
-    return path.name != _STATE or path.stat().st_size > len("[]")
+    """Whether *path*, in the folder of the queue, says so."""
+    return path.name != _STATE or path.read_bytes() not in _NO_FILES
 
 
 def _folder(settings: BaseSettings) -> Path | None:

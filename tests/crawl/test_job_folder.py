@@ -152,6 +152,17 @@ async def test_a_job_in_files_is_not_begun_anew_in_one(
     assert not (tmp_path / FILE_NAME).exists()
 
 
+@pytest_twisted.ensureDeferred
+async def test_a_job_whose_file_was_deleted_begins_anew_in_one(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host(RULES)
+    for _ in range(2):
+        await run_to_the_end([host], JOBDIR=str(tmp_path))
+        (tmp_path / FILE_NAME).unlink()
+    assert set(fetched([host]).values()) == {2}
+
+
 class CannotBeMade:
     @classmethod
     def from_crawler(cls, _: Crawler) -> NoReturn:
