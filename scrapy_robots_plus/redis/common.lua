@@ -211,9 +211,12 @@ local function give_back(worker, id, packed, left_by)
   release(host, hold_of(worker, id), left_by)
 end
 
--- Up to 100 requests of a worker; whether it has more
+-- Some 100 requests of a worker, at most 512; whether it has more
 local function give_back_all(worker, left_by)
-  local found = call('HRANDFIELD', out_of(worker), 100, 'WITHVALUES')
+  local cursor, found = '0', {}
+  repeat
+    cursor, found = unpack(call('HSCAN', out_of(worker), cursor, 'COUNT', 100))
+  until #found > 0 or cursor == '0'
   for i = 1, #found, 2 do give_back(worker, found[i], found[i + 1], left_by) end
   if call('EXISTS', out_of(worker)) == 1 then return true end
   call('ZREM', WORKERS, worker)

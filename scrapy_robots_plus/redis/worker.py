@@ -172,7 +172,7 @@ class Worker:
     def clear_seen(self, key: str) -> None:
         """Removes the fingerprints, likewise."""
         if self._may_clear():
-            self._session.attempt(partial(self._session.client.delete, key))
+            self._session.attempt(partial(self._session.client.unlink, key))  # soon
 
     def _may_clear(self) -> bool:
         """Whether the server is there, and no other worker is alive, or this one is to flush all.

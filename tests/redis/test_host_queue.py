@@ -9,13 +9,12 @@ import pytest
 from redis.exceptions import RedisError
 
 from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored, in_its_slot
+from tests.redis_server import RedisServer
 
 from .workers import HOUR, MARK, Crew, give_back_of_the_dead, make_known, names, stored, take, tell
 
 if TYPE_CHECKING:
     from typing import Any
-
-    from tests.redis_server import RedisServer
 
 A, B = "a.example", "b.example"
 
@@ -222,6 +221,25 @@ def test_a_worker_that_leaves_gives_back_all_it_has(crew: Crew) -> None:
     tell(one, Report("ended", ids[0]))
     one.leave()
     assert two.state()[:3] == (300, 0, 0)
+
+
+class OlderServer(RedisServer):
+    """It lacks a command that is new in Redis 6.2."""
+
+    def _options(self) -> list[str]:
+        return [*super()._options(), "--rename-command", "HRANDFIELD", ""]
+
+
+def test_an_older_server_gives_back_what_a_worker_had() -> None:
+    """Else the first one that dies stops all others for ever."""
+    with OlderServer() as server:
+        crew = Crew(server.client())
+        one, two = crew.worker("1"), crew.worker("2")
+        one.push(stored(A, "a"))
+        assert take(one)
+        crew.declare_dead(one)
+        give_back_of_the_dead(two)
+        assert names(take(two)) == ["a"]
 
 
 def test_what_cannot_be_read_is_set_aside(crew: Crew) -> None:
