@@ -209,7 +209,7 @@ MEANINGS = {
     "connection": "refused, reset, TLS failure, closed before an answer",
     "cut": "the body ended before its time",
     "undecodable": "the body is not what its Content-Encoding says",
-    "challenge": "HTML with the header `cf-mitigated: challenge` came in its place",
+    "challenge": "a 2xx whose body is HTML, with the header `cf-mitigated: challenge`",
     "redirects": "more than five redirects in a row",
     "bad_redirect": "a redirect to nowhere, or to something that is not http or https",
     "error": "anything else: refused by another component, a failing parser",

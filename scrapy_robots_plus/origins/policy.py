@@ -12,6 +12,7 @@ from scrapy_robots_plus.protocol.pace import Timetable
 from scrapy_robots_plus.protocol.preferences import Preferences, Statement, combine
 from scrapy_robots_plus.protocol.preferences.tdm import TdmFile
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.product_token import as_names
 
 from . import judging
 from .freshness import Source, access_at, fresh_for, may_answer, under_statuses
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol import RobotsTxt
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.pace import VisitTime
-    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.product_token import Agent, AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.record import RobotsRecord
@@ -313,9 +314,9 @@ class Policy:
         """The Crawl-delay that requests of *agent* keep, or are skipped for."""
         return self.pace_of(agent).delay
 
-    def verdict(self, url: str, agent: AgentNames) -> Verdict:
+    def verdict(self, url: str, agent: Agent) -> Verdict:
         """Whether *agent* may fetch *url*, and why."""
-        return self.signed(self.judged(url, agent))
+        return self.signed(self.judged(url, as_names(agent)))
 
     def judged(self, url: str, agent: AgentNames) -> Verdict:
         """As :meth:`verdict`, without the names of what it is about."""

@@ -83,6 +83,9 @@ class TestVerdicts:
         assert policy_of().verdict(f"{URL}/open", "Foobot").allowed
         assert policy_of().verdict(f"{URL}/open", "Foobot").reason is Reason.NO_RULE
 
+    def test_a_crawler_may_have_a_list_of_names(self) -> None:
+        assert policy_of().verdict(f"{URL}/open", ["Barbot", "Foobot"]).allowed
+
     def test_a_form_that_may_be_sent_decides(self) -> None:
         refusal = policy_of().verdict(f"{URL}/open/../closed", "Foobot")
         assert not refusal.allowed
