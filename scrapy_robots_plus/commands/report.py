@@ -106,7 +106,7 @@ def _check_target(target: Path) -> None:
         return
     with accessing(target), target.open("rb") as file:
         beginning = file.read(_BEGINNING)
-    if beginning and MAKER.encode() not in beginning:
+    if beginning and f'name="generator" content="{MAKER} '.encode() not in beginning:
         raise WrongUsageError(f"{target} exists and is not a report; choose another name")
 
 

@@ -152,11 +152,14 @@ def test_an_earlier_report_is_replaced_with_its_link_and_its_permissions(reporte
 
 
 def test_another_file_is_never_replaced(reporter: Robots) -> None:
-    (reporter.folder / "notes.html").write_text("<p>Mine")
-    done = reporter("report", "audit.jsonl", "-o", "notes.html")
-    assert done.status == 2
-    assert "notes.html exists and is not a report" in done.errors
-    assert (reporter.folder / "notes.html").read_text() == "<p>Mine"
+    for text in ("<p>Mine", "<p>About scrapy-robots-plus"):
+        (reporter.folder / "notes.html").write_text(text)
+        done = reporter("report", "audit.jsonl", "-o", "notes.html")
+        assert done.status == 2
+        assert "notes.html exists and is not a report" in done.errors
+        assert (reporter.folder / "notes.html").read_text() == text
+    agent = "Foobot/1.0 (of scrapy-robots-plus)"
+    write_sealed(reporter.folder / "audit.jsonl", [sample_log.begin(agent=agent), sample_log.end()])
     log = (reporter.folder / "audit.jsonl").read_bytes()
     done = reporter("report", "audit.jsonl", "-o", "./audit.jsonl")
     assert "audit.jsonl exists and is not a report" in done.errors
