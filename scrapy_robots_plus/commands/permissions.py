@@ -81,8 +81,12 @@ def _head(*cells: str) -> list[str]:
     return [_line(*cells), _line(*("---" for _ in cells))]
 
 
+_INERT = str.maketrans({"|": "\\|", "<": "&lt;", "[": "&#91;"})
+"""What ends a cell in Markdown, or begins an element, a link or a picture."""
+
+
 def _line(*cells: str) -> str:
-    shown = (printable(each, _SHOWN).replace("|", "\\|") for each in cells)
+    shown = (printable(each, _SHOWN).translate(_INERT) for each in cells)
     return f"| {' | '.join(shown)} |"
 
 
