@@ -187,6 +187,8 @@ class Pushing:
             if answers is None:
                 if not self._is_away:
                     self._stats.inc_value(stats.SHARED_QUEUE_KEPT, len(self.kept))
+                    # If only its answer was lost, it has got them: they are no duplicates.
+                    self.kept = deque((stored, None) for stored, _ in self.kept)
                 self._is_away, self._is_refused = True, not self._session.is_away
                 return
             most -= len(batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 import scrapy
@@ -17,6 +17,7 @@ from scrapy_robots_plus.redis.host_states import HostStates
 from scrapy_robots_plus.redis.leased_requests import LeasedRequest, LeasedRequests
 from scrapy_robots_plus.redis.pushing import Pushing
 from scrapy_robots_plus.redis.session import Session
+from scrapy_robots_plus.storage.redis_server import ServerAwayError
 from tests.crawling import make_crawler, stat
 
 from .crews import CrewSpider
@@ -97,6 +98,29 @@ def test_all_that_was_kept_is_given_at_the_end(
     pushing.close()
     assert not pushing.kept
     assert client.zcard("{crew:requests}:host:a.example") == 2 * Pushing.MOST + 1
+
+
+def test_a_request_whose_answer_was_lost_is_not_taken_for_one_that_was_seen(
+    crawler: Crawler, session: Session, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits at the server: whoever counts dropped requests would count it, too."""
+    pushing = kept(crawler, session, 0)
+    seen: list[scrapy.Request] = []
+    pushing.on_seen, pushing.seen_key = seen.append, "seen"
+    push = session.queue.push
+
+    def answers_too_late(*arguments: Any) -> NoReturn:
+        push(*arguments)
+        raise ServerAwayError
+
+    monkeypatch.setattr(session.queue, "push", answers_too_late)
+    pushing.kept.append((Stored("a.example", 0.0, b"a", "f"), scrapy.Request("http://a.example/")))
+    pushing.give()
+    monkeypatch.setattr(session.queue, "push", push)
+    pushing.give()
+    assert not pushing.kept
+    assert client.zcard("{crew:requests}:host:a.example") == 1
+    assert seen == []
 
 
 def test_a_server_that_refuses_every_second_question_is_named_once(
