@@ -7,6 +7,7 @@ that wall off the crawl may be.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
@@ -90,9 +91,11 @@ def is_handled(crawler: Crawler, request: Request, status: int) -> bool:
     if request.meta.get(HANDLES_ALL_META_KEY):
         return True
     handled = request.meta.get(HANDLED_META_KEY)
-    if handled is None:
-        handled = handled_statuses(crawler.settings, crawler.spider)
-    return handled is None or status in handled
+    with suppress(TypeError, ValueError):  # 429 in place of [429]: Scrapy fails the request alone
+        if handled is None:
+            handled = handled_statuses(crawler.settings, crawler.spider)
+        return handled is None or status in handled
+    return False
 
 
 def times_refused(request: Request) -> int:
@@ -192,8 +195,11 @@ class Answers:
             request.priority = min(request.priority, 0)
         is_left = is_handled(self._crawler, request, status)
         if throttle.forgives(refusal, before) and not is_left:
-            most = self._crawler.settings.getint("RETRY_TIMES")
-            request.meta[MAX_RETRIES_META_KEY] = request.meta.get(MAX_RETRIES_META_KEY, most) + 1
+            most = request.meta.get(MAX_RETRIES_META_KEY)
+            if most is None:
+                most = self._crawler.settings.getint("RETRY_TIMES")
+            with suppress(TypeError):  # no number: Scrapy fails the request alone
+                request.meta[MAX_RETRIES_META_KEY] = most + 1
         if refusal is Refusal.OF_PAGE:
             return False
         self._stats.inc_value(stats.REFUSED)

@@ -191,13 +191,15 @@ def test_a_request_with_the_meta_of_another_was_not_refused_itself() -> None:
         ({}, None, {"HTTPERROR_ALLOW_ALL": True}, True),
         ({}, None, {"HTTPERROR_ALLOWED_CODES": [429, 503]}, True),
         ({}, [404], {"HTTPERROR_ALLOWED_CODES": [429, 503]}, False),
+        ({"handle_httpstatus_list": 429}, None, {}, False),  # no list
+        ({}, ["no number"], {}, False),
     ],
 )
 @pytest.mark.parametrize("status", [429, 503])
 def test_who_handles_a_status_gets_it_no_later(
     status: int,
     meta: dict[str, Any],
-    of_spider: list[int] | None,
+    of_spider: list[Any] | None,
     settings: dict[str, Any],
     is_handled: bool,
 ) -> None:
@@ -221,6 +223,12 @@ def test_who_handles_one_status_may_be_refused_with_another() -> None:
 def test_a_refused_request_may_be_retried_once_more() -> None:
     crawl = slowed(RETRY_TIMES=4)
     assert crawl.answer(HOST).meta["max_retry_times"] == 5
+    unlimited = Request(URL, meta={"max_retry_times": None})  # by this request, as Scrapy says
+    crawl.answer_to(unlimited)
+    assert unlimited.meta["max_retry_times"] == 5
+    wrong = Request(URL, meta={"max_retry_times": "5"})
+    crawl.answer_to(wrong)
+    assert wrong.meta["max_retry_times"] == "5"
 
 
 def test_only_the_third_503_in_a_row_is_a_refusal() -> None:
