@@ -222,13 +222,18 @@ _MOST = 2**53
 
 
 def priority_of(request: Request) -> int:
-    """``Request()`` takes whole numbers only, but code may set the attribute to any number.
+    """``Request()`` takes whole numbers only, but code may set the attribute to anything.
 
-    No request could be made of such a number again, so the whole number below counts. What is no
-    number at all is the least urgent.
+    No request could be made of that again, so the whole number below counts. What is no number at
+    all is the least urgent.
     """
     priority = request.priority
-    return priority if type(priority) is int else floor(min(max(-_MOST, priority), _MOST))
+    if type(priority) is int:
+        return priority
+    try:
+        return floor(min(max(-_MOST, priority), _MOST))
+    except TypeError:
+        return -_MOST
 
 
 def fields_of(request: Request, spider: Spider) -> dict[str, Any]:

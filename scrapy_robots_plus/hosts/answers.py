@@ -24,6 +24,7 @@ from scrapy_robots_plus.crawl.requests import (
     REFUSED_META_KEY,
     TAP_META_KEY,
     origin_of,
+    priority_of,
     valid_origin_of,
 )
 from scrapy_robots_plus.origins.fetch_results import NETWORK_FAILURES
@@ -192,7 +193,7 @@ class Answers:
         )
         request.meta[REFUSED_META_KEY] = (request.url, before + 1)
         if before:  # behind those that were not refused: they tell more of the host
-            request.priority = min(request.priority, 0)
+            request.priority = min(priority_of(request), 0)
         is_left = is_handled(self._crawler, request, status)
         if throttle.forgives(refusal, before) and not is_left:
             most = request.meta.get(MAX_RETRIES_META_KEY)

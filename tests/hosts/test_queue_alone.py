@@ -5,6 +5,7 @@ Nothing waits.
 
 from __future__ import annotations
 
+from math import inf, nan
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -177,6 +178,17 @@ def test_the_most_urgent_request_goes_first(kinds: Kinds) -> None:
     normal = alone.push("a", host=0) + alone.push("b", host=1)
     urgent = alone.push("c", host=1, priority=5)
     assert list(alone.pop_all()) == [*urgent, *normal]
+
+
+@pytest.mark.parametrize("key", ["", "one file"])
+def test_a_priority_may_be_anything_and_what_is_no_number_goes_last(key: str, folder: str) -> None:
+    odd: Any = {"high": inf, "half": 1.5, "none": None, "nan": nan, "text": "3", "low": -inf}
+    alone = Alone(key and folder, kind=ours.PickleFifoDiskQueue if key else squeues.FifoMemoryQueue)
+    for path, priority in odd.items():
+        request = Request(f"http://host0.example/{path}")
+        request.priority = priority
+        alone.queue.push(request)
+    assert [url.rpartition("/")[2] for url in alone.pop_all()] == list(odd)
 
 
 def test_start_requests_have_a_queue_of_their_own_kind(kinds: Kinds) -> None:
