@@ -73,6 +73,17 @@ def dealt_with(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
     ]
 
 
+def keep_what_is_scraped(crawler: Crawler) -> None:
+    """The end of the crawl leaves a callback without an answer, nobody knows which: what the
+    scraper is at work on is not dealt with.
+
+    Needed and can go as :func:`dealt_with`.
+    """
+    engine = engine_of(crawler)
+    cut_off: Any = getattr(engine.downloader.active, "cut_off", set())
+    cut_off.update(engine.scraper.slot.active if engine.scraper.slot else ())
+
+
 _ending: WeakSet[Crawler] = WeakSet()
 """Those that :func:`close_crawl` has ended, or is about to."""
 

@@ -163,6 +163,9 @@ class Policies:
             robots_url = origin.robots_url
             return Verdict(allowed=True, reason=Reason.ROBOTS_TXT, robots_url=robots_url)
         policy = await self.obtain(origin)
+        is_unread = policy is None or policy.denies_as_unreachable
+        if is_unread and compat.is_closing(self._crawler):
+            compat.keep_what_is_scraped(self._crawler)
         if policy is None:
             return closing_verdict(origin)
         names = self._agents.asked_for(agent, policy.settings)

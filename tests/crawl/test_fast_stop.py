@@ -19,7 +19,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred
 
-from scrapy_robots_plus import RobotsDownloader
+from scrapy_robots_plus import RobotsDownloader, RobotsMiddleware
 from scrapy_robots_plus.compat import CANCELLED
 from tests.crawling import HAS_THROTTLER, make_crawler, run, stat
 from tests.redis_server import redis_server, scrapy_redis_may_warn
@@ -235,7 +235,17 @@ class InCallback(InPipeline):
         yield {"own": "data:,"}
 
 
-@pytest.mark.parametrize("spider", [InCallback, InPipeline])
+class Asks(InCallback):
+    """It asks before it waits."""
+
+    async def parse(self, response: Response, own: str) -> Any:
+        policies = self.crawler.get_downloader_middleware(RobotsMiddleware).policies
+        if await policies.allowed(own):
+            async for item in super().parse(response, own):
+                yield item
+
+
+@pytest.mark.parametrize("spider", [InCallback, InPipeline, Asks])
 @pytest_twisted.ensureDeferred
 async def test_who_waits_for_a_page_of_its_own_comes_again(
     sites: Sites, tmp_path: Path, spider: type[InPipeline]
