@@ -9,7 +9,7 @@
 | what keeps it, for redirects, retries and other queues, too? | ``door.py``, ``line.py`` |
 | what delay has a downloader slot, and what does it show? | ``slot_delays.py`` |
 | which of several crawls goes next? | ``book.py``; ``shared_pace.py`` asks it |
-| what do answers say of their host? | ``answers.py``: Retry-After, refusals, walls |
+| what follows when a host refuses pages? | ``refusals.py``: 429, 503, Retry-After, walls |
 | what if a host refuses requests? | ``throttle.py`` finds its pace |
 | which hosts are not asked any more? | ``given_up.py`` |
 | what counts among ``CONCURRENT_REQUESTS``? | ``downloader.py`` |

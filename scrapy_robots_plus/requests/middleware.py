@@ -27,9 +27,9 @@ from scrapy_robots_plus.crawl.requests import (
     asks_for_sitemaps,
     origin_to_ask,
 )
-from scrapy_robots_plus.hosts.answers import Answers
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.given_up import GivenUp
+from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
@@ -93,7 +93,7 @@ class RobotsMiddleware:
 
             self._equal_urls = EqualUrls(crawler, self.settings)
         self._pacing = crawl.get(Door) if enforces else None
-        self._answers = crawl.get(Answers) if enforces else None
+        self._refusals = crawl.get(Refusals) if enforces else None
         self._given_up = crawl.get(GivenUp)
         self._sitemaps = crawl.get(Sitemaps)
         crawl.get(Retrieval).subscribe(self._sitemaps.retrieved)
@@ -201,8 +201,8 @@ class RobotsMiddleware:
             self.crawl.errors.tell("what a request meets on its way", exception)
             return self._judge.at_closing(request)
         if not isinstance(exception, (HeldAtClosing, HeldAtGivingUp)):
-            if self._answers is not None:
-                self._answers.failed(request, exception)
+            if self._refusals is not None:
+                self._refusals.failed(request, exception)
             return None
         origin = origin_to_ask(request)
         if origin is not None and isinstance(exception, HeldAtGivingUp):

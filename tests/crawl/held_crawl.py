@@ -18,10 +18,10 @@ from twisted.python.failure import Failure
 
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl as RealCrawl
-from scrapy_robots_plus.hosts.answers import Answers
 from scrapy_robots_plus.hosts.book import BookInMemory
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.given_up import GivenUp
+from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.hosts.shared_pace import BookedPace
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawling import new_slot
@@ -75,7 +75,7 @@ class Crawl:
         self.given_up = crawl.get(GivenUp)
         self.pacing = crawl.get(Door)
         self.pacing.share(BookedPace(self.book))
-        crawl.get(Answers)
+        crawl.get(Refusals)
 
     def queue(self, slot: str, url: str = URL) -> Slot:
         """A request waits in a slot, which has no delay of its own."""

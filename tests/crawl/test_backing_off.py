@@ -14,8 +14,8 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import Reason, RobotsGivenUp, RobotsMiddleware
-from scrapy_robots_plus.hosts.answers import Answers
 from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.hosts.throttle import Throttle
 from tests.broken_sites import Dead, EveryNth, served
 from tests.crawl_process import MODES, crawl_in_process
@@ -45,7 +45,7 @@ def pages(host: Host, count: int) -> list[str]:
 
 
 def throttle_of(crawler: Any, host: Host) -> Throttle:
-    answers = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Answers)
+    answers = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Refusals)
     throttle = answers.throttles[host.address]
     assert isinstance(throttle, Throttle)
     return throttle

@@ -27,7 +27,7 @@ from scrapy.utils.reactor import CallLaterOnce
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
-from scrapy_robots_plus.hosts.answers import Answers
+from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.pages.stamp import PagePreferences
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import (
@@ -187,7 +187,7 @@ async def test_what_others_raise_while_a_page_is_read_is_no_failure_of_its_host(
             raise RuntimeError
 
     monkeypatch.setattr(PagePreferences, "received", fail)
-    monkeypatch.setattr(Answers, "failed", lambda _self, _request, error: told.append(error))
+    monkeypatch.setattr(Refusals, "failed", lambda _self, _request, error: told.append(error))
     url = sites.host(RULES).url("/page")
     crawler = await crawl(url)
     assert isinstance(crawler.spider.failures[url], RuntimeError)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scrapy.http import Response
 
-from scrapy_robots_plus.hosts.answers import wait_in
 from scrapy_robots_plus.hosts.pace import Pace
+from scrapy_robots_plus.hosts.refusals import wait_in
 from scrapy_robots_plus.hosts.throttle import Throttle
 
 

@@ -98,7 +98,7 @@ async def test_it_changes_in_mid_crawl_and_back(
         )
     assert len(crawler.spider.got) + len(crawler.spider.failures) == len(urls)
     assert standings(crawler) == {standing: 2, "open": 1}
-    said = [each for each in caplog.records if each.name.endswith("hosts.answers")]
+    said = [each for each in caplog.records if each.name.endswith("hosts.refusals")]
     first, *_ = said
     assert first.getMessage().startswith(f"{stays.origin} is {standing} (")
     assert first.levelno == (logging.DEBUG if standing == "limited" else logging.INFO)
@@ -204,7 +204,7 @@ async def test_many_sites_fill_neither_the_log_nor_the_memory(
     settings = {"ROBOTS_CACHE_SIZE": 10, "CONCURRENT_REQUESTS": 1, "ROBOTS_FETCH_CONCURRENCY": 1}
     with caplog.at_level(logging.DEBUG):
         crawler = await crawl(*urls, spider=SiteBySite, **settings)
-    levels = [each.levelno for each in caplog.records if each.name.endswith("hosts.answers")]
+    levels = [each.levelno for each in caplog.records if each.name.endswith("hosts.refusals")]
     assert levels.count(logging.INFO) == 100
     assert standings(crawler)["walled"] == len(levels) == 104
 

@@ -154,7 +154,7 @@ PARTS = (
     ),
     of_crawl(
         "pacing",
-        "hosts/answers.py",
+        "hosts/refusals.py",
         "hosts/throttle.py",
         tests=(
             "hosts/test_retry_after.py",
@@ -169,7 +169,7 @@ PARTS = (
         # test_queue_properties.py, which takes longer than all the others together.
         "hosts/*.py",
         "!hosts/known.py",
-        "!hosts/answers.py",
+        "!hosts/refusals.py",
         "!hosts/throttle.py",
         "!hosts/downloader.py",
         "!hosts/own_shortage.py",

@@ -1,4 +1,4 @@
-"""Reads what answers say of their hosts, and acts on it: Retry-After, refusals, walls.
+"""Reads what answers say of their hosts, and acts on it: 429, 503, Retry-After, walls.
 
 Hosts that refuse requests are slowed down, those that refuse all of them are given up, and sites
 that wall off the crawl may be.
@@ -109,7 +109,7 @@ def times_refused(request: Request) -> int:
     return 0
 
 
-class Answers:
+class Refusals:
     """Hears each answer. :class:`.Throttle` says what is a refusal, and the pace after it;
     :class:`~scrapy_robots_plus.protocol.standing.Site` how the site treats the crawl.
     """
