@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy_robots_plus.crawl.log import Once
 from scrapy_robots_plus.protocol.printable import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -29,11 +30,30 @@ def is_at(file: BinaryIO, path: Path) -> bool:
         return False
 
 
-def append(file: BinaryIO, data: bytes) -> int:
-    """Appends *data* in one write, before or after what others append in the same moment; returns
-    where it ends, in octets from the start of the file.
+@contextmanager
+def locked(file: BinaryIO) -> Iterator[None]:
+    """Has others that lock *file* wait, where there are such locks: not on Windows, and not on
+    every network file system.
+    """
+    _lock(file, "LOCK_EX")
+    try:
+        yield
+    finally:
+        _lock(file, "LOCK_UN")
 
-    Raises OSError, for a full disk for example; then the file is as it was before.
+
+def _lock(file: BinaryIO, operation: str) -> None:
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(file, getattr(fcntl, operation))
+
+
+def append(file: BinaryIO, data: bytes) -> int:
+    """Appends *data*; returns where it ends, in octets from the start of the file.
+
+    Raises OSError, for a full disk for example; then the file is as it was before, if nobody else
+    appends meanwhile: see :func:`locked`.
     """
     file.seek(0, os.SEEK_END)
     rest = memoryview(data)

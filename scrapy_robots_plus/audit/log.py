@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from .chain import HEAD, START, seal
 from .entries import CrawlEntry, to_fields
-from .files import Appender, append, is_at, open_to_append
+from .files import Appender, append, is_at, locked, open_to_append
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,16 +75,11 @@ class AuditLog(Appender):
 
     def _append(self, file: BinaryIO) -> None:
         """Appends a batch. Raises OSError."""
-        size = file.seek(0, os.SEEK_END)
-        if size < self._end:
+        if file.seek(0, os.SEEK_END) < self._end:
             self._is_begun = False
             self._warn_once("it was emptied or cut; the crawl's next line says so")
         waiting = self._waiting[:BATCH]
         lines, last, lost = [], self.last, self.lost
-        if size and _last_byte(file) != b"\n":
-            lines.append(b"\n")
-            if not self._is_begun:
-                self._warn_once("its last line has no end: a crawl was killed while it wrote it")
         entries = list(waiting)
         if not self._is_begun:
             is_first = self.last == START
@@ -98,7 +93,11 @@ class AuditLog(Appender):
                 lost += 1
             else:
                 lines.append(line)
-        self._end = append(file, b"".join(lines))
+        with locked(file):
+            is_torn = file.seek(0, os.SEEK_END) > 0 and _last_byte(file) != b"\n"
+            self._end = append(file, b"\n" * is_torn + b"".join(lines))
+        if is_torn and not self._is_begun:
+            self._warn_once("its last line has no end: a crawl was killed while it wrote it")
         self.last, self.lost, self._is_begun = last, lost, True
         del self._waiting[: len(waiting)]
 

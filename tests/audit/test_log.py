@@ -278,6 +278,40 @@ def test_a_full_disk_leaves_no_half_line_and_what_waits_is_written_later(
     assert urls_in(path) == ["http://x.example/fits", *urls]
 
 
+FULL_DISK_FOR_ONE = """
+import resource, sys
+from pathlib import Path
+from tests.audit.logs import end, open_log, verdict
+path, none = Path(sys.argv[1]), resource.RLIM_INFINITY
+log = open_log(path)
+assert log.flush()
+for number in range(3_000):
+    log.add(verdict(f"http://x.example/{number % 5}")) if log.waiting < 5 else None
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 1_500, none))
+    log.flush()
+assert log.errors, "there was always room"
+resource.setrlimit(resource.RLIMIT_FSIZE, (none, none))
+log.add(end())
+assert log.flush()
+log.close()
+"""
+
+
+def test_a_crawl_without_room_takes_no_line_of_another_back(tmp_path: Path) -> None:
+    """What it has written of its own lines stands between those of the other for a moment."""
+    path = tmp_path / "audit.jsonl"
+    without_room = Program(CODE, FULL_DISK_FOR_ONE, str(path))
+    log = open_log(path, "b")
+    while without_room.poll() is None:
+        log.add(verdict(crawl="b"))
+        assert log.flush()
+    without_room.succeed(60)
+    log.add(end("b"))
+    assert log.flush()
+    log.close()
+    assert damages_in(path) == []
+
+
 def test_an_entry_that_is_no_json_is_left_out(tmp_path: Path) -> None:
     path, warned = tmp_path / "audit.jsonl", Warned()
     log = open_log(path, warned=warned)
