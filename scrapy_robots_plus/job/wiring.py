@@ -22,6 +22,7 @@ from scrapy_robots_plus.settings.scrapys_own import (
 from . import FILE_NAME, QUEUE_FOLDER, JobFileError, overview
 from .job import Job
 from .queues import JobDupeFilter, JobQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
+from .recent import recent_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -147,6 +148,8 @@ def _check_settings(settings: BaseSettings, folder: Path) -> None:
         if held.stored or held.fingerprints:
             what = "holds the requests of this job, and the queues are of another kind"
             raise JobFileError(path, what, f"To resume it, {needed}; or choose another JOBDIR")
+        for each in (path, recent_of(path)):  # the job is in other files from now on
+            each.unlink(missing_ok=True)
 
 
 def _keep_spider_state(path: Path) -> None:

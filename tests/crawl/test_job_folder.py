@@ -191,8 +191,10 @@ async def test_queues_of_two_kinds_are_refused(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_a_file_that_holds_nothing_is_in_nobodys_way(sites: Sites, tmp_path: Path) -> None:
+    """Nor are the requests of the run after it left behind when queues are the usual ones again."""
     host = sites.host(RULES)
     with JobFile(tmp_path / FILE_NAME):
         pass
-    await run_to_the_end([host], JOBDIR=str(tmp_path), **IN_FILES)
+    await begun(host, tmp_path, **IN_FILES)
+    await run_to_the_end([host], JOBDIR=str(tmp_path))
     assert fetched([host]) == all_pages([host])
