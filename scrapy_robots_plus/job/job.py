@@ -9,6 +9,7 @@ several times a second, and writes what has changed.
 from __future__ import annotations
 
 import atexit
+import os
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -100,6 +101,8 @@ class Job:
         crawler.signals.connect(self._begin, signals.spider_opened)
         crawler.signals.connect(self._give_out_suspects, signals.spider_idle)
         crawler.signals.connect(self.close, signals.spider_closed)
+        self._process = os.getpid()
+        """A fork of it that a callback made leaves the file alone."""
         # If the crawl fails before it begins, and after a second Ctrl-C: no page is to blame then.
         atexit.register(self._close_file)
 
@@ -243,6 +246,8 @@ class Job:
     def _close_file(self) -> None:
         """What is under way stays so: what the engine dropped in the end is not dealt with."""
         atexit.unregister(self._close_file)
+        if os.getpid() != self._process:
+            return
         try:
             self.file.close()
         except JobFileError as error:

@@ -5,6 +5,7 @@ At a moment of the crawl the job is copied, as a kill would leave it, and the co
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +15,7 @@ import scrapy
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
+from scrapy_robots_plus.job import FILE_NAME, JobFile
 from scrapy_robots_plus.job.job import Job
 from tests.crawling import crawl, make_crawler, run, stat
 from tests.sites import Host, answer, in_turn, redirect
@@ -306,3 +308,26 @@ async def test_what_is_deferred_waits_in_the_file(sites: Sites, tmp_path: Path) 
     assert host.fetched == ["/page"]
     await crawl(spider=Resumed, host=host, JOBDIR=str(tmp_path / "copy"), **settings)
     assert host.fetched == ["/page", "/page"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_fork_that_ends_leaves_the_job_to_the_crawl(sites: Sites, tmp_path: Path) -> None:
+    """A callback may fork, and what its child leaves by is `sys.exit()`."""
+
+    class Forking(Copied):
+        to = tmp_path / "copy"
+
+        def parse(self, response: Response) -> Any:
+            job = Job.of(self.crawler)
+            job.look()
+            child = os.fork()
+            if not child:
+                job._close_file()  # as atexit does
+                os._exit(0)
+            os.waitpid(child, 0)
+            shutil.copytree(self.crawler.settings["JOBDIR"], self.to)
+
+    crawler = make_crawler(Forking, JOBDIR=str(tmp_path / "job"))
+    await run(crawler, host=sites.host(RULES))
+    with JobFile(tmp_path / "copy" / FILE_NAME) as file:
+        assert (file.was_killed, file.recovered, file.troubles) == (True, 1, [])
