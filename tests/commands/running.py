@@ -126,8 +126,9 @@ class Robots:
 
 
 def _command(arguments: tuple[object, ...]) -> list[str]:
-    return [sys.executable, "-W", "error", "-m", "scrapy", "robots", *map(str, arguments)]
+    return [sys.executable, "-m", "scrapy", "robots", *map(str, arguments)]
 
 
 def _environment(more: dict[str, str] | None = None) -> dict[str, str]:
-    return {**os.environ, "PYTHONIOENCODING": "utf-8", **(more or {})}
+    usual = {"PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "error"}
+    return {**os.environ, **usual, **(more or {})}

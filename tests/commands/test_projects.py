@@ -51,7 +51,10 @@ def test_the_log_of_a_crawl_of_the_project_stays_as_it_is(sites: Sites, tmp_path
     assert robots("check", url).errors == ""
     assert "Spider opened" in robots("check", url, "-L", "INFO").errors
     assert "Spider opened" in robots("check", url, "-s", "LOG_LEVEL=INFO").errors
-    assert robots("check", url, "-L", "INFO", "--logfile", "asked.log").errors == ""
+    # Scrapy 2.14 does not close a log file, which is an error where warnings are.
+    quiet = {"PYTHONWARNINGS": "ignore::ResourceWarning"}
+    asked = robots("check", url, "-L", "INFO", "--logfile", "asked.log", environment=quiet)
+    assert asked.errors == ""
     assert "Spider closed" in (tmp_path / "asked.log").read_text()
     assert robots("check", url, "-s", "LOG_LEVEL=INFO", "--nolog").errors == ""
     assert (tmp_path / "crawl.log").read_text() == "of a crawl"
