@@ -14,6 +14,7 @@ from scrapy_robots_plus.storage.sqlite_file import Identity, identity, is_damage
 from .mending import (
     MENDED,
     UNREADABLE,
+    alone,
     check_tables,
     finish_replacing,
     replace,
@@ -119,18 +120,19 @@ class JobFile(JobRequests):
     def _open(self) -> None:
         """Opens the file, of which a new one is made if it is damaged."""
         try:
-            finish_replacing(self.path)
-            found = read_recent(self._recent.path)
-            try:
-                if found.damage:
-                    raise sqlite3.DatabaseError(found.damage)
-                self._attach(found)
-            except FAULTS as error:
-                if not is_damage(error):
-                    raise
-                kept = self._salvage(error, found.generation)
-                self.troubles.clear()
-                self._attach(found, kept)
+            with alone(self.path):
+                finish_replacing(self.path)
+                found = read_recent(self._recent.path)
+                try:
+                    if found.damage:
+                        raise sqlite3.DatabaseError(found.damage)
+                    self._attach(found)
+                except FAULTS as error:
+                    if not is_damage(error):
+                        raise
+                    kept = self._salvage(error, found.generation)
+                    self.troubles.clear()
+                    self._attach(found, kept)
         except FAULTS as error:
             raise explained(self.path, error) from error
 

@@ -44,6 +44,22 @@ _SAME = (slice(0, 24), slice(40, 92), slice(100, _PAGE))
 _LARGEST_ID = (1 << 63) - 1
 
 
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Has other starts with the file at *path* fail meanwhile: nobody has its lock while a new one
+    takes its place. Raises sqlite3.OperationalError, as for a locked file, if there is another.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = path.with_name(f"{path.name}.lock")
+    with closing(sqlite3.connect(lock, timeout=0, isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows does not delete an open file
+                lock.unlink()
+
+
 def check_tables(run: Run) -> None:
     """Reads all of the file. Raises sqlite3.DatabaseError if the tables contradict each other."""
     (verdict,) = run("PRAGMA integrity_check(1)").fetchone()

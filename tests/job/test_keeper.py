@@ -6,12 +6,12 @@ import os
 import re
 import shutil
 import sqlite3
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scrapy_robots_plus.job import JobFile, JobFileError
-from scrapy_robots_plus.job.mending import part_of
+from scrapy_robots_plus.job.mending import part_of, salvage
 from scrapy_robots_plus.job.recent import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
@@ -52,6 +52,25 @@ def test_a_file_that_is_damaged_in_mid_crawl(file: JobFile, path: Path) -> None:
     assert kept.is_file()
     with JobFile(path) as again:
         assert again.troubles == []
+
+
+def test_while_a_damaged_file_is_mended_no_other_run_begins(
+    file: JobFile, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would delete the new file, and find none but an empty one."""
+    with pytest.raises(JobFileError, match="is damaged"):
+        file.search()
+
+    def salvaged(*about: Any) -> bool:
+        monkeypatch.undo()
+        with fails(path, "is in use by another process. Wait for that crawl, or stop it"):
+            JobFile(path)
+        return salvage(*about)
+
+    monkeypatch.setattr("scrapy_robots_plus.job.file.salvage", salvaged)
+    with JobFile(path) as again:
+        assert again.held == 5
+    assert {each.name for each in path.parent.iterdir()} == {path.name, "unreadable"}
 
 
 def test_two_requests_at_one_place_are_damage(file: JobFile, path: Path) -> None:
