@@ -39,6 +39,9 @@ is known, the request still waits for it."""
 SLOT_META_KEY = compat.SLOT_META_KEY
 """Read, and set by Scrapy: the downloader slot. One that you set is kept; one that a redirect, or
 the meta of a response, took along from another host is removed."""
+HOST_META_KEY = "robots_host"
+"""Set: the host that the request goes to. Tells whether `download_slot` is left over from the page
+whose meta a request has. Leave it alone."""
 REDIRECT_META_KEY = "redirect_urls"
 """Read; set by Scrapy. Tells whether `download_slot` is left over from another host, which
 redirected to this one."""
@@ -193,17 +196,9 @@ def slot_is_left_over(request: Request) -> bool:
     key = request.meta.get(SLOT_META_KEY)
     if key is None or key == urlparse_cached(request).hostname:
         return False
-    redirects, stamp = request.meta.get(REDIRECT_META_KEY), request.meta.get(STAMP_META_KEY)
-    page = stamp.get("robots_url") if isinstance(stamp, dict) else None
-    return key in (redirects and _host_in(redirects[-1]), _host_in(page))
-
-
-def _host_in(url: Any) -> str | None:
-    try:
-        origin = Origin.of(url) if isinstance(url, str) else None
-    except ValueError:
-        return None
-    return origin and origin.host
+    before = request.meta.get(REDIRECT_META_KEY)
+    origin = Origin.of(before[-1]) if before else None
+    return key in (request.meta.get(HOST_META_KEY), origin and origin.host)
 
 
 def chosen_slot(request: Request) -> str | None:
@@ -252,6 +247,7 @@ def fields_of(request: Request, spider: Spider) -> dict[str, Any]:
         meta = fields["meta"] = {**request.meta}
         if slot_is_left_over(request):
             del meta[SLOT_META_KEY]
+        meta.pop(HOST_META_KEY, None)
         del meta[STAMP_META_KEY]
     return fields
 

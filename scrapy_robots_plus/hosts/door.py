@@ -14,6 +14,7 @@ from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.crawl.requests import (
+    HOST_META_KEY,
     TAP_META_KEY,
     slot_is_left_over,
     valid_origin_of,
@@ -83,6 +84,7 @@ class Door:
         """
         if compat.SLOT_META_KEY in request.meta and slot_is_left_over(request):
             del request.meta[compat.SLOT_META_KEY]
+        request.meta[HOST_META_KEY] = origin.host
         line = self.lines.get(origin.host) if self.lines else None
         if line is None and not policy.is_paced:
             return

@@ -144,24 +144,30 @@ def test_a_slot_that_a_redirect_took_along_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("slot", "stamp", "is_kept"),
+    ("slot", "page", "is_kept"),
     [
-        ("b.example", {"robots_url": "http://b.example:8080/robots.txt"}, False),
-        ("proxy", {"robots_url": "http://b.example/robots.txt"}, True),
-        ("b.example", {"robots_url": "http://a.example/robots.txt"}, True),
-        ("b.example", {"robots_url": None}, True),
-        ("b.example", {"robots_url": "http://[/"}, True),
-        ("b.example", "of the project's own", True),
+        ("b.example", "http://b.example:8080/page", False),
+        ("proxy", "http://b.example/page", True),
+        ("b.example", "http://a.example/page", True),
     ],
 )
 def test_a_slot_that_came_with_the_meta_of_a_page_of_another_host_is_not_kept(
-    slot: str, stamp: Any, is_kept: bool
+    slot: str, page: str, is_kept: bool
 ) -> None:
     crawl = Crawl()
-    meta: dict[str, Any] = {"download_slot": slot, "robots": stamp}
+    # Its robots.txt may be that of another host.
+    stamp = {"robots_url": "http://www.b.example/robots.txt"}
+    meta = {**crawl.hold(1.0, page, 0.0, robots=stamp).meta, "download_slot": slot}
     assert ("download_slot" in crawl.hold(1.0, URL, 0.0, **meta).meta) is is_kept
     stored = fields_of(Request(URL, meta=meta), Spider("stored"))["meta"]
     assert ("download_slot" in stored) is is_kept
+
+
+def test_a_slot_that_was_chosen_is_kept_where_the_robots_txt_is_that_of_its_namesake() -> None:
+    crawl = Crawl()
+    stamp = {"robots_url": "http://www.a.example/robots.txt"}
+    request = crawl.hold(1.0, URL, 0.0, robots=stamp, download_slot="www.a.example")
+    assert crawl.hold(1.0, URL, 0.0, **request.meta).meta["download_slot"] == "www.a.example"
 
 
 URLS = [f"http://{name}.example/" for name in "abc"]
