@@ -13,7 +13,6 @@ from scrapy_robots_plus.crawl.events import denial_of, request_disallowed
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
     PUT_BACK_META_KEY,
-    STAMP_META_KEY,
     TAP_META_KEY,
     asks_for_sitemaps,
     says_not_to_ask,
@@ -208,7 +207,6 @@ class Outcomes:
 
     def exempt(self, request: Request) -> None:
         """*request* passes without a robots.txt check."""
-        request.meta.pop(STAMP_META_KEY, None)  # it came with the meta of another request
         self._tally.exempt(request)
         if says_not_to_ask(request) and TAP_META_KEY not in request.meta:
             self._tally.not_asked += 1

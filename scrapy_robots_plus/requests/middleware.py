@@ -112,6 +112,7 @@ class RobotsMiddleware:
         sitemaps that a robots.txt names.
         """
         was_scheduled = request.meta.pop(SCHEDULED_META_KEY, False)
+        request.meta.pop(STAMP_META_KEY, None)  # it came with the meta of another request
         origin = origin_to_ask(request)
         if origin is None:
             self._outcomes.exempt(request)

@@ -212,6 +212,7 @@ def after_first(host: Host) -> dict[str, Any]:
         (host.url("/closed"), {"dont_obey_robotstxt": True}),
         ("data:,x", {}),
         (host.url("/closed/too"), {}),
+        (host.url("/wrong"), {"robots_override": {"obey": 5}}),
     )
     return {"spider": FollowingSpider, "spider_attributes": {"then": then}}
 
@@ -232,7 +233,8 @@ async def test_one_that_comes_with_the_meta_does_not_survive(
     assert stamps[host.url("/closed")] is None
     assert stamps["data:,x"] is None
     assert denied[host.url("/closed/too")]["rule"] == "Disallow: /closed"
-    assert stat(crawler, "scheduler/enqueued/disk") == (5 if on_disk else 0)
+    assert denied[host.url("/wrong")] is None
+    assert stat(crawler, "scheduler/enqueued/disk") == (6 if on_disk else 0)
 
 
 @pytest_twisted.ensureDeferred
