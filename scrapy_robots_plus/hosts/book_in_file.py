@@ -121,6 +121,8 @@ class BookInFile:
             return self._connection
         self.close()
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        # Others may hold one that was emptied, and would not notice that it is filled again.
+        is_emptied = self._path.exists() and identity(self._path, 1) is None
         self._connection = _opened(self._path, self._now())
         was_lost = self._file is not None and not is_there
         self._file = identity(self._path) or self._file
@@ -128,6 +130,7 @@ class BookInFile:
             logger.warning(
                 "%s was deleted or replaced: each host is left alone for its delay once", self._path
             )
+        if was_lost or is_emptied:
             self._connection.execute(_PUT, ("", "", self._now(), inf))
         return self._connection
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -538,6 +539,18 @@ def test_a_file_that_is_lost_in_the_middle_of_a_question(
     monkeypatch.setattr(BookInFile, "_connected", lost_then)
     now["monotonic"] += 1
     assert ask(book, B, 2.0)[0] == 2.0
+
+
+def test_a_file_that_was_emptied_and_is_filled_again_by_another(tmp_path: Path) -> None:
+    now, path = {"monotonic": 50.0}, tmp_path / "p"
+    book = BookInFile(path, "g", clock(now))
+    book.change(HOST, "left", A, 0.0, 30.0)
+    os.truncate(path, 0)
+    now["monotonic"] += 1
+    fresh = BookInFile(path, "g", clock(now))
+    wait, _ = ask(fresh, B, 30.0)
+    assert wait == 30.0
+    assert ask(book, C, 30.0)[0] >= 30.0
 
 
 def test_a_file_that_is_lost_again_and_again(tmp_path: Path) -> None:
