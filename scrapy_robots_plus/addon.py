@@ -80,11 +80,21 @@ class Addon:
 
 def _add(settings: BaseSettings, name: str, component: type, position: int) -> None:
     """Adds *component*, unless the project has placed it, or a subclass in its stead."""
-    for placed, where in settings.getdict(name).items():
-        kind = load_object(placed)
-        if where is not None and isinstance(kind, type) and issubclass(kind, component):
+    components: dict[Any, int | None] = settings.getdict(name)
+    for placed, where in components.items():
+        kind = _loaded(placed)
+        is_in_its_stead = isinstance(kind, type) and issubclass(kind, component)
+        if kind is component or (where is not None and is_in_its_stead):
             return
-    settings.setdefault_in_component_priority_dict(name, component, position)
+    components[component] = position
+    settings.set(name, components, settings.getpriority(name) or 0)
+
+
+def _loaded(component: Any) -> Any:
+    """None for what cannot be imported: of what is switched off, Scrapy 2.14 does not notice."""
+    with suppress(ImportError, NameError, ValueError):
+        return load_object(component)
+    return None
 
 
 def _share_files_with_workers(settings: BaseSettings) -> None:
@@ -106,7 +116,7 @@ def _take_out_built_in(settings: BaseSettings) -> int:
     position = _DEFAULT_POSITION
     components: dict[Any, int | None] = settings.getdict(_MIDDLEWARES)
     for component, chosen in list(components.items()):
-        if load_object(component) is RobotsTxtMiddleware:
+        if _loaded(component) is RobotsTxtMiddleware:
             position = position if chosen is None else chosen
             del components[component]
     components[global_object_name(RobotsTxtMiddleware)] = None

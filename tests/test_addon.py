@@ -111,6 +111,17 @@ def test_other_middlewares_stay() -> None:
     assert wired(DOWNLOADER_MIDDLEWARES={stats: 7})[load_object(stats)] == 7
 
 
+@pytest.mark.parametrize("gone", ["gone.Middleware", "tests.test_addon.Gone", "gone"])
+@pytest.mark.parametrize(
+    "name", ["DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "EXTENSIONS"], ids=str.lower
+)
+def test_what_is_switched_off_may_be_gone(name: str, gone: str) -> None:
+    """Scrapy 2.14 does not import it."""
+    crawler = make_crawler(**{name: {gone: None}})
+    Addon().update_settings(crawler.settings)
+    assert crawler.settings.getdict(name)[gone] is None
+
+
 def test_robotstxt_obey_is_turned_on_unless_the_project_says_otherwise() -> None:
     for settings, expected in (({}, True), (OFF, False), ({"ROBOTSTXT_OBEY": True}, True)):
         crawler = make_crawler(**settings)
