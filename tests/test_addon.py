@@ -117,7 +117,8 @@ def test_other_middlewares_stay() -> None:
 )
 def test_what_is_switched_off_may_be_gone(name: str, gone: str) -> None:
     """Scrapy 2.14 does not import it."""
-    crawler = make_crawler(**{name: {gone: None}})
+    settings: dict[str, Any] = {name: {gone: None}}
+    crawler = make_crawler(**settings)
     Addon().update_settings(crawler.settings)
     assert crawler.settings.getdict(name)[gone] is None
 
