@@ -99,14 +99,14 @@ def is_handled(crawler: Crawler, request: Request, status: int) -> bool:
     return False
 
 
-def times_refused(request: Request) -> int:
-    """How many times *request* was refused before. It may have the meta of the answer to another
-    one: a callback may use it for all requests that it makes.
+def times_refused(request: Request) -> tuple[int, bool]:
+    """How many times *request* was refused before, and whether for this URL. A middleware may have
+    changed that; or it has the meta of another one, with whose answer a callback has made it.
     """
     match request.meta.get(REFUSED_META_KEY):
-        case [url, int(times)] if url == request.url:
-            return times
-    return 0
+        case [url, int(times)]:
+            return times, url == request.url
+    return 0, False
 
 
 class Refusals:
@@ -168,7 +168,8 @@ class Refusals:
 
     def _answered(self, request: Request, throttle: Throttle, status: int, origin: Origin) -> None:
         """*request* was not refused."""
-        was_on, is_first = throttle.is_on, not times_refused(request)
+        was_on, is_first = throttle.is_on, not times_refused(request)[1]
+        request.meta.pop(REFUSED_META_KEY, None)
         sent_in = self._sent_in(request, origin.host)
         throttle.answered(sent_in, self._clock.monotonic(), is_first=is_first)
         self._tell(origin, throttle, status, was_on=was_on)
@@ -182,17 +183,17 @@ class Refusals:
         throttle = self.throttles.get(host) or Throttle(self._longest, self._clock.jitter)
         self.throttles.put(host, throttle)
         was_on = throttle.is_on
-        before = times_refused(request)
+        before, is_again = times_refused(request)
         is_429 = status == TOO_MANY_REQUESTS
         refusal = throttle.refused(
             self._sent_in(request, host),
             self._clock.monotonic(),
-            is_first=not before,
+            is_first=not is_again,
             is_429=is_429,
             asked=wait,
         )
         request.meta[REFUSED_META_KEY] = (request.url, before + 1)
-        if before:  # behind those that were not refused: they tell more of the host
+        if is_again:  # behind those that were not refused: they tell more of the host
             request.priority = min(priority_of(request), 0)
         is_left = is_handled(self._crawler, request, status)
         if throttle.forgives(refusal, before) and not is_left:

@@ -178,6 +178,16 @@ def test_a_request_with_the_meta_of_another_was_not_refused_itself() -> None:
     assert crawl.stats.get_value(stats.REFUSED) == 8
 
 
+def test_one_whose_url_a_middleware_changes_each_time_is_not_forgiven_for_ever() -> None:
+    crawl = slowed()
+    refuse_all(crawl)
+    meta: dict[str, Any] = {}
+    for number in range(20):
+        crawl.answer_to(request := Request(f"{URL}{number}", meta=meta))
+        meta = request.meta
+    assert meta["max_retry_times"] == 2 + 5
+
+
 @pytest.mark.parametrize(
     ("meta", "of_spider", "settings", "is_handled"),
     [
