@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -106,8 +108,19 @@ NO_PREFERENCES = combine(())
 AGENTS_REMEMBERED = 16
 """For how many agents the pace is remembered: a crawl may send another agent each time."""
 
+
 LEAST_LIFETIME = 1.0
 """Seconds for which a ``tdmrep.json`` is not asked for again, whatever became of it."""
+
+_LONG = 2_048
+"""Octets of a ``tdmrep.json`` from which on it is kept compressed: parsed, it may take a thousand
+times what the site has sent."""
+
+
+@lru_cache(maxsize=8)
+def _unpacked(file: bytes) -> TdmFile:
+    """Kept for files in use."""
+    return TdmFile(zlib.decompress(file))
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -136,8 +149,9 @@ class Policy:
     """The agent that was the last to send requests."""
     _signed: tuple[Verdict, Verdict] | None = field(default=None, init=False)
     """The last verdict that was signed, before and after: one rule decides for many URLs."""
-    tdmrep: TdmFile | None = None
-    """The site's ``tdmrep.json``; None if there is none, or it was not read."""
+    tdmrep: TdmFile | bytes = b""
+    """The site's ``tdmrep.json``, a long one compressed; empty if it says nothing, or was not read.
+    """
     _tdmrep_until: float = inf
     _epoch: float = field(init=False)
     _fresh_until: float = field(init=False)
@@ -158,7 +172,8 @@ class Policy:
         """Goes by a ``tdmrep.json`` too; by that of *previous* where the store had no copy for an
         outage. Called before its first use; it is refreshed, while it answers, when that is due."""
         if tdmrep.access is Access.RULES and not tdmrep.is_cut:
-            self.tdmrep = TdmFile(tdmrep.body)
+            file = TdmFile(tdmrep.body)
+            self.tdmrep = zlib.compress(tdmrep.body) if file and len(tdmrep.body) > _LONG else file
         elif previous is not None and not is_definite(tdmrep.outcome):
             self.tdmrep = previous.tdmrep
         lasts = max(fresh_for(tdmrep, self.now), LEAST_LIFETIME)
@@ -347,7 +362,8 @@ class Policy:
         ``tdmrep.json`` does."""
         statements = self._in_file(url, agent)
         if self.tdmrep:
-            statements += self.tdmrep.statements(url)
+            file = _unpacked(self.tdmrep) if isinstance(self.tdmrep, bytes) else self.tdmrep
+            statements += file.statements(url)
         return combine(statements) if statements else NO_PREFERENCES
 
     def _in_file(self, url: str, agent: AgentNames) -> tuple[Statement, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +117,19 @@ async def test_it_counts_where_an_override_without_a_use_has_ended(sites: Sites)
     assert host.fetched == ["/reserved/0", "/reserved/1"]
     assert len(crawler.spider.failures) == 3
     assert asked(host) == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_of_long_files_few_are_kept_parsed(sites: Sites) -> None:
+    rules = [{"location": f"/{n}", "tdm-reservation": 1} for n in range(100)]
+    hosts = [site(sites, answer(json.dumps(rules[n:] + rules))) for n in range(24)]
+    crawler = await crawl(*[host.url("/") for host in hosts], **FOR_TRAINING)
+    policies = list(crawler.get_downloader_middleware(RobotsMiddleware).policies)
+    gc.collect()
+    kept = sum(type(each) is TdmFile for each in gc.get_objects())
+    assert len(policies) == 24 > 2 * kept
+    said = {policy.preferences("/99", "Foobot").of("train-ai").value for policy in policies}
+    assert said == {"disallow"}
 
 
 LONG = f'[{{"location": "/", "tdm-reservation": 1}}, "{"x" * 600_000}"]'
