@@ -37,9 +37,9 @@ class CleanParams:
                 by_path.setdefault(path, set()).update(map(unquote, rule.params))
         self._names_by_path = tuple(by_path.items())
 
-    def __bool__(self) -> bool:
-        """Whether there are any."""
-        return bool(self._names_by_path)
+    def __len__(self) -> int:
+        """How many names of parameters there are, those of each path by themselves."""
+        return sum(len(names) for _, names in self._names_by_path)
 
     def cleaned(self, url: str) -> str | None:
         """*url* without the parameters that do not count there, and without its fragment.

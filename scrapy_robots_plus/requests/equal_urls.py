@@ -44,6 +44,11 @@ class EqualUrls:
     and may be requested again.
     """
 
+    SHORT = 100
+    """Names of parameters up to which the rules of a file are kept for any number of hosts."""
+    MOST_LONG = 8
+    """Files with more whose rules are kept; those of others are read again."""
+
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
         self._stats = compat.stats_of(crawler)
@@ -51,6 +56,8 @@ class EqualUrls:
         """The fingerprint of a cleaned URL, and of the URL that was let through for it."""
         self._rules: Recent[str, CleanParams] = Recent(settings.cache_size)
         """By the hash of the file."""
+        self._long: Recent[str, CleanParams] = Recent(self.MOST_LONG)
+        """Those of long files, which take up to 9 MB each."""
         crawler.signals.connect(self._scheduled, signals.request_scheduled)
 
     def _scheduled(self, request: Request) -> None:
@@ -90,9 +97,9 @@ class EqualUrls:
         if ours is None:
             return _NO_RULES
         key, url = policy.record.sha256, policy.record.url
-        rules = self._rules.get(key)
+        rules = self._rules.get(key, self._long.get(key))
         if rules is None:
             params = guarded(lambda: ours.file.clean_params, (), url, self._stats)
             rules = CleanParams(params) or _NO_RULES
-        self._rules.put(key, rules)
+        (self._long if len(rules) > self.SHORT else self._rules).put(key, rules)
         return rules

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ import scrapy
 from scrapy.utils.request import fingerprint
 
 from scrapy_robots_plus import RobotsDuplicate
+from scrapy_robots_plus.protocol.clean_param import CleanParams
 from scrapy_robots_plus.requests.equal_urls import EqualUrls
 from tests.crawling import OTHER_PARSER, ProbeSpider, crawl, make_crawler, run, stat
 from tests.sites import Host, Sites, after, answer, in_turn, redirect
@@ -47,6 +49,20 @@ async def test_one_of_the_equal_urls_is_fetched(sites: Sites) -> None:
     errors = crawler.spider.failures.values()
     assert {type(each) for each in errors} == {RobotsDuplicate}
     assert {each.cleaned for each in errors} == {host.url("/shop/1?id=7")}
+
+
+@pytest_twisted.ensureDeferred
+async def test_of_long_files_few_are_kept_read(sites: Sites) -> None:
+    hosts = []
+    for number in range(24):
+        names = "".join(f"Clean-param: {number}a{n}&ref /\n" for n in range(200))
+        hosts.append(sites.host(f"User-agent: *\n{names}"))
+    urls = [host.url(f"/?ref={n}") for n in range(2) for host in hosts]
+    crawler = await crawl(*urls, spider=OnceSpider, **ON)
+    assert [len(host.fetched) for host in hosts] == [1] * 24
+    assert stat(crawler, DROPPED) == 24
+    gc.collect()
+    assert 0 < sum(type(each) is CleanParams for each in gc.get_objects()) < 12
 
 
 @pytest_twisted.ensureDeferred
