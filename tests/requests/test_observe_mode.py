@@ -14,7 +14,7 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policy import Passes, Refused
 from tests.crawling import StepSpider, crawl, make_crawler, run, stat
 from tests.sending import TimedSpider
-from tests.sites import Sites, answer, hang
+from tests.sites import A_PAGE, Sites, after, answer, hang
 from tests.waiting import close_when
 
 if TYPE_CHECKING:
@@ -197,6 +197,7 @@ async def test_a_job_may_be_resumed_in_the_other_mode(
 ) -> None:
     host = sites.host("User-agent: *\nDisallow: /closed\nCrawl-delay: 0.1\n")
     paths = [f"/{number}" for number in range(20)]
+    host.pages.update(dict.fromkeys(paths, after(0.02, A_PAGE)))
     requests = [scrapy.Request(host.url(path)) for path in paths]
     job: dict[str, Any] = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
     crawler = make_crawler(**job, ROBOTS_MODE=first)
