@@ -227,7 +227,7 @@ def priority_of(request: Request) -> int:
         return priority
     try:
         return floor(min(max(-_MOST, priority), _MOST))
-    except TypeError:
+    except (TypeError, ValueError, ArithmeticError):  # Decimal: an order of NaN is an error
         return -_MOST
 
 

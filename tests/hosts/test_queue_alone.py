@@ -5,6 +5,7 @@ Nothing waits.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import inf, nan
 from pathlib import Path
 from types import SimpleNamespace
@@ -183,6 +184,7 @@ def test_the_most_urgent_request_goes_first(kinds: Kinds) -> None:
 @pytest.mark.parametrize("key", ["", "one file"])
 def test_a_priority_may_be_anything_and_what_is_no_number_goes_last(key: str, folder: str) -> None:
     odd: Any = {"high": inf, "half": 1.5, "none": None, "nan": nan, "text": "3", "low": -inf}
+    odd["decimal"] = Decimal("nan")
     alone = Alone(key and folder, kind=ours.PickleFifoDiskQueue if key else squeues.FifoMemoryQueue)
     for path, priority in odd.items():
         request = Request(f"http://host0.example/{path}")
