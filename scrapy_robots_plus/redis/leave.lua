@@ -7,5 +7,6 @@ look()
 write_even_if_full()
 
 if give_back_all(ARGV[1]) then return 1 end
+if call('ZCARD', WORKERS) <= 1 then call('DEL', base .. 'terms') end
 expire()
 return 0

@@ -598,6 +598,16 @@ def test_of_two_workers_that_start_together_one_is_told(crew: Crew) -> None:
     assert two.agree({"delay": "2"}) == {"delay": "1"}
 
 
+def test_workers_that_start_together_go_by_nothing_of_those_that_have_left(crew: Crew) -> None:
+    for delay in "12":
+        workers = [crew.worker(f"{delay}{name}") for name in "ab"]
+        for each in workers:
+            take(each)
+        assert [each.agree({"delay": delay}) for each in workers] == [{}, {}]
+        for each in workers:
+            each.leave()
+
+
 def test_what_was_lost_is_counted_in_a_key_of_the_queue(crew: Crew) -> None:
     assert crew.worker("1").key("lost") == f"{{{crew.key}}}:lost"
 
