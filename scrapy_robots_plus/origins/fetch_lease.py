@@ -43,6 +43,8 @@ class Leases:
         """*seconds*: how long a lease lasts that is not released."""
         self._server = server
         self._milliseconds = max(1, round(seconds * 1000))
+        self.awaited = 0
+        """How many leases of others this crawl waits for."""
 
     def take(self, origin: Origin, token: bytes) -> bytes | None:
         """Takes the lease of *origin*, if it is free. The token of its holder afterwards, or None
@@ -75,6 +77,10 @@ def _key(origin: Origin) -> str:
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.5
 """Seconds between two looks at the lease of another crawl: half as many more each time, and half
 more or less at random."""
+
+MOST_LOOKS = 200
+"""At how many leases of others a crawl looks in a second, however many it waits for: a server takes
+one question at a time, and its other answers would come too late."""
 
 
 @dataclass(eq=False)
@@ -118,13 +124,24 @@ class Turn:
 
     async def wait(self) -> None:
         """Waits until the other crawl has ended its fetch, or has not in time."""
+        if self.leases is None:
+            return
+        self.leases.awaited += 1
+        try:
+            await self._look_until_it_ends(self.leases)
+        finally:
+            self.leases.awaited -= 1
+
+    async def _look_until_it_ends(self, leases: Leases) -> None:
         give_up_at = self.clock.monotonic() + self.longest
         seconds, holder = FIRST_PAUSE, self._holder
         while not self.fetches_anyway and holder is not None and holder == self._holder:
-            if self.clock.monotonic() >= give_up_at:
+            left = give_up_at - self.clock.monotonic()
+            if left <= 0:
                 self.fetches_anyway = True
                 return
-            await self.clock.sleep(seconds * (0.5 + self.clock.jitter()))
+            pause = max(seconds, leases.awaited / MOST_LOOKS) * (0.5 + self.clock.jitter())
+            await self.clock.sleep(min(pause, left))
             seconds = min(1.5 * seconds, LONGEST_PAUSE)
             holder = await self._ask(lambda leases: leases.holder(self.origin))
 

@@ -16,6 +16,7 @@ class _LeasesInMemory:
         self._seconds = seconds
         self._now = now
         self._held: dict[Origin, tuple[bytes, float]] = {}
+        self.awaited = 0
 
     def take(self, origin: Origin, token: bytes) -> bytes:
         held = self.holder(origin)

@@ -9,7 +9,13 @@ import pytest_twisted
 
 from scrapy_robots_plus.compat import Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.fetch_lease import FIRST_PAUSE, LONGEST_PAUSE, Leases, Turn
+from scrapy_robots_plus.origins.fetch_lease import (
+    FIRST_PAUSE,
+    LONGEST_PAUSE,
+    MOST_LOOKS,
+    Leases,
+    Turn,
+)
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError
 from tests.redis_server import RedisServer
@@ -51,9 +57,9 @@ class Workers:
         self.errors: list[Exception] = []
         self.calls: Courier | InPlace = InPlace()
 
-    def turn(self) -> Turn:
+    def turn(self, origin: Origin = ORIGIN) -> Turn:
         failed = self.errors.append
-        return Turn(ORIGIN, self.leases, self.calls, failed, LONGEST, self.clock)
+        return Turn(origin, self.leases, self.calls, failed, LONGEST, self.clock)
 
     def wait(self, turn: Turn) -> Deferred[None]:
         return run_in_background(turn.wait())
@@ -123,6 +129,30 @@ async def test_the_looks_become_rarer(server: RedisServer) -> None:
     assert gaps == pytest.approx([0.75 * pause for pause in pauses], abs=0.015)
     waiting.cancel()
     waiting.addErrback(lambda _: None)
+
+
+@pytest_twisted.ensureDeferred
+async def test_however_many_are_awaited_the_server_is_asked_no_more_often(
+    server: RedisServer,
+) -> None:
+    workers = Workers(server.asked())
+    waiting = []
+    for number in range(1_000):
+        origin = Origin("http", f"site{number}.example", 80)
+        holder, other = workers.turn(origin), workers.turn(origin)
+        await holder.begin()
+        await other.begin()
+        waiting.append(workers.wait(other))
+    await workers.pass_time(LOOK)
+    asked = server.usage().commands["GET"]
+    for _ in range(20):
+        await workers.pass_time(0.5)
+    assert 0 < server.usage().commands["GET"] - asked < 15 * MOST_LOOKS  # not 20,000
+    assert workers.leases.awaited == 1_000
+    while workers.time.now < 1005.0 + LONGEST:
+        await workers.pass_time(0.5)
+    assert all(each.called for each in waiting)
+    assert workers.leases.awaited == 0
 
 
 @pytest_twisted.ensureDeferred
