@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
@@ -237,7 +237,8 @@ class Fetcher:
 def _redirect_target(url: str, location: str) -> str | None:
     """The absolute URL that *location* names; None if it is not http or https, or has no host
     (RFC 9110 4.2.1): joined with *url*, ``http://`` would be *url* itself, and the address of
-    ``http://a..b/`` would be waited for until the timeout.
+    ``http://a..b/`` would be waited for until the timeout. Nor if it has a user name, which is an
+    error in what a stranger sends (4.2.4).
 
     A Location that is not ASCII names the octets that were sent, as in redirects of pages.
     """
@@ -245,6 +246,8 @@ def _redirect_target(url: str, location: str) -> str | None:
         target = urljoin(url, safe_url_string(location.encode("latin-1")))
         origin = Origin.of(target)
         if origin is None or not location.strip() or _NO_HOST.match(location):
+            return None
+        if "@" in urlsplit(target).netloc:
             return None
         plain_host(origin.host)
         return target

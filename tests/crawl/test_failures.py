@@ -212,7 +212,7 @@ async def test_five_redirects_are_followed_and_the_rules_apply_to_the_first(site
     "location",
     ["http://", "https://", "HTTP://", "//", "http:///r.txt", "//?x", "http://#x", "http://:80/",
      "", " ", "ftp://x.example/r.txt", "mailto:a@x.example", "http://[/", "http://x.example:0x/",
-     "http://a..example/r.txt"],
+     "http://a..example/r.txt", "http://user@127.0.0.1/r.txt", "//user:secret@127.0.0.1/r.txt"],
 )  # fmt: skip
 @pytest_twisted.ensureDeferred
 async def test_a_redirect_to_nowhere_is_not_followed_and_closes_the_site(
