@@ -83,7 +83,7 @@ the host, up to five."""
 
 TAP_META_KEY = "robots_fetch"
 """Marks a request for robots.txt, and holds the state of its download. Your own middlewares can
-look for it. Whoever replaces the request has to keep it."""
+look for it. A request in its place, which one of them has made, gets it too."""
 FETCH_SLOT_META_KEY = compat.SLOT_META_KEY
 """A slot for each robots.txt, so that it does not wait behind pages. `ROBOTS_FETCH_META` can name
 another. Not in a Scrapy with throttling scopes, which has `dont_throttle`."""
@@ -111,6 +111,9 @@ FIXED_FETCH_META: dict[str, Any] = {
     "download_fail_on_dataloss": True,  # a file that is cut off is a failure.
     "download_warnsize": 0,  # no warning about large files.
 }
+
+OWN_FETCH_META = (*FIXED_FETCH_META, TAP_META_KEY, TIMEOUT_META_KEY, MAXSIZE_META_KEY)
+"""What makes a request one for a robots.txt."""
 
 _NOT_HTTP = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:(?!\d+(?:[/?#]|$))", re.IGNORECASE)
 """Matches the start of ``mailto:someone``, but not ``localhost:8080/``, which lacks a scheme."""

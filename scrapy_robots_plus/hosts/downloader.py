@@ -12,7 +12,7 @@ from scrapy.core.downloader import Downloader
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
 from scrapy_robots_plus.crawl.events import HeldAtClosing, RobotsUnreachable
-from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.crawl.requests import OWN_FETCH_META, TAP_META_KEY
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
 
@@ -20,10 +20,12 @@ from .door import Door
 from .own_shortage import OwnShortage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
 
@@ -113,6 +115,19 @@ class RobotsDownloader(Downloader):
         if self._crawl.is_closing and (of_closing or compat.is_cancelled(error)):
             self.active.cut_off.add(getattr(response, "request", None))
 
+    def fetch(
+        self,
+        request: Request,
+        spider: Spider | None = None,  # noqa: ARG002 - of older versions
+    ) -> Deferred[Response | Request]:
+        """As Scrapy's own. A new request that a middleware has in place of one for a robots.txt is
+        one for it too: else it would wait for that very robots.txt, without a limit of time.
+        """
+        fetched: Deferred[Response | Request] = super().fetch(request)
+        if TAP_META_KEY in request.meta:
+            fetched.addCallback(_as_fetched, request.meta)
+        return fetched
+
     def needs_backout(self) -> bool:
         """Whether the downloader can take no more requests now."""
         if self._errors.happened:
@@ -135,3 +150,10 @@ class RobotsDownloader(Downloader):
 
     def _count_with_waiting(self) -> int:
         return len(self.active) + compat.count_before_downloader(self.crawler)
+
+
+def _as_fetched(result: Response | Request, meta: Mapping[str, Any]) -> Response | Request:
+    """*result*; if it is a request, with what in *meta* makes it one for a robots.txt."""
+    if isinstance(result, Request):
+        result.meta.update({key: meta[key] for key in OWN_FETCH_META if key in meta})
+    return result

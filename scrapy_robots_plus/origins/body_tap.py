@@ -152,6 +152,10 @@ class Tap:
         self._running: Deferred[Response] | None = None
         self._expired_at: float | None = None
         self._is_called_off = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Nothing has come yet."""
         self.started = False
         """Whether headers have arrived."""
         self.received = 0
@@ -329,6 +333,7 @@ class BodyTaps:
         if compat.can_be_stopped(self._crawler, request):  # in the middle of a body
             request.meta[MAXSIZE_META_KEY] = 0
         request.meta[TIMEOUT_META_KEY] = tap.seconds_left
+        tap.begin()  # anew, if a middleware has the request sent again
         response = await tap.run(download(request))
         tap.downloaded(response)
         # The handler had a limit of its own. This one is for HttpCompressionMiddleware, which runs

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_twisted
+from scrapy import Request
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
@@ -18,7 +19,6 @@ from tests.crawling import ProbeSpider, crawl, stat
 from tests.sites import Reply, after, answer, drip, hang, in_turn, redirect, when
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.http import Response
 
     from tests.sites import Sites
@@ -132,3 +132,39 @@ async def test_time_in_which_the_process_stood_still_is_not_held_against_a_site(
     assert [host.fetched for host in asked] == [["/open"], []]
     assert [host.robots_hits for host in asked] == [2, 2]
     assert stat(crawler, "robotstxt/failure_count/timeout") == 1
+
+
+class AsksElsewhere:
+    """A middleware that has a request of its own, without any meta, in place of a robots.txt."""
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        if request.url.endswith("/robots.txt"):
+            return Request(request.url.replace("robots", "other"))
+        return response
+
+
+@pytest.mark.parametrize(
+    ("other", "fetched", "failure"),
+    [
+        (answer(RULES), ["/other.txt", "/open"], None),
+        (drip(RULES * 9, 0.2), ["/other.txt"], "timeout"),
+        (answer("", 302, location="/third"), ["/other.txt", "/third", "/open", "/closed"], None),
+    ],
+    ids=["answered", "slow", "redirected"],
+)
+@pytest_twisted.ensureDeferred
+async def test_what_a_middleware_asks_in_its_place_is_a_robots_txt_too(
+    sites: Sites, other: Reply, fetched: list[str], failure: str | None
+) -> None:
+    """It waited for the robots.txt of its host, and so for itself, and nothing limited it."""
+    host = sites.host(answer("nothing"))
+    host.pages |= {"/other.txt": other, "/third": answer("", 404)}
+    crawler = await crawl(
+        host.url("/open"),
+        host.url("/closed"),
+        DOWNLOADER_MIDDLEWARES={AsksElsewhere: 550},
+        ROBOTS_FETCH_TIMEOUT=1,
+        CONCURRENT_REQUESTS_PER_DOMAIN=1,
+    )
+    assert host.fetched == fetched
+    assert stat(crawler, f"robotstxt/failure_count/{failure}") == bool(failure)
