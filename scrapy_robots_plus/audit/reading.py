@@ -168,15 +168,26 @@ class LogReader:
 
 
 def _in_order(logs: Sequence[Path]) -> Sequence[Path]:
-    """Parts in the order in which they were begun: by the time in their first line."""
-    is_sortable = len(logs) > 1 and all(log.is_file() for log in logs)
-    return sorted(logs, key=_began) if is_sortable else logs
+    """Parts in the order in which they were begun: by the time in their first line, but those of
+    one crawl by the line's number, as clocks are set back.
+    """
+    if len(logs) < 2 or not all(log.is_file() for log in logs):
+        return logs
+    latest: dict[str, str] = {}
+    places: dict[Path, tuple[str, int]] = {}
+    for crawl, number, time, log in sorted(map(_began, logs)):
+        latest[crawl] = max(latest.get(crawl, ""), time)
+        places[log] = latest[crawl], number
+    return sorted(logs, key=places.__getitem__)
 
 
-def _began(log: Path) -> str:
-    """The time in the first line; nothing if that cannot be read. Raises OSError."""
+def _began(log: Path) -> tuple[str, int, str, Path]:
+    """What the first line says: the crawl, the line's number in it, and the time; nothing if that
+    cannot be read. Raises OSError.
+    """
     with log.open("rb") as file:
         try:
-            return str(parse(file.readline(LONGEST_LINE)).fields.get("time"))
+            line = parse(file.readline(LONGEST_LINE))
         except ValueError:
-            return ""
+            return "", 0, "", log
+    return str(line.fields.get("crawl")), line.link.number, str(line.fields.get("time")), log

@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.entries import CrawlEntry
+from scrapy_robots_plus.audit.log import AuditLog
 from tests.audit.logs import (
     Warned,
+    begin,
     damages_in,
     end,
     entries_in,
@@ -33,8 +35,6 @@ from tests.samples import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from scrapy_robots_plus.audit.log import AuditLog
 
 URL = "http://x.example/"
 
@@ -88,6 +88,17 @@ def test_parts_together_are_one_whole_log(
     parts = rotated(tmp_path, rotate)
     assert found_in(*parts) == (State.WHOLE, [])
     assert found_in(*reversed(parts)) == (State.WHOLE, [])
+
+
+def test_parts_are_in_order_though_the_clock_was_set_back(tmp_path: Path) -> None:
+    path, times = tmp_path / "audit.jsonl", iter([3_000.0, 2_000.0, 1_000.0])
+    log, parts = AuditLog(path, begin(), Warned(), lambda: next(times)), list[Path]()
+    for number in range(3):
+        add(log, number)
+        parts.append(tmp_path / f"audit.jsonl.{3 - number}")
+        path.rename(parts[-1])
+    finish(log)
+    assert found_in(path, *parts) == (State.WHOLE, [])
 
 
 def test_logrotate_as_the_cookbook_sets_it_up(tmp_path: Path) -> None:
