@@ -37,8 +37,9 @@ class Bodies:
         It appears at once, with all that is in it, or not at all.
         """
         path = self._path(digest)
-        if path.exists():
-            return
+        with suppress(OSError):
+            if path.stat().st_size:  # a power failure may leave an empty one
+                return
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f"{digest}.{os.getpid()}.{next(_numbers)}.tmp")
         try:

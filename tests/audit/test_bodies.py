@@ -55,6 +55,15 @@ def test_a_damaged_one_is_told(tmp_path: Path, content: bytes) -> None:
         bodies.get(DIGEST)
 
 
+def test_one_that_a_power_failure_has_emptied_is_written_again(tmp_path: Path) -> None:
+    bodies, digest = Bodies(tmp_path), sha256(b"text").hexdigest()
+    for _ in range(2):
+        bodies.put(digest, b"text")
+        assert bodies.get(digest) == b"text"
+        (path,) = tmp_path.rglob("*.gz")
+        path.write_bytes(b"")
+
+
 def test_a_missing_one_is_told(tmp_path: Path) -> None:
     with pytest.raises(BodyError, match=r"\.txt\.gz is missing"):
         Bodies(tmp_path).get(DIGEST)
