@@ -52,6 +52,7 @@ def alone(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = path.with_name(f"{path.name}.lock")
     with closing(sqlite3.connect(lock, timeout=0, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = MEMORY")  # nothing is written
         connection.execute("BEGIN EXCLUSIVE")
         try:
             yield
