@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse, Response
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.preferences import Statement
 
 MOST_OCTETS = 262_144
-"""Of a page that are searched for meta tags."""
+"""Of a page that are searched for meta tags, and of its X-Robots-Tag headers that are read."""
 
 _NOT_ASCII = (b"\0", b"\x1b$", b"\x1b(")
 """What is in text of UTF-16, UTF-32 or ISO-2022, where an octet of ASCII may be half a character.
@@ -92,7 +93,9 @@ _read = lru_cache(maxsize=16)(header_statements)
 
 def _x_robots_tag(response: Response) -> tuple[PageStatement, ...]:
     """What the X-Robots-Tag headers of *response* say, to any crawler."""
-    return _read(tuple(response.headers.getlist("X-Robots-Tag")))
+    lines = response.headers.getlist("X-Robots-Tag")
+    ends = accumulate(map(len, lines))
+    return _read(tuple(line for line, end in zip(lines, ends, strict=True) if end <= MOST_OCTETS))
 
 
 def _in_page(

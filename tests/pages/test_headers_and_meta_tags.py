@@ -55,6 +55,13 @@ def test_a_page_in_any_charset(encoding: str, kind: str) -> None:
     assert read(HEAD.replace("\u00e4", "").encode(encoding), kind) == {"noindex"}
 
 
+def test_of_headers_without_end_the_first_256_kib_are_read() -> None:
+    lines = ["noindex", *(f"noarchive {number}" for number in range(30_000)), "nofollow"]
+    response = Response("http://a.example/", headers={"X-Robots-Tag": lines})
+    assert sum(map(len, lines)) > MOST_OCTETS
+    assert set(directives_of(response, "Foobot").directives) == {"noindex", "noarchive"}
+
+
 def test_octets_of_iso_2022_are_not_taken_for_tags() -> None:
     text = "<html><head><title>\u3042</title>".encode("iso-2022-jp")
     hidden = b"\x1b$B" + NOINDEX.encode().replace(b" ", b"!") + b"\x1b(B"
