@@ -32,8 +32,8 @@ def is_at(file: BinaryIO, path: Path) -> bool:
 
 @contextmanager
 def locked(file: BinaryIO) -> Iterator[None]:
-    """Has others that lock *file* wait, where there are such locks: not on Windows, and not on
-    every network file system.
+    """Has other processes that lock *file* wait, where there are such locks: not on Windows, and
+    not on every network file system.
     """
     _lock(file, "LOCK_EX")
     try:
@@ -46,7 +46,8 @@ def _lock(file: BinaryIO, operation: str) -> None:
     with suppress(ImportError, OSError):
         import fcntl
 
-        fcntl.flock(file, getattr(fcntl, operation))
+        # Not flock(): the program of that name may hold it for as long as a crawl runs.
+        fcntl.lockf(file, getattr(fcntl, operation))
 
 
 def append(file: BinaryIO, data: bytes) -> int:

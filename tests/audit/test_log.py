@@ -312,6 +312,23 @@ def test_a_crawl_without_room_takes_no_line_of_another_back(tmp_path: Path) -> N
     assert damages_in(path) == []
 
 
+WITH_ANOTHER_LOCK = """
+import fcntl, sys
+from pathlib import Path
+from tests.audit.logs import write
+path = Path(sys.argv[1])
+with path.open("wb") as file:
+    fcntl.flock(file, fcntl.LOCK_EX)
+    write(path)
+"""
+
+
+def test_a_log_that_the_flock_program_locks_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    Program(CODE, WITH_ANOTHER_LOCK, str(path)).succeed(60)
+    assert damages_in(path) == []
+
+
 def test_an_entry_that_is_no_json_is_left_out(tmp_path: Path) -> None:
     path, warned = tmp_path / "audit.jsonl", Warned()
     log = open_log(path, warned=warned)
