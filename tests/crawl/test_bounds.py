@@ -150,7 +150,8 @@ async def test_of_twice_the_hosts_no_more_is_kept(
     some = await crawl_of(sites, hosts, tmp_path)
     more = await crawl_of(sites, 2 * hosts, tmp_path)
     grown = {key: (some.get(key, 0), size) for key, size in more.items() if size > some.get(key, 0)}
-    assert {key: sizes for key, sizes in grown.items() if sizes[1] > KEPT + OF_THE_CRAWL} == {}
+    most = 2 * KEPT + OF_THE_CRAWL  # a policy holds up to two verdicts
+    assert {key: sizes for key, sizes in grown.items() if sizes[1] > most} == {}
     assert {"Tally._rows", "Policies._recent", "Door.lines"} <= set(more)
 
 
