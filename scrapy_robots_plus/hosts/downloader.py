@@ -125,7 +125,7 @@ class RobotsDownloader(Downloader):
         """
         fetched: Deferred[Response | Request] = super().fetch(request)
         if TAP_META_KEY in request.meta:
-            fetched.addCallback(_as_fetched, request.meta)
+            fetched.addCallback(_as_fetched, request.meta.copy())
         return fetched
 
     def needs_backout(self) -> bool:

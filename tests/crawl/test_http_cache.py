@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from scrapy import Request
+    from scrapy.http import Response
+
 RULES = "User-agent: *\nDisallow: /closed\n"
 TIGHTER = "User-agent: *\nDisallow: /\n"
 POLICIES = ["DummyPolicy", "RFC2616Policy"]
@@ -183,3 +186,28 @@ async def test_what_is_not_in_the_cache_is_denied_in_a_replay(sites: Sites, tmp_
     replay = await crawl(host.url("/open"), **cache(tmp_path, HTTPCACHE_IGNORE_MISSING=True))
     assert replay.spider.got == []
     assert host.robots_hits == 0
+
+
+class AsksAgain:
+    """A middleware that has the same robots.txt asked for a second time."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        if request.url.endswith("/robots.txt"):
+            self.asked += 1
+            if self.asked == 1:
+                return request.copy()
+        return response
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_a_middleware_asks_for_again_comes_from_the_site(
+    tmp_path: Path, sites: Sites
+) -> None:
+    """And not from the cache, which has just stored the first answer."""
+    host = keeps_pages(sites.host(in_turn(answer(RULES), answer(TIGHTER))))
+    await crawl(host.url("/open"), DOWNLOADER_MIDDLEWARES={AsksAgain: 550}, **cache(tmp_path))
+    assert host.robots_hits == 2
+    assert host.fetched == []
