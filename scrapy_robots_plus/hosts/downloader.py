@@ -6,7 +6,7 @@ import sys
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.core.downloader import Downloader
 
 from scrapy_robots_plus import compat
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
-    from twisted.python.failure import Failure
 
 
 class ActiveRequests(set[Request]):
@@ -65,13 +64,22 @@ class ActiveRequests(set[Request]):
             self.robots -= 1
             return
         error = sys.exc_info()[1]  # the engine removes each request where its download has ended
-        if error is not None and compat.is_closing(self.crawler) and compat.is_cancelled(error):
-            self.cut_off.add(request)
+        if error is not None and compat.is_closing(self.crawler):
+            self._failed_at_closing(request, error)
         try:
             for listener in self._listeners:
                 listener(request)
         except Exception as error:  # noqa: BLE001 - the engine would lose count of its downloads
             Crawl.of(self.crawler).errors.tell("what listens to the downloader", error)
+
+    def _failed_at_closing(self, request: Request, error: BaseException) -> None:
+        """If the end of the crawl has taken a page from a callback or pipeline that waits for it,
+        what led to that comes again. A media pipeline goes on without the page, and tells nobody.
+        """
+        if is_cancelled := compat.is_cancelled(error):
+            self.cut_off.add(request)
+        if is_cancelled or isinstance(error, HeldAtClosing | RobotsUnreachable):
+            compat.keep_what_is_scraped(self.crawler)
 
 
 class RobotsDownloader(Downloader):
@@ -103,17 +111,6 @@ class RobotsDownloader(Downloader):
         compat.retry_handovers(self, OwnShortage(crawl, self).download)
         if crawl.has_middleware:
             compat.make_room(self, crawl.get(FetchBudget).ceiling)
-        for signal in (signals.spider_error, signals.item_error):
-            crawler.signals.connect(self._keep_cut_off, signal)
-
-    def _keep_cut_off(self, failure: Failure, response: Response | Failure | None) -> None:
-        """*failure* is what the callback of *response* has raised, or the pipeline of its item. If
-        the end of the crawl has taken a page from them that they waited for, they come again.
-        """
-        error: Any = failure.value
-        of_closing = isinstance(error, HeldAtClosing | RobotsUnreachable)
-        if self._crawl.is_closing and (of_closing or compat.is_cancelled(error)):
-            self.active.cut_off.add(getattr(response, "request", None))
 
     def fetch(
         self,

@@ -8,6 +8,7 @@ asyncio loop, where the head of that pull request never ends what it has cancell
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -205,7 +206,8 @@ class OwnPages:
         return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
-        await self.crawler.engine.download_async(scrapy.Request(item["own"]))
+        with suppress(*item.get("may_fail", [])):
+            await self.crawler.engine.download_async(scrapy.Request(item["own"]))
         return item
 
 
@@ -235,6 +237,13 @@ class InCallback(InPipeline):
         yield {"own": "data:,"}
 
 
+class WithFiles(InPipeline):
+    """As with Scrapy's media pipelines, items go on without what could not be fetched."""
+
+    async def parse(self, response: Response, own: str) -> Any:
+        yield {"own": own, "may_fail": [Exception]}
+
+
 class Asks(InCallback):
     """It asks before it waits."""
 
@@ -245,7 +254,7 @@ class Asks(InCallback):
                 yield item
 
 
-@pytest.mark.parametrize("spider", [InCallback, InPipeline, Asks])
+@pytest.mark.parametrize("spider", [InCallback, InPipeline, WithFiles, Asks])
 @pytest_twisted.ensureDeferred
 async def test_who_waits_for_a_page_of_its_own_comes_again(
     sites: Sites, tmp_path: Path, spider: type[InPipeline]
