@@ -122,7 +122,7 @@ class RobotsDownloader(Downloader):
         """
         fetched: Deferred[Response | Request] = super().fetch(request)
         if TAP_META_KEY in request.meta:
-            fetched.addCallback(_as_fetched, request.meta.copy())
+            fetched.addCallback(_as_fetched, dict(request.meta))
         return fetched
 
     def needs_backout(self) -> bool:
@@ -152,5 +152,6 @@ class RobotsDownloader(Downloader):
 def _as_fetched(result: Response | Request, meta: Mapping[str, Any]) -> Response | Request:
     """*result*; if it is a request, with what in *meta* makes it one for a robots.txt."""
     if isinstance(result, Request):
-        result.meta.update({key: meta[key] for key in OWN_FETCH_META if key in meta})
+        its_meta = result.meta
+        its_meta.update({key: value for key, value in meta.items() if key in OWN_FETCH_META})
     return result

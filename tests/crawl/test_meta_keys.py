@@ -82,7 +82,7 @@ async def test_requests_carry_the_keys_that_are_described(sites: Sites) -> None:
         for path in ("/robots.txt", "/page")
     )
     assert fetch - SCRAPYS_OWN == set(FETCH_META)
-    ours = {compat.SLOT_META_KEY, requests.STAMP_META_KEY}
+    ours = {compat.SLOT_META_KEY, requests.HOST_META_KEY, requests.STAMP_META_KEY}
     assert page - SCRAPYS_OWN == {*ours, "download_timeout"}  # Scrapy's timeout
 
 
