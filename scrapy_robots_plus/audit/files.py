@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy_robots_plus.crawl.log import Once
@@ -30,24 +31,38 @@ def is_at(file: BinaryIO, path: Path) -> bool:
         return False
 
 
+LONGEST_WAIT = 0.5
+"""Seconds for a lock: the process that has it may have been stopped while it wrote."""
+
+
 @contextmanager
 def locked(file: BinaryIO) -> Iterator[None]:
-    """Has other processes that lock *file* wait, where there are such locks: not on Windows, and
-    not on every network file system.
+    """Has other processes that lock *file* wait, for a moment, where there are such locks: not on
+    Windows, and not on every network file system.
     """
-    _lock(file, "LOCK_EX")
+    until = monotonic() + LONGEST_WAIT
+    while _is_taken(file) and monotonic() < until:
+        sleep(0.005)
     try:
         yield
     finally:
-        _lock(file, "LOCK_UN")
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            fcntl.lockf(file, fcntl.LOCK_UN)
 
 
-def _lock(file: BinaryIO, operation: str) -> None:
+def _is_taken(file: BinaryIO) -> bool:
+    """Whether another process has the lock; if none has, it is this one's now."""
     with suppress(ImportError, OSError):
         import fcntl
 
-        # Not flock(): the program of that name may hold it for as long as a crawl runs.
-        fcntl.lockf(file, getattr(fcntl, operation))
+        try:
+            # Not flock(): the program of that name may hold it for as long as a crawl runs.
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            return True
+    return False
 
 
 def append(file: BinaryIO, data: bytes) -> int:

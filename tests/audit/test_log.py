@@ -329,6 +329,25 @@ def test_a_log_that_the_flock_program_locks_is_written(tmp_path: Path) -> None:
     assert damages_in(path) == []
 
 
+STOPPED_WITH_THE_LOCK = """
+import fcntl, sys
+file = open(sys.argv[1], "ab")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_process_that_was_stopped_while_it_wrote_holds_up_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    stopped = Program(CODE, STOPPED_WITH_THE_LOCK, str(path))
+    assert stopped.stdout.readline() == b"locked\n"
+    write(path)
+    assert stopped.poll() is None
+    stopped.communicate()
+    assert damages_in(path) == []
+
+
 def test_an_entry_that_is_no_json_is_left_out(tmp_path: Path) -> None:
     path, warned = tmp_path / "audit.jsonl", Warned()
     log = open_log(path, warned=warned)
