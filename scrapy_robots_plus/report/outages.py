@@ -87,7 +87,9 @@ class Outages:
         if policy.denies_as_unreachable:
             if not self._settings.enforces:
                 return "all its requests would be denied"
-            if not self._settings.defers or self._crawl.readiness is None:
+            if not self._settings.defers:
+                return "all its requests are denied (see ROBOTS_DEFER)"
+            if self._crawl.readiness is None:
                 return "all its requests are denied"
             return f"its requests wait in the queue for up to {duration(self._settings.defer)}"
         if policy.record.readable:

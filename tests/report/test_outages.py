@@ -85,8 +85,8 @@ async def test_each_way_to_fail_is_told_once_with_what_follows(
     await crawl(*urls, ROBOTS_FETCH_TIMEOUT=0.4 if reply is hang else 60, ROBOTS_FETCH_RETRIES=0)
     (line,) = lines.of(logging.WARNING)
     assert re.match(
-        rf"{host.origin}/robots\.txt cannot be read \({why}\): all its requests are denied\. "
-        r"Next attempt in (\d+ s|1 min) at the earliest\.",
+        rf"{host.origin}/robots\.txt cannot be read \({why}\): all its requests are denied "
+        r"\(see ROBOTS_DEFER\)\. Next attempt in (\d+ s|1 min) at the earliest\.",
         line,
     )
 
