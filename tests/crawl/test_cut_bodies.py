@@ -147,7 +147,7 @@ class Adds:
     """A middleware that adds rules of the project, once the codings are undone."""
 
     def process_response(self, request: Request, response: Response) -> Response:
-        return response.replace(body=b"User-agent: *\nDisallow: /own\n" + response.body)
+        return response.replace(body=response.body + b"Disallow: /own\n")
 
 
 @pytest.mark.parametrize("reply", [answer(RULES), gzipped(RULES.encode())], ids=["plain", "gzip"])

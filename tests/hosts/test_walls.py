@@ -21,7 +21,7 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.given_up import GivenUp
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
-from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
+from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, parts_of_seconds, run, stat
 from tests.sending import HICCUP, TimedSpider, gaps
 from tests.sites import Hit, Reply, Sites, answer, hang_up
 
@@ -312,6 +312,7 @@ async def test_a_walled_site_is_asked_rarely_until_it_is_open_again(
     assert Robots(tmp_path)("replay", log).status == 0
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_requests_that_wait_fail_and_those_of_other_sites_do_not(sites: Sites) -> None:
     host, other = sites.host(RULES + "Crawl-delay: 0.2\n"), sites.host(RULES)
