@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,16 @@ def without_clutter(
     return ("", None) if is_value or is_made or what == "exception" else None
 
 
+def with_plain_aliases(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: Any
+) -> tuple[str | None, Any] | None:
+    """Sphinx 9 writes the name of its own class where an alias is part of a union."""
+    return signature and (_OWN_CLASS.sub(r"\1", signature), returns)
+
+
+_OWN_CLASS = re.compile(r"TypeAliasForwardRef\('([\w.]+)'\)")
+
+
 def complete(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Gives a value that a package takes from one of its modules the docstring it has there, and a
     field of a dataclass its default.
@@ -107,6 +118,7 @@ def check_public_names(app: Sphinx) -> None:
 def setup(app: Sphinx) -> None:
     annotations.make_resolvable()
     app.connect("autodoc-process-signature", without_clutter)
+    app.connect("autodoc-process-signature", with_plain_aliases)
     app.connect("autodoc-process-docstring", complete)
     app.connect("missing-reference", references.resolve, references.BEFORE_INTERSPHINX)
     app.connect("builder-inited", check_public_names)
