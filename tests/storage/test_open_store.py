@@ -9,6 +9,7 @@ import pytest
 
 from scrapy_robots_plus.storage import StoreError, check_store_uri, open_store
 from scrapy_robots_plus.storage.memory_store import MemoryStore
+from scrapy_robots_plus.storage.open_by_scheme import SCHEMES
 
 from .records import origin, rules
 
@@ -41,19 +42,23 @@ def test_what_names_no_store_is_refused(uri: object, why: str) -> None:
         open_store(uri, 10)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "memory",
-        "sqlite:robots.db",
-        "sqlite:/var/lib/my crawls/r.db",
-        "redis://crawler:secret@redis.example:6379/0",
-        "rediss://redis.example",
-        "unix:///run/redis.sock",
-    ],
+STORES = (
+    "memory",
+    "sqlite:robots.db",
+    "sqlite:/var/lib/my crawls/r.db",
+    "redis://crawler:secret@redis.example:6379/0",
+    "rediss://redis.example",
+    "unix:///run/redis.sock",
 )
+
+
+@pytest.mark.parametrize("uri", STORES)
 def test_what_names_a_store_comes_back_as_it_is(uri: str) -> None:
     assert check_store_uri(uri) == uri
+
+
+def test_these_are_all_schemes() -> None:
+    assert {uri.partition(":")[0] for uri in STORES} == set(SCHEMES)
 
 
 def test_the_check_opens_nothing(tmp_path: Path) -> None:
