@@ -23,6 +23,7 @@ import scrapy
 from scrapy import signals
 
 from scrapy_robots_plus import RobotsUnreachable
+from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 from scrapy_robots_plus.job import FILE_NAME, JobFile
 from tests.crawling import BASE_SETTINGS
@@ -91,7 +92,10 @@ class KilledSpider(scrapy.Spider):
         if number % 10 == 9:
             extra = scrapy.Request(response.urljoin(f"/extra/{number}"))
             with suppress(RobotsUnreachable):  # what code asks for is not put back
-                await self.crawler.engine.download_async(extra)
+                try:
+                    await self.crawler.engine.download_async(extra)
+                except HeldAtClosing:  # the spider closes: this page comes again
+                    return
         for child in range(3 * number + 1, 3 * number + 4):
             await pause(0.003)
             if child < PAGES:
