@@ -81,7 +81,7 @@ def _head(*cells: str) -> list[str]:
     return [_line(*cells), _line(*("---" for _ in cells))]
 
 
-_INERT = str.maketrans({"|": "\\|", "<": "&lt;", "[": "&#91;"})
+_INERT = str.maketrans({"|": "&#124;", "<": "&lt;", "[": "&#91;"})
 """What ends a cell in Markdown, or begins an element, a link or a picture."""
 
 
