@@ -46,7 +46,7 @@ class ActiveRequests(set[Request]):
         self._listeners = Crawl.of(crawler).end_listeners
         self.robots = 0
         """How many of them are for a robots.txt."""
-        self.cut_off: set[Request | None] = set()
+        self.cut_off: set[Request] = set()
         """Those that the end of the crawl has cancelled, or what they led to: they are not dealt
         with."""
 

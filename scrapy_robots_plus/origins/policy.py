@@ -108,7 +108,6 @@ NO_PREFERENCES = combine(())
 AGENTS_REMEMBERED = 16
 """For how many agents the pace is remembered: a crawl may send another agent each time."""
 
-
 LEAST_LIFETIME = 1.0
 """Seconds for which a ``tdmrep.json`` is not asked for again, whatever became of it."""
 
