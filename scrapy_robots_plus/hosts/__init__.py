@@ -10,7 +10,8 @@
 | what delay has a downloader slot, and what does it show? | ``slot_delays.py`` |
 | which of several crawls goes next? | ``book.py``; ``shared_pace.py`` asks it |
 | what follows when a host refuses pages? | ``refusals.py``: 429, 503, Retry-After, walls |
-| what if a host refuses requests? | ``throttle.py`` finds its pace |
+| how often may a host be asked that refuses requests? | ``throttle.py``, ``gap_search.py`` |
+| does it refuse fewer then? | ``refusal_shares.py`` |
 | which hosts are not asked any more? | ``given_up.py`` |
 | what counts among ``CONCURRENT_REQUESTS``? | ``downloader.py`` |
 | what if this machine is short of files or ports? | ``own_shortage.py`` |

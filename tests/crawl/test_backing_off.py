@@ -15,6 +15,7 @@ from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import Reason, RobotsGivenUp, RobotsMiddleware
 from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.refusal_shares import FEW
 from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.hosts.throttle import Throttle
 from tests.broken_sites import Dead, EveryNth, served
@@ -118,7 +119,7 @@ async def test_what_was_answered_before_the_first_refusal_counts(sites: Sites) -
     host.pages["/page"] = served(Dead({20}))
     crawler = await crawl(*pages(host, 21), CONCURRENT_REQUESTS=1)
     throttle = throttle_of(crawler, host)
-    assert [*throttle._fast] == [*[False] * Throttle.FEW, True]
+    assert [*throttle._shares._fast] == [*[False] * FEW, True]
 
 
 @pytest_twisted.ensureDeferred

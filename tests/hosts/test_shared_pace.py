@@ -12,7 +12,7 @@ from twisted.internet.defer import DeferredList
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtClosing
-from scrapy_robots_plus.hosts.throttle import Throttle
+from scrapy_robots_plus.hosts.gap_search import FIRST_WAIT
 from tests.crawling import crawl, make_crawler, parts_of_seconds, stat
 from tests.sending import HICCUP, TimedSpider, gaps
 from tests.sites import answer
@@ -170,7 +170,7 @@ async def test_a_refusal_that_one_got_holds_for_the_others(sites: Sites) -> None
     asked = next(at for at, url in sent if url.endswith("/0/1"))
     after = [at for at, url in sent if at > asked and "robots.txt" not in url]
     assert after
-    assert min(after) >= asked + Throttle.FIRST_WAIT - SLACK
+    assert min(after) >= asked + FIRST_WAIT - SLACK
 
 
 @pytest_twisted.ensureDeferred

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_robots_plus.hosts.gap_search import LONGEST_GAP
 from scrapy_robots_plus.hosts.throttle import Refusal, Throttle
 from tests.broken_sites import AtRandom, Dead, EveryNth, GrowingBan, Limited
 from tests.limiters import LIMITERS, Bucket, Interval, SlidingWindow, Window
@@ -480,7 +481,7 @@ def test_whatever_happens_waits_and_gaps_are_within_bounds(
             status = 503 if event == "503" else 429
             if refuse(throttle, now, is_first=event != "again", status=status) is Refusal.NEW:
                 assert 0 < throttle.until - now <= longest + 1e-6
-        assert 0 <= throttle.gap <= min(Throttle.LONGEST_GAP, longest)
+        assert 0 <= throttle.gap <= min(LONGEST_GAP, longest)
 
 
 @given(events, st.floats(0.1, 1e5))

@@ -154,6 +154,8 @@ PARTS = (
     ),
     of_crawl(
         "pacing",
+        "hosts/gap_search.py",
+        "hosts/refusal_shares.py",
         "hosts/refusals.py",
         "hosts/throttle.py",
         tests=(
@@ -169,6 +171,8 @@ PARTS = (
         # test_queue_properties.py, which takes longer than all the others together.
         "hosts/*.py",
         "!hosts/known.py",
+        "!hosts/gap_search.py",
+        "!hosts/refusal_shares.py",
         "!hosts/refusals.py",
         "!hosts/throttle.py",
         "!hosts/downloader.py",
