@@ -235,11 +235,11 @@ def report_unknown_settings(settings: BaseSettings) -> None:
     """Warns of settings named ``ROBOTS_…`` or ``ROBOTSTXT_…`` that do not exist, each with the
     nearest name that does. The prefix would make all names similar, so it is not compared.
     """
-    from difflib import get_close_matches
-
     known = {name.partition("_")[2]: name for name in (*names(), _SCRAPYS_OWN)}
     for name in settings:
         if str(name).startswith(("ROBOTS_", "ROBOTSTXT_")) and name not in known.values():
+            from difflib import get_close_matches
+
             near = get_close_matches(name.partition("_")[2], known, 1)
             hint = f"; did you mean {known[near[0]]}?" if near else ""
             logger.warning("There is no setting %s%s", name, hint)
