@@ -6,7 +6,7 @@
 
 local worker, id, host, delay, instead_of = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
 look(true)
-if not call('ZSCORE', WORKERS, worker) then return -1 end
+if not is_known(worker) then return -1 end
 local pace = pace_of(host)
 local hold = hold_of(worker, id)
 if pace.holder == hold then return 0 end
@@ -14,6 +14,7 @@ if pace.delay < delay then pace.delay = delay end
 if next_of(pace) > now() then return next_of(pace) - now() end
 if pace.holder ~= '' and pace.holder ~= hold_of(worker, instead_of) then return math.max(1, math.min(pace.delay, 500)) end
 pace.holder = hold
+write_even_if_full()
 call('HSET', out_of(worker), id, cmsgpack.pack(host, '', ''))
 settle(host, pace)
 return 0

@@ -211,6 +211,9 @@ local function give_back(worker, id, packed, left_by)
   release(host, hold_of(worker, id), left_by)
 end
 
+-- Not if it was taken for dead: its score is below 0 while what it has is given back, in pieces
+local function is_known(worker) return tonumber(call('ZSCORE', WORKERS, worker) or -1) >= 0 end
+
 -- Some 100 requests of a worker, at most 512; whether it has more
 local function give_back_all(worker, left_by)
   local cursor, found = '0', {}

@@ -32,7 +32,7 @@ end
 
 -- Or it was taken for dead, so that others have its requests. What it says of hosts is true, its
 -- ids mean nothing.
-local forgotten = known == this_era and not call('ZSCORE', WORKERS, worker)
+local forgotten = known == this_era and not is_known(worker)
 if forgotten then renew, reap, most, unknown = false, false, 0, 0 end
 
 note_time()
@@ -157,7 +157,9 @@ if reap then
   look_at_held_hosts()
   local dead = call('ZRANGEBYSCORE', WORKERS, '-inf', '(' .. now(), 'WITHSCORES', 'LIMIT', 0, 1)
   if #dead > 0 then
-    give_back_all(dead[1], tonumber(dead[2]))
+    local left_by = math.abs(dead[2])
+    call('ZADD', WORKERS, -left_by, dead[1])
+    give_back_all(dead[1], left_by)
     more = true
   end
 end

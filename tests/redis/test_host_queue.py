@@ -213,6 +213,23 @@ def test_a_worker_that_was_taken_for_dead_is_told(crew: Crew) -> None:
     assert two.state().workers == 0  # it is not alive by that
 
 
+def test_a_worker_is_told_while_what_it_had_is_given_back(crew: Crew) -> None:
+    """In pieces: the turn of a host may be in the first, and another's since then."""
+    one, other = crew.worker("one"), crew.worker("other")
+    make_known(one, "a.example")
+    one.push(stored("a.example", *(f"{each:0100}" for each in range(600))))
+    assert len(take(one, 600)) == 600
+    crew.declare_dead(one)
+    assert other.exchange(renew=True).more
+    assert len(one.held()) in range(1, 600)
+    assert one.exchange(known=True, renew=True).forgotten
+    assert one.ask(b"turn:1", "b.example", 1.0) < 0
+    give_back_of_the_dead(other)
+    assert one.held() == set()
+    assert one.exchange(known=True, renew=True).forgotten
+    assert len(take(other, 600)) == 600
+
+
 def test_a_worker_that_leaves_gives_back_all_it_has(crew: Crew) -> None:
     one, two = crew.worker("1"), crew.worker("2")
     make_known(one, A)
@@ -576,6 +593,7 @@ def test_a_server_without_memory_can_be_emptied(server: RedisServer) -> None:
     first, third = take(worker)
     tell(worker, Report("left", first.id, first.host, HOUR, 1.0), Report("ended", first.id))
     assert names(take(worker)) == ["b"]
+    assert worker.ask(b"turn:1", "c.example", 1.0) == 0.0
     worker.leave()
     assert worker.state()[:3] == (2, 0, 0)
     assert third.host == B
