@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _ANSWERS = {ord("-"): None, ord("0"): False, ord("1"): True}
 """To a push."""
-_LONGEST = 3.2e9
+LONGEST = 3.2e9
 """Seconds: a hundred years."""
 _MOST_URGENT = 1e15
 """An integer may be too large for a float."""
@@ -40,7 +40,7 @@ class Report(NamedTuple):
     @property
     def arguments(self) -> tuple[bytes | str | int, ...]:
         """What the script is told."""
-        passed = int(min(max(self.ago, -_LONGEST), _LONGEST) * 1000 // 1)
+        passed = int(min(max(self.ago, -LONGEST), LONGEST) * 1000 // 1)
         return self.what, self.id, encoded(self.host), passed, _milliseconds(self.seconds)
 
 
@@ -274,7 +274,7 @@ def encoded(host: str) -> bytes:
 
 def _milliseconds(seconds: float) -> int:
     """Rounded up, so that no delay is too short."""
-    return -int(-min(max(seconds, 0.0), _LONGEST) * 1000 // 1)
+    return -int(-min(max(seconds, 0.0), LONGEST) * 1000 // 1)
 
 
 def _taken(told: bytes, data: bytes) -> Taken:

@@ -12,7 +12,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policies import Policies
 
-from .host_queue import Report
+from .host_queue import LONGEST, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -266,13 +266,10 @@ class LeasedRequests:
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
         lease, wait = self._with_turn(asked.request, asked.host), 0.0
-        if lease is not None and self._session.is_unsure:
-            if self._session.is_alive:  # the server may come back without knowing of this turn
-                answer(self._session.LATER)
-                return
-            lease = None
         if lease is None:
             wait, lease = self._ask_server(asked)
+        elif self._session.is_unsure:  # the server may come back without knowing of this turn
+            wait, lease = self._wait_without_answer(asked), None
         if lease is not None:
             lease.asked, lease.delay = True, asked.delay
             lease.sent_by = self._session.now() + asked.patience
@@ -306,6 +303,14 @@ class LeasedRequests:
         """Whether it ends with its request, which the queue has handed out; else with its turn."""
         return self.under_way.get(lease.request) is lease
 
+    def _wait_without_answer(self, asked: Ask) -> float:
+        """How long to wait while the server does not answer. As long as it counts the worker as
+        alive, others may have the turn.
+        """
+        if self._session.is_alive:
+            return self._session.LATER
+        return asked.wait_alone(self._crawl.settings.workers)
+
     def _with_turn(self, request: Request, host: str) -> LeasedRequest | None:
         """The lease of *request*, if it holds *host*."""
         lease = self.under_way.get(request)
@@ -331,7 +336,10 @@ class LeasedRequests:
             partial(self._session.queue.ask, id_, host, asked.delay, instead_of)
         )
         if wait is None:
-            return asked.wait_alone(self._crawl.settings.workers), None
+            if holder is not None:  # the server may have heard that: it asks for a turn of its own
+                holder.delay = asked.delay
+                self._has_left(holder, LONGEST)
+            return self._wait_without_answer(asked), None
         if wait < 0:
             self._session.renew()
             return self._session.SOON, None

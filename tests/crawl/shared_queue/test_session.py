@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 import scrapy
+from redis import Redis
 
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.shared_pace import Ask
@@ -17,8 +18,9 @@ from scrapy_robots_plus.redis.host_states import HostStates
 from scrapy_robots_plus.redis.leased_requests import LeasedRequest, LeasedRequests
 from scrapy_robots_plus.redis.pushing import Pushing
 from scrapy_robots_plus.redis.session import Session
-from scrapy_robots_plus.storage.redis_server import ServerAwayError
+from scrapy_robots_plus.storage.redis_server import FIRST_PAUSE, ServerAwayError
 from tests.crawling import make_crawler, stat
+from tests.redis_proxy import RedisProxy
 
 from .crews import CrewSpider
 
@@ -186,6 +188,49 @@ def test_a_turn_that_has_ended_is_not_used_again(
     assert not waits[-1]
     session.exchange()
     assert other.ask(b"1", host, delay)
+
+
+@pytest.mark.parametrize("is_handed_over", [True, False])
+def test_a_turn_that_was_handed_over_without_an_answer_is_used_by_nobody(
+    server: RedisServer,
+    crawler: Crawler,
+    client: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    is_handed_over: bool,
+) -> None:
+    """Which of the two has it is not known here. Both ask for one when the server answers."""
+    monkeypatch.setattr(HostStates, "own_delay", lambda *_: 0.0)
+    host, delay = "a.example", 0.001
+    waits: list[float] = []
+    other = HostQueue(client, "crew:requests", "other", 60)
+    other.exchange(reports=[Report("left", b"", host, 60.0, delay)], renew=True)
+    time.sleep(1.0)  # nothing is known of the host: it is left alone
+    other.push([Stored(host, 0.0, each) for each in (b"a", b"b")])
+    client.script_flush()  # then the server answers first that it does not know the script
+    if is_handed_over:
+        other.ask(b"1", "b.example", delay)
+    with RedisProxy(server) as road, Redis.from_url(f"{road.url}?socket_timeout=0.2") as own:
+        session = Session(crawler, own, "crew:requests", 60, Clock())
+        session.begin({})
+        told = session.exchange(most=1)
+        assert told is not None
+        (taken,) = told.taken
+        leases = LeasedRequests(crawler, session, HostStates(crawler))
+        of_queue, direct = (scrapy.Request(f"http://a.example/{number}") for number in range(2))
+        leases.under_way[of_queue] = LeasedRequest(of_queue, taken.id, host, taken.holds, 0.0)
+        road.lose_answers_to = b"turn:"
+        leases.ask(Ask(host, delay, 60.0, inf, direct), waits.append)
+        assert waits[-1] > 0  # others count on it
+        road.lose_answers_to = b""
+        time.sleep(FIRST_PAUSE)
+        for _ in range(2):
+            assert session.exchange() is not None
+            session.compare(lambda: leases.ids)
+        assert [each.data for each in other.exchange(most=2).taken] == [b"b"]
+        leases.ask(Ask(host, delay, 60.0, inf, of_queue), waits.append)
+        assert waits[-1] > 0
+        assert leases.ids == {taken.id}  # it is not lost if the worker is killed
+        session.close()
 
 
 @pytest.mark.parametrize("is_of_queue", [True, False])
