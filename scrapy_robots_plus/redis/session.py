@@ -45,6 +45,9 @@ class Session:
     """Reports of one exchange: the server does nothing else meanwhile."""
     HEARTBEATS = 4
     """In each lifetime."""
+    TELLS_EVERY = 600.0
+    """Seconds at least between two lines that say that the server cannot be used: one that is full
+    may refuse every second question."""
 
     def __init__(
         self, crawler: Crawler, client: Any, key: str, lifetime: float, clock: Clock
@@ -52,7 +55,8 @@ class Session:
         self._lifetime = lifetime
         self._log = logger(crawler)
         self._stats = compat.stats_of(crawler)
-        self._told_away = self._told_back = False
+        self._tell_away_at = -inf
+        self._is_told_away = False
         self._told_lost = 0
         self._link = Link(client)
         self.client = self._link.client
@@ -247,8 +251,8 @@ class Session:
             self._failed(error)
             return None
         self.is_away = False
-        if self._told_away and not self._told_back:
-            self._told_back = True
+        if self._is_told_away and not self.is_refused:
+            self._is_told_away = False
             self._log.info("The queue of requests can be used again")
         return result
 
@@ -257,8 +261,9 @@ class Session:
         self._stats.inc_value(stats.SHARED_QUEUE_ERRORS)
         self.is_away = isinstance(error, ServerAwayError)
         self.is_refused = self.is_refused or (error.is_lasting and not self._is_known)
-        if not self._told_away:  # a server that is full may refuse every second question
-            self._told_away, self._told_back = True, self.is_refused
+        now = self.now()
+        if now >= self._tell_away_at and not self._is_told_away:
+            self._tell_away_at, self._is_told_away = now + self.TELLS_EVERY, True
             if self.is_refused:  # it always will be: the crawl is closed
                 self._log.error("The queue of requests cannot be used: %s", printable(error))
             else:
@@ -269,7 +274,7 @@ class Session:
                     stats.SHARED_QUEUE_ERRORS,
                 )
         self.is_unsure = True
-        self._reap_at = self.now() + self._lifetime
+        self._reap_at = now + self._lifetime
 
     def _was_forgotten(self) -> None:
         """Others have its requests."""

@@ -190,6 +190,25 @@ def test_a_turn_that_has_ended_is_not_used_again(
     assert other.ask(b"1", host, delay)
 
 
+def test_a_server_that_is_away_once_more_is_named_later(
+    server: RedisServer,
+    session: Session,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else nobody would learn from the log why a crawl stands still."""
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(Session, "TELLS_EVERY", 0.0)
+    for _ in range(2):
+        server.run_out_of_memory()
+        for _ in range(3):
+            assert session.is_new("seen", "1")  # refused
+        server.limit_memory(0)
+        assert session.attempt(session.queue.held) == set()
+    ours = [record for record in caplog.records if record.name.startswith("scrapy_robots_plus")]
+    assert [record.levelname for record in ours] == 2 * ["WARNING", "INFO"]
+
+
 @pytest.mark.parametrize("is_handed_over", [True, False])
 def test_a_turn_that_was_handed_over_without_an_answer_is_used_by_nobody(
     server: RedisServer,
