@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
 from .extension import RobotsExtension
@@ -79,22 +78,15 @@ class Addon:
 
 
 def _add(settings: BaseSettings, name: str, component: type, position: int) -> None:
-    """Adds *component*, unless the project has placed it, or a subclass in its stead."""
+    """Adds *component*, unless the project has placed it. It gives way to a subclass by itself:
+    nothing of the project may be imported before Scrapy has installed its reactor, for that may
+    import one.
+    """
     components: dict[Any, int | None] = settings.getdict(name)
-    for placed, where in components.items():
-        kind = _loaded(placed)
-        is_in_its_stead = isinstance(kind, type) and issubclass(kind, component)
-        if kind is component or (where is not None and is_in_its_stead):
-            return
-    components[component] = position
-    settings.set(name, components, settings.getpriority(name) or 0)
-
-
-def _loaded(component: Any) -> Any:
-    """None for what cannot be imported: of what is switched off, Scrapy 2.14 does not notice."""
-    with suppress(ImportError, NameError, ValueError):
-        return load_object(component)
-    return None
+    public = f"{__package__}.{component.__name__}"
+    if components.keys().isdisjoint({component, global_object_name(component), public}):
+        components[component] = position
+        settings.set(name, components, settings.getpriority(name) or 0)
 
 
 def _share_files_with_workers(settings: BaseSettings) -> None:
@@ -113,12 +105,11 @@ def _take_out_built_in(settings: BaseSettings) -> int:
     Not by ``set_in_component_priority_dict``: up to Scrapy 2.14 the built-in, named by its path in
     the defaults, is only switched off by the same path.
     """
-    position = _DEFAULT_POSITION
+    position, path = _DEFAULT_POSITION, global_object_name(RobotsTxtMiddleware)
     components: dict[Any, int | None] = settings.getdict(_MIDDLEWARES)
-    for component, chosen in list(components.items()):
-        if _loaded(component) is RobotsTxtMiddleware:
-            position = position if chosen is None else chosen
-            del components[component]
-    components[global_object_name(RobotsTxtMiddleware)] = None
+    for name in (RobotsTxtMiddleware, path):
+        chosen = components.pop(name, None)
+        position = position if chosen is None else chosen
+    components[path] = None
     settings.set(_MIDDLEWARES, components, settings.getpriority(_MIDDLEWARES) or 0)
     return position

@@ -26,6 +26,7 @@ from scrapy_robots_plus.settings.declared import DECLARED
 from scrapy_robots_plus.settings.scrapys_own import (
     class_in,
     has_workers,
+    is_replaced,
     job_folder,
     names_our_queue,
 )
@@ -52,6 +53,8 @@ class RobotsExtension:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        if is_replaced(type(self), crawler.settings, "EXTENSIONS"):
+            raise NotConfigured
         if job_folder(crawler.settings) is not None:
             from scrapy_robots_plus.job.wiring import open_job
 

@@ -10,7 +10,14 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
-from scrapy_robots_plus import Addon, RobotsDisallowed, RobotsExtension, RobotsMiddleware
+from scrapy_robots_plus import (
+    Addon,
+    RobotsDisallowed,
+    RobotsExtension,
+    RobotsItemMiddleware,
+    RobotsMiddleware,
+    RobotsPagesMiddleware,
+)
 
 from .crawling import ProbeSpider, crawl, make_crawler, run, stat
 from .samples import block_with, settings_of
@@ -79,10 +86,29 @@ class OwnExtension(RobotsExtension):
     """One that a project has changed."""
 
 
-def test_a_subclass_of_ours_stands_in_the_place_of_ours() -> None:
-    found = wired(DOWNLOADER_MIDDLEWARES={OpenDoor: 90})
-    assert found[OpenDoor] == 90
-    assert RobotsMiddleware not in found
+class OwnItems(RobotsItemMiddleware):
+    """The same."""
+
+
+class OwnPages(RobotsPagesMiddleware):
+    """The same."""
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_subclass_of_ours_stands_in_the_place_of_ours() -> None:
+    crawler = await crawl(
+        DOWNLOADER_MIDDLEWARES={OpenDoor: 90},
+        SPIDER_MIDDLEWARES={"tests.test_addon.OwnItems": 10, OwnPages: 60},
+        EXTENSIONS={OwnExtension: 0},
+        ROBOTS_ITEM_FIELD="robots",
+        ROBOTS_NOINDEX="obey",
+    )
+    engine = crawler.engine
+    managers = (engine.downloader.middleware, engine.scraper.spidermw, crawler.extensions)
+    placed = {type(each) for manager in managers for each in manager.middlewares}
+    ours = {RobotsMiddleware, RobotsItemMiddleware, RobotsPagesMiddleware, RobotsExtension}
+    assert placed >= {OpenDoor, OwnItems, OwnPages, OwnExtension}
+    assert not placed & ours
 
 
 def test_a_subclass_of_ours_that_is_switched_off_leaves_ours_in_place() -> None:
@@ -111,16 +137,18 @@ def test_other_middlewares_stay() -> None:
     assert wired(DOWNLOADER_MIDDLEWARES={stats: 7})[load_object(stats)] == 7
 
 
-@pytest.mark.parametrize("gone", ["gone.Middleware", "tests.test_addon.Gone", "gone"])
+@pytest.mark.parametrize("where", [None, 500], ids=["off", "on"])
 @pytest.mark.parametrize(
     "name", ["DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "EXTENSIONS"], ids=str.lower
 )
-def test_what_is_switched_off_may_be_gone(name: str, gone: str) -> None:
-    """Scrapy 2.14 does not import it."""
-    settings: dict[str, Any] = {name: {gone: None}}
+def test_nothing_of_the_project_is_imported(name: str, where: int | None) -> None:
+    """It may import a reactor before Scrapy installs its own, and Scrapy 2.14 does not import what
+    is switched off: that may be gone.
+    """
+    settings: dict[str, Any] = {name: {"gone.Middleware": where}}
     crawler = make_crawler(**settings)
     Addon().update_settings(crawler.settings)
-    assert crawler.settings.getdict(name)[gone] is None
+    assert crawler.settings.getdict(name)["gone.Middleware"] == where
 
 
 def test_robotstxt_obey_is_turned_on_unless_the_project_says_otherwise() -> None:

@@ -16,6 +16,7 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.scrapys_own import is_replaced
 
 from .stamp import NOT_CHECKED
 
@@ -54,7 +55,7 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         field = Crawl.of(crawler).settings.item_field
-        if field is None:
+        if field is None or is_replaced(type(self), crawler.settings, "SPIDER_MIDDLEWARES"):
             raise NotConfigured
         self._field, _, form = field.partition(":")
         self._is_text = form == "json"

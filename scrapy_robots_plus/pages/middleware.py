@@ -24,6 +24,7 @@ from scrapy_robots_plus.crawl.requests import (
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.scrapys_own import is_replaced
 
 from .stamp import put_page
 
@@ -62,7 +63,8 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._crawl = crawl = Crawl.of(crawler)
-        if not crawl.settings.reads_any_pages:
+        is_off = is_replaced(type(self), crawler.settings, "SPIDER_MIDDLEWARES")
+        if is_off or not crawl.settings.reads_any_pages:
             raise NotConfigured
         self._enforces = crawl.settings.enforces
         self._stats = crawl.stats

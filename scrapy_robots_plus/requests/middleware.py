@@ -42,6 +42,7 @@ from scrapy_robots_plus.settings.robots_settings import (
     report_settings_without_effect,
     report_unknown_settings,
 )
+from scrapy_robots_plus.settings.scrapys_own import is_replaced
 
 from .judge import Asked, Judge, Outcomes, given_up_refusal
 
@@ -70,6 +71,8 @@ class RobotsMiddleware:
     """
 
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
+        if is_replaced(type(self), crawler.settings, "DOWNLOADER_MIDDLEWARES"):
+            raise NotConfigured
         self.crawl = crawl = Crawl.of(crawler, clock)
         report_settings_without_effect(crawl.settings)
         if not crawl.settings.is_on:

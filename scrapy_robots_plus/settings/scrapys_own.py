@@ -19,6 +19,15 @@ def class_in(settings: BaseSettings, name: str) -> Any:
     return load_object(settings[name]) if settings[name] else None
 
 
+def is_replaced(component: type, settings: BaseSettings, name: str) -> bool:
+    """Whether the project has placed a subclass of *component* in the setting *name*, such as
+    ``EXTENSIONS``: that takes its place. To be asked when Scrapy makes the components.
+    """
+    placed = settings.getdict(name).items()
+    kinds = {load_object(each) for each, where in placed if where is not None} - {component}
+    return any(isinstance(each, type) and issubclass(each, component) for each in kinds)
+
+
 def is_chosen(settings: BaseSettings, name: str) -> bool:
     """Whether the project, an add-on or a command has set *name*."""
     return (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES["addon"]
