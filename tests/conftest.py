@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -39,6 +40,13 @@ def pytest_collection_finish() -> None:
 def ended_forks() -> Iterator[None]:
     yield
     Forks.end()
+
+
+@pytest.fixture(autouse=True)
+def paces_begin_anew() -> None:
+    """The hosts of each test have addresses that hosts of other tests had."""
+    if shared_pace := sys.modules.get("scrapy_robots_plus.hosts.shared_pace"):
+        shared_pace._books.clear()
 
 
 @pytest.fixture

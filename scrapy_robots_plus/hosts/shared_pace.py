@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
-from weakref import WeakValueDictionary
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Now
 from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.product_token import product_tokens
 
 from .book import LEAST_WAIT, Book, BookInMemory
@@ -207,8 +207,9 @@ class PaceBetweenProcesses(BookedPace):
             )
 
 
-_books: WeakValueDictionary[str, BookInMemory] = WeakValueDictionary()
-"""Of this process, by product token. Each lives as long as a crawl that uses it."""
+_books: Recent[str, BookInMemory] = Recent(100)
+"""Of this process, by product token. Each outlives its crawls: the next one may begin before a host
+may be asked again."""
 
 
 def shared_pace(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> SharedPace:
@@ -217,11 +218,12 @@ def shared_pace(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> S
     """
     value = settings.shared_pace
     group = next(iter(product_tokens(agents.default)), ANY_AGENT)
-    book = BookInMemory(DEFAULT_CLOCK.monotonic)
     if value == "off":
-        return BookedPace(book)
+        return BookedPace(BookInMemory(DEFAULT_CLOCK.monotonic))
     if value == "process":
-        return BookedPace(_books.setdefault(group, book))
+        book = _books.get(group, BookInMemory(DEFAULT_CLOCK.monotonic))
+        _books.put(group, book)
+        return BookedPace(book)
     return PaceBetweenProcesses(crawler, open_book(value, group), settings.workers)
 
 

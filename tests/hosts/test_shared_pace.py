@@ -13,7 +13,7 @@ from twisted.internet.defer import DeferredList
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.hosts.gap_search import FIRST_WAIT
-from tests.crawling import crawl, make_crawler, parts_of_seconds, stat
+from tests.crawling import make_crawler, parts_of_seconds, stat
 from tests.sending import HICCUP, TimedSpider, gaps
 from tests.sites import answer
 from tests.waiting import close_when, until
@@ -55,6 +55,30 @@ async def test_crawls_in_one_process_keep_one_pace(sites: Sites, crawls: int) ->
     assert len(found) == crawls * 3 - 1
     assert min(found) >= DELAY - SLACK
     assert sum(found) < len(found) * (DELAY + HICCUP)
+
+
+@parts_of_seconds
+@pytest_twisted.ensureDeferred
+async def test_so_do_crawls_after_each_other(sites: Sites) -> None:
+    host = paced(sites)
+    sent: list[tuple[float, str]] = []
+    for number in range(3):
+        sent += await run_all((make_crawler(TimedSpider), pages(host, number, 2)))
+    found = gaps(sent, host)
+    assert len(found) == 3 * 2 - 1
+    assert min(found) >= DELAY - SLACK
+    assert sum(found) < len(found) * (DELAY + HICCUP)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_pause_outlives_the_crawl_that_was_asked_for_it(sites: Sites) -> None:
+    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.01\n")
+    host.pages["/busy"] = answer(status=503, retry_after="1")
+    for path in "/busy", "/other":
+        await make_crawler(TimedSpider, RETRY_ENABLED=False).crawl(urls=[host.url(path)])
+    *_, busy, _, other = sites.hits
+    assert (busy.path, other.path) == ("/busy", "/other")
+    assert other.at - busy.at >= 1 - SLACK
 
 
 @parts_of_seconds
@@ -189,14 +213,6 @@ async def test_a_crawl_that_closes_does_not_wait_for_its_turn(sites: Sites) -> N
     await run_all((first, pages(host, 0, 2)), (second, pages(host, 1, 2)))
     assert {type(each) for each in second.spider.failures.values()} == {HeldAtClosing}
     assert host.fetched == ["/0/0"]
-
-
-@pytest_twisted.ensureDeferred
-async def test_a_crawl_does_not_wait_for_one_that_has_ended(sites: Sites) -> None:
-    host = sites.host("User-agent: *\nCrawl-delay: 50\n")
-    for _ in range(2):
-        crawler = await crawl(host.url())
-        assert stats.SHARED_PACE_WAITS not in crawler.stats.get_stats()
 
 
 @pytest_twisted.ensureDeferred
