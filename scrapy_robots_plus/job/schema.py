@@ -239,7 +239,7 @@ def explained(path: Path, error: Exception) -> JobFileError:
     if is_damage(error):
         what, to_do = f"is damaged ({error})", "The next run mends it as far as it can be read"
     elif "locked" in says:
-        what, to_do = "is in use by another process", "Wait for that crawl, or stop it"
+        what, to_do = "is in use by another crawl or command", "Wait for it, or stop it"
     elif "full" in says or getattr(error, "errno", None) in _NO_SPACE:
         what, to_do = "cannot be written: no space is left", "Make room and resume the job"
     elif isinstance(error, MemoryError | sqlite3.InterfaceError):  # the latter in Python 3.10

@@ -173,7 +173,7 @@ def test_a_job_in_use_is_refused(tmp_path: Path, action: tuple[str, ...]) -> Non
         file.commit()
         done = Robots(tmp_path)("job", *action, "job")
         assert done.status == 2
-        assert "is in use by another process" in done.errors
+        assert "is in use by another crawl or command" in done.errors
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=" ".join)

@@ -142,7 +142,7 @@ def test_a_second_crawl_of_a_job_ends_before_it_starts(sites: Sites, tmp_path: P
     with JobFile(tmp_path / FILE_NAME):
         second = run_job(Links, [host.url("/0")], JOBDIR=str(tmp_path))
     assert second.status == 1
-    assert "is in use by another process" in second.log
+    assert "is in use by another crawl or command" in second.log
     assert "Traceback" not in second.log
     assert host.hits == []
 

@@ -139,7 +139,7 @@ def test_what_was_under_way_waits_in_the_next_run(path: Path) -> None:
 
 
 def test_a_second_process_is_refused(file: JobFile, path: Path) -> None:
-    with pytest.raises(JobFileError, match="in use by another process"):
+    with pytest.raises(JobFileError, match="in use by another crawl or command"):
         JobFile(path)
     file.add("host", 0, b"")
 

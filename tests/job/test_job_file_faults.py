@@ -146,11 +146,11 @@ def test_without_memory_nothing_goes_on_as_if_it_were_written(path: Path, first:
 
 def test_two_in_one_process_or_in_two_cannot_use_one_file(tmp_path: Path, path: Path) -> None:
     file = filled(path)
-    with pytest.raises(JobFileError, match="is in use by another process"):
+    with pytest.raises(JobFileError, match="is in use by another crawl or command"):
         JobFile(path)
     with start(path, tmp_path / "log") as worker:
         told = worker.communicate()[0].decode()
-    assert "is in use by another process. Wait for that crawl, or stop it" in told
+    assert "is in use by another crawl or command. Wait for it, or stop it" in told
     file.commit()
     file.close()
     with JobFile(path) as file:

@@ -63,7 +63,7 @@ def test_while_a_damaged_file_is_mended_no_other_run_begins(
 
     def salvaged(*about: Any) -> bool:
         monkeypatch.undo()
-        with fails(path, "is in use by another process. Wait for that crawl, or stop it"):
+        with fails(path, "is in use by another crawl or command. Wait for it, or stop it"):
             JobFile(path)
         return salvage(*about)
 

@@ -49,7 +49,7 @@ def test_how_a_connection_is_set_up(path: Path, pragma: str, value: object) -> N
         ),
         (
             sqlite3.OperationalError("database is locked"),
-            "is in use by another process. Wait for that crawl, or stop it",
+            "is in use by another crawl or command. Wait for it, or stop it",
         ),
         (
             sqlite3.OperationalError("database or disk is full"),

@@ -61,7 +61,7 @@ def test_what_cannot_be_read_is_an_error(path: Path) -> None:
     with JobFile(path) as file:
         file.add("host", 0, b"1")
         file.commit()
-        with refused(path, "is in use by another process. Wait for that crawl, or stop it"):
+        with refused(path, "is in use by another crawl or command. Wait for it, or stop it"):
             overview(path, 1)
     data = bytearray(path.read_bytes())
     data[4_096:] = bytes(len(data) - 4_096)
