@@ -152,6 +152,8 @@ def _entry(connection: sqlite3.Connection, key: str, now: float) -> Entry:
 
 
 def _opened(path: Path, now: float) -> sqlite3.Connection:
+    if path.is_dir():
+        raise sqlite3.DatabaseError("is not a file")
     if path.exists() and path.stat().st_size:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
             header = pragma(reader, "application_id"), pragma(reader, "user_version")
