@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 
 import pytest
@@ -96,3 +97,10 @@ def test_a_scheduler_of_scrapy_redis_has_workers(scheduler: str, workers: bool) 
 def test_whether_the_queue_of_scrapy_redis_is_ours(queue: str | None, ours: bool) -> None:
     pytest.importorskip("scrapy_redis")
     assert names_our_queue(Settings({"SCHEDULER_QUEUE_CLASS": queue})) is ours
+
+
+def test_it_is_ours_where_scrapy_redis_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scrapy_robots_plus.redis.queue", None)  # cannot be imported
+    monkeypatch.delattr("scrapy_robots_plus.redis.queue", raising=False)
+    settings = Settings({"SCHEDULER_QUEUE_CLASS": "scrapy_robots_plus.redis.RobotsQueue"})
+    assert names_our_queue(settings)

@@ -43,9 +43,12 @@ def names_our_queue(settings: BaseSettings) -> bool:
 
     If there is no such class, scrapy-redis says so.
     """
+    named = settings.get("SCHEDULER_QUEUE_CLASS") or ""
     try:
-        queue = load_object(settings.get("SCHEDULER_QUEUE_CLASS") or "")
-    except (ImportError, NameError, TypeError, ValueError):
+        queue = load_object(named)
+    except ImportError:  # of ours, if scrapy-redis is not installed
+        return str(named).startswith("scrapy_robots_plus.")
+    except (NameError, TypeError, ValueError):
         return False
     return isinstance(queue, type) and _comes_from("scrapy_robots_plus", queue)
 
