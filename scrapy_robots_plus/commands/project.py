@@ -176,7 +176,14 @@ class Project:
             stored = self.stored(site_of(name.removeprefix(STORED))[1])
             record = under_statuses(stored, self.robots.status_policy)
             return Source(self.policy_of(record), record)
-        return site_of(name)[1] if "://" in name else self.file(name)
+        if "://" in name:
+            return site_of(name)[1]
+        try:
+            return self.file(name)
+        except UnreadableError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+            raise UnreadableError(f"{error} (a site begins with https:// or http://)") from error
 
     def file(self, name: str) -> Source:
         """The robots.txt in a file, or on standard input (``-``), for any site. Raises

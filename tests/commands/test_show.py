@@ -175,7 +175,8 @@ def test_a_file_that_cannot_be_fetched(sites: Sites, robots: Robots) -> None:
 
 def test_a_file_that_cannot_be_read(alone: Robots) -> None:
     (alone.folder / "r.txt").write_text(CLEAN)
-    for name, why in (("missing", "No such file or directory"), (".", "Is a directory")):
+    no_file = "No such file or directory (a site begins with https:// or http://)"
+    for name, why in (("site.example", no_file), (".", "Is a directory")):
         done = alone("show", "r.txt", name)
         assert (done.status, done.output) == (2, "")
         assert done.errors == f"scrapy robots show: {name} cannot be read: {why}\n"
