@@ -66,10 +66,10 @@ class Host:
 class Plan(Subcommand):
     """Say how much of a crawl is allowed, and how long politeness alone takes.
 
-    For each downloader slot, which usually is a host: how many URLs are allowed and denied, the
-    delay that is kept, and the time from the first request to the last. Every line counts: URLs
-    that are there twice are counted twice. Exit status: 0; 1 if the plan is incomplete, because a
-    robots.txt cannot be read or a line is not a URL; 2 if there is nothing to plan with.
+    For each host: how many URLs are allowed and denied, the delay that is kept, and the time from
+    the first request to the last. Every line counts: URLs that are there twice are counted twice.
+    Exit status: 0; 1 if the plan is incomplete, because a robots.txt cannot be read or a line is
+    not a URL; 2 if there is nothing to plan with.
     """
 
     # Counts by host, however many URLs there are.
