@@ -53,6 +53,10 @@ class RobotsCommand(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Adds the subcommands; each has the options of all Scrapy commands besides its own."""
+        # Over those of the project, whose LOG_FILE may be that of a crawl; not over the user's.
+        cast("Settings", self.settings).setdict(
+            {"LOG_LEVEL": "WARNING", "LOG_FILE": None}, "spider"
+        )
         self._add(subcommands(), parser, "scrapy robots")
 
     def _add(self, members: Members, parser: argparse.ArgumentParser, program: str) -> None:
@@ -80,10 +84,6 @@ class RobotsCommand(ScrapyCommand):
         if args:
             opts.parser.error(printable(f"unrecognized arguments: {' '.join(args)}"))
         super().process_options(args, opts)
-        # Over those of the project, whose LOG_FILE may be that of a crawl; not over the user's.
-        cast("Settings", self.settings).setdict(
-            {"LOG_LEVEL": "WARNING", "LOG_FILE": None}, "spider"
-        )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002
         from scrapy_robots_plus.job.schema import JobFileError

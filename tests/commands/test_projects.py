@@ -60,6 +60,13 @@ def test_the_log_of_a_crawl_of_the_project_stays_as_it_is(sites: Sites, tmp_path
     assert (tmp_path / "crawl.log").read_text() == "of a crawl"
 
 
+def test_the_help_names_the_level_of_the_log_that_holds(tmp_path: Path) -> None:
+    robots = Robots.in_project(tmp_path, LOG_LEVEL="INFO", LOG_FILE="crawl.log")
+    said = " ".join(robots("check", "--help").output.split())
+    assert "log level (default: WARNING)" in said
+    assert "stderr will be used" in said
+
+
 @pytest.mark.parametrize("online", [True, False])
 def test_an_addon_that_is_missing_is_named(sites: Sites, tmp_path: Path, online: bool) -> None:
     robots = Robots.in_project(tmp_path, ADDONS={**ADDON, "no.such.Addon": 1})
