@@ -128,6 +128,7 @@ class CrawlStore:
         """Stores *record*, in time before whatever is asked later. A failure that may be this
         crawl's own is not told to those on other machines.
         """
+        self._trust.saw(record)
         own = self._own_network
         if own is not None and record.failure is not None and own.may_be_why(record.failure):
             return

@@ -20,7 +20,8 @@ class Trust:
 
     If the store could not take a record, the stored one of that origin is out of date. It is not
     believed until the crawl has stored a newer one. If that happens to too many origins, or the
-    file itself is lost, no record that was fetched before is believed.
+    file itself is lost, no record that was fetched before is believed, nor one that is dated before
+    the latest of this crawl: the clock may have been set back.
 
     Times are wall clock, in seconds since the epoch.
     """
@@ -28,7 +29,11 @@ class Trust:
     def __init__(self, most_origins: int = MOST_ORIGINS) -> None:
         self._most_origins = most_origins
         self._out_of_date: set[Origin] = set()
-        self._since = -inf
+        self._since = self._latest = -inf
+
+    def saw(self, record: RobotsRecord) -> None:
+        """The crawl has made *record*, which may not be stored."""
+        self._latest = max(self._latest, record.fetched_at)
 
     def believes(self, record: RobotsRecord) -> bool:
         """Whether *record*, found in the store, is at least as new as what the crawl has seen."""
@@ -45,12 +50,12 @@ class Trust:
         """
         if len(self._out_of_date) >= self._most_origins:
             self.withdraw_all(now)
+            self._out_of_date.clear()
         self._out_of_date.add(origin)
 
     def withdraw_all(self, now: float) -> None:
         """Records stored until *now* may be lost, and replaced by older ones."""
-        self._since = now
-        self._out_of_date.clear()
+        self._since = max(now, self._since, self._latest)
 
     def settle(self, store: Store) -> None:
         """Removes outdated records from *store*, so that the next crawl fetches those files again.

@@ -251,6 +251,21 @@ def test_a_clock_that_is_set_back_brings_nothing_back(tmp_path: Path, store: str
     assert crawl.load() == rules(1, START + 2_000, lines=9)
 
 
+def test_nor_does_an_older_copy_of_the_file_after_that(
+    file: Path, tmp_path: Path, crawl: Crawl
+) -> None:
+    with SqliteStore(tmp_path / "copy", 100) as copy:
+        copy.put(NEW)
+    crawl.learn(NEWER)
+    crawl.now = NEW.fetched_at - 10
+    (tmp_path / "copy").replace(file)
+    for suffix in ("-wal", "-shm"):
+        file.with_name(file.name + suffix).unlink()
+    crawl.archive.save(rules(2, crawl.now))
+    assert crawl.store.get(origin(1)) == NEW
+    assert crawl.load() is None
+
+
 def test_too_much_to_remember_ends_the_trust_in_all(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

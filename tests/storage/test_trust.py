@@ -59,11 +59,24 @@ def test_after_a_loss_only_what_is_fetched_from_then_on_is_believed() -> None:
     assert believed(trust, NOW) == believed(trust, LATER) == [0, 1, 2, 3]
 
 
-def test_after_a_loss_hosts_are_not_remembered_one_by_one() -> None:
+def test_a_loss_changes_nothing_for_what_could_not_be_stored() -> None:
     trust = Trust()
     trust.withdraw(origin(1), THEN)
     trust.withdraw_all(NOW)
+    assert believed(trust, NOW) == [0, 2, 3]
+    trust.restore(origin(1))
     assert believed(trust, NOW) == [0, 1, 2, 3]
+
+
+def test_after_a_loss_nothing_is_believed_that_is_dated_before_what_the_crawl_has_seen() -> None:
+    trust = Trust()
+    trust.saw(rules(0, LATER))
+    trust.saw(rules(1, THEN))  # the clock was set back
+    trust.withdraw_all(NOW)
+    assert believed(trust, LATER - 1) == []
+    trust.withdraw_all(NOW - 1)  # and once more
+    assert believed(trust, LATER - 1) == []
+    assert believed(trust, LATER) == [0, 1, 2, 3]
 
 
 def test_too_many_hosts_end_the_trust_in_all_but_those_that_come_then() -> None:
