@@ -95,6 +95,21 @@ def test_steps_are_read_as_they_were_written(path: Path) -> None:
     assert read_recent(path).generation is None
 
 
+def test_zeros_that_a_power_failure_has_left_are_no_steps(path: Path) -> None:
+    file = JobFile(path)
+    file.add("host", 0, b"1")
+    file.commit()
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    steps = recent_of(killed)
+    steps.write_bytes(steps.read_bytes() + bytes(4_096))
+    with JobFile(killed) as file:
+        assert "frontier.sqlite-recent is gone, damaged or of another time" in file.troubles[0]
+        assert file.stored == 1
+    steps.write_bytes(bytes(4_096))
+    assert read_recent(steps).generation is None
+
+
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_kill_while_all_goes_to_the_file_does_nothing_twice(path: Path, moment: str) -> None:
     """*moment*: before or after SQLite has committed."""
