@@ -13,7 +13,8 @@ from itertools import chain, islice
 from string import ascii_letters
 from typing import TYPE_CHECKING
 
-from .matcher import NO_RANK, Pattern, Rank, allows
+from .matcher import NO_RANK, Pattern, Rank, line_of
+from .rules import rank_by_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -126,13 +127,18 @@ def difference(before: RobotsTxt, after: RobotsTxt, agent: Agent) -> Difference:
     every = {**old, **new}
     # Where the first rule decides, all may have changed.
     by_order = before.dialect.first_rule_decides or after.dialect.first_rule_decides
-    changed = [each for each in every if by_order or old.get(each) is not new.get(each)]
+    changed = [each for each in every if by_order or old.get(each) != new.get(each)]
     starred = [each for each in every if _has_star(each)]
-    # Two rules without wildcards meet nowhere but where the longer one is by itself.
-    pairs = (
-        (first, second)
-        for first in changed
-        for second in (first, *(every if _has_star(first) else starred))
+    # Two rules without wildcards meet nowhere but where the longer one is by itself. It is not
+    # asked there if it has not changed: it is the stronger one, unless the other ends in a star.
+    beaten = every if any(_ends_in_star(each, old, new) for each in changed) else ()
+    pairs = chain(
+        (
+            (first, second)
+            for first in changed
+            for second in (first, *(every if _has_star(first) else starred))
+        ),
+        ((each, each) for each in beaten),
     )
     letter = _letter_beside(every)
     found = (_paths_of(*pair, letter) for pair in islice(pairs, _MOST_PAIRS))
@@ -147,16 +153,23 @@ def difference(before: RobotsTxt, after: RobotsTxt, agent: Agent) -> Difference:
     )
 
 
-def _patterns(file: RobotsTxt, agent: Agent) -> dict[Pattern, bool]:
-    """The patterns of the rules for a crawler, each with whether it allows."""
+def _patterns(file: RobotsTxt, agent: Agent) -> dict[Pattern, Rank]:
+    """The patterns of the rules for a crawler, each with its rank if all stood on one line:
+    ``/a*`` matches like ``/a``, but may beat ``/ab``."""
     found: dict[Pattern, Rank] = {}
     for pattern, rank in file.rules_for(agent).patterns():
-        found[pattern] = max(rank, found.get(pattern, NO_RANK))
-    return {pattern: allows(rank) for pattern, rank in found.items()}
+        found[pattern] = max(rank + 2 * line_of(rank), found.get(pattern, NO_RANK))
+    return found
 
 
 def _has_star(pattern: Pattern) -> bool:
     return bool(pattern[1] or pattern[2])
+
+
+def _ends_in_star(pattern: Pattern, *ranks: dict[Pattern, Rank]) -> bool:
+    """Whether its rank is higher than that of its octets: they are those of ``/a*``."""
+    usual = rank_by_length(pattern[0], 0, True)
+    return not _has_star(pattern) and max(each.get(pattern, usual) for each in ranks) > usual
 
 
 def _spelled(pattern: Pattern) -> bytes:

@@ -74,15 +74,16 @@ def ranked(
                 yield pattern[:-1] + b"?", rank
             continue
         if pattern:
-            yield pattern, _rank(pattern, number, allow)
+            yield pattern, rank_by_length(pattern, number, allow)
         # With its index page, the directory is allowed: a rule with a length of its own (google).
         slash = pattern.rfind(b"/")
         if allow and pattern.startswith(b"/index.htm", slash):
             directory = pattern[: slash + 1] + b"$"
-            yield directory, _rank(directory, number, allow)
+            yield directory, rank_by_length(directory, number, allow)
 
 
-def _rank(pattern: bytes, number: int, allow: bool) -> Rank:
+def rank_by_length(pattern: bytes, number: int, allow: bool) -> Rank:
+    """The rank of a rule where the one with the most octets decides."""
     return rank_of(len(pattern) * _WEIGHT_OF_OCTET + allow, number, allow)
 
 

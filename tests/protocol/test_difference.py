@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,6 +108,18 @@ def test_of_rules_without_wildcards_no_change_is_missed(
     check(before, after, sampled)
 
 
+open_ended = st.lists(
+    st.from_regex(r"(Allow|Disallow): /[ab]{0,2}\*{0,3}", fullmatch=True), min_size=1, max_size=4
+).map(lambda rules: "\n".join(["User-agent: *", *rules]))
+
+
+@given(pairs(open_ended))
+def test_nor_of_those_with_wildcards_at_their_ends_alone(texts: tuple[str, str]) -> None:
+    before, after = map(RobotsTxt.parse, texts)
+    paths = (f"/{''.join(letters)}" for n in range(4) for letters in product("abc", repeat=n))
+    check(before, after, paths)
+
+
 @given(pairs(bodies), dialects, dialects)
 def test_every_example_changed(texts: tuple[str, str], one: Dialect, other: Dialect) -> None:
     check(RobotsTxt.parse(texts[0], one), RobotsTxt.parse(texts[1], other), [])
@@ -154,6 +167,18 @@ def _told(verdict: Verdict) -> str:
         ("Disallow: /a*", "Disallow: /a", []),
         ("Disallow: /%61", "Disallow: /a", []),
         ("Disallow: *", "Disallow: /", []),
+        # A star at the end is an octet more.
+        ("Allow: /*\nDisallow: /b", "Disallow: /b", [("Allow: /*", "Disallow: /b", "/b")]),
+        (
+            "Disallow: /a/*$\nAllow: /a/b",
+            "Disallow: /a/\nAllow: /a/b",
+            [("Disallow: /a/*$", "Allow: /a/b", "/a/b")],
+        ),
+        (
+            "Disallow: /a**c\nAllow: /ab*",
+            "Disallow: /a*c\nAllow: /ab*",
+            [("Disallow: /a**c", "Allow: /ab*", "/abc")],
+        ),
         ("Disallow: nothing", "", []),  # no path begins with an n
         ("Disallow: /%zz", "", []),  # no URL has such an escape
         ("Disallow: /100%", "", [("Disallow: /100%", "no_rule", "/100%25")]),
