@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.preferences import Statement
 
 MOST_OCTETS = 262_144
-"""Of a page that are searched for meta tags, and of its X-Robots-Tag headers that are read."""
+"""Of a page that are searched for meta tags, and of each of its headers that are read."""
 
 _NOT_ASCII = (b"\0", b"\x1b$", b"\x1b(")
 """What is in text of UTF-16, UTF-32 or ISO-2022, where an octet of ASCII may be half a character.
@@ -51,13 +51,12 @@ def said_in(response: Response, agent: AgentNames, *, in_page: bool) -> tuple[St
 def said_in_headers(response: Response, agent: AgentNames) -> tuple[Statement, ...]:
     """What the headers Content-Usage, Content-Signal, X-Robots-Tag and tdm-reservation say to
     *agent*."""
-    headers = response.headers
-    reserved, policies = headers.getlist(RESERVATION), headers.getlist(POLICY)
+    reserved, policies = _lines(response, RESERVATION), _lines(response, POLICY)
     directives = PageDirectives.of(_x_robots_tag(response), agent).directives
-    is_image = (headers.get("Content-Type") or b"").strip().lower().startswith(b"image/")
+    is_image = (response.headers.get("Content-Type") or b"").strip().lower().startswith(b"image/")
     return (
-        *usage_header(headers.getlist("Content-Usage")),
-        *signal_header(headers.getlist("Content-Signal")),
+        *usage_header(_lines(response, "Content-Usage")),
+        *signal_header(_lines(response, "Content-Signal")),
         *directive_statements(directives, is_image=is_image),
         *tdm_statements(Source.TDM_HEADER, map(_text, reserved), map(_text, policies)),
     )
@@ -93,9 +92,14 @@ _read = lru_cache(maxsize=16)(header_statements)
 
 def _x_robots_tag(response: Response) -> tuple[PageStatement, ...]:
     """What the X-Robots-Tag headers of *response* say, to any crawler."""
-    lines = response.headers.getlist("X-Robots-Tag")
+    return _read(_lines(response, "X-Robots-Tag"))
+
+
+def _lines(response: Response, name: str) -> tuple[bytes, ...]:
+    """The lines of one header that are read. A server may send them without end."""
+    lines = response.headers.getlist(name)
     ends = accumulate(map(len, lines))
-    return _read(tuple(line for line, end in zip(lines, ends, strict=True) if end <= MOST_OCTETS))
+    return tuple(line for line, end in zip(lines, ends, strict=True) if end <= MOST_OCTETS)
 
 
 def _in_page(

@@ -62,6 +62,23 @@ def test_of_headers_without_end_the_first_256_kib_are_read() -> None:
     assert set(directives_of(response, "Foobot").directives) == {"noindex", "noarchive"}
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("Content-Usage", "train-ai=n"),
+        ("Content-Signal", "ai-train=no"),
+        ("TDM-Reservation", "1"),
+        ("TDM-Policy", "https://a.example/"),
+    ],
+)
+def test_so_it_is_with_each_of_the_others(name: str, line: str) -> None:
+    """``;b`` in a Content-Usage took 180 times its length."""
+    for lines in ([line], [line, "a" + ";b" * MOST_OCTETS]):
+        response = Response("http://a.example/", headers={name: lines})
+        (said,) = said_in_headers(response, "Foobot")
+        assert said.text == f"{name.lower() if 'TDM' in name else name}: {line}"
+
+
 def test_octets_of_iso_2022_are_not_taken_for_tags() -> None:
     text = "<html><head><title>\u3042</title>".encode("iso-2022-jp")
     hidden = b"\x1b$B" + NOINDEX.encode().replace(b" ", b"!") + b"\x1b(B"
