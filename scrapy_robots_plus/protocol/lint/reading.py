@@ -6,10 +6,11 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.fields import Field, Line, read_line, to_lines
+from scrapy_robots_plus.protocol.fields import ABOUT_USES, Field, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.groups import STAR, GroupChoice, Scanner
 from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, take_apart
 from scrapy_robots_plus.protocol.octets import as_octets, text, to_utf8, whole_lines
+from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.robotstxt import READERS
 from scrapy_robots_plus.protocol.rules import ranked, read_rules
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.octets import Body
-    from scrapy_robots_plus.protocol.preferences import Preference
 
 AgentLine = tuple[int, bytes, tuple[str, ...]]
 """The position of its group, its value, and the names that are read in it."""
@@ -129,20 +129,15 @@ def _meaning(shown: str, line: Line, reading: Reading) -> Meaning:
     group = reading.groups.get(line.number)
     _, _, names = reading.agents.get(line.number, (0, b"", ()))
     ignored = why_ignored(line, reading)
-    return Meaning(
-        line.number,
-        shown,
-        line.field.key,
-        None if group is None else group + 1,
-        ignored,
-        "" if ignored else _words(line, names, reading.dialect),
-    )
+    words = "" if ignored else _words(line, names, reading.dialect, group is None)
+    number = None if group is None else group + 1
+    return Meaning(line.number, shown, line.field.key, number, ignored, words)
 
 
 def why_ignored(line: Line, reading: Reading) -> str:
     """Says why a line with a known key has no effect; empty if it has one."""
     if line.number not in reading.groups and line.number not in reading.file_wide:
-        return "it belongs to no group"
+        return "" if _objections(line) else "it belongs to no group"
     if line.field is Field.USER_AGENT:
         return ""
     if not line.value:
@@ -160,7 +155,21 @@ _FILE_WIDE = {
 }
 
 
-def _words(line: Line, names: tuple[str, ...], dialect: Dialect) -> str:
+def _uses(line: Line) -> tuple[bytes, Iterable[tuple[str, Preference]]]:
+    """The path that a line about uses is for, empty for all, and what it states."""
+    if line.field is Field.CONTENT_SIGNAL:
+        return b"", signals(line.value)
+    path, value = usage_rule(line.value)
+    return path, usage(value)
+
+
+def _objections(line: Line) -> list[tuple[str, Preference]]:
+    """What a line disallows that stands in no group: sites mean all crawlers by it."""
+    stated = _uses(line)[1] if line.field in ABOUT_USES else ()
+    return [each for each in stated if each[1] is Preference.DISALLOW]
+
+
+def _words(line: Line, names: tuple[str, ...], dialect: Dialect, is_apart: bool) -> str:
     field, value = line.field, line.value
     if field is Field.USER_AGENT:
         return f"for {'all crawlers' if STAR in names else names[-1] or 'nobody'}"
@@ -170,11 +179,13 @@ def _words(line: Line, names: tuple[str, ...], dialect: Dialect) -> str:
     if field in READERS:
         pace = READERS[field](value)
         return f"{pace:g} s between requests" if isinstance(pace, float) else str(pace)
-    if field is Field.CONTENT_USAGE:
-        path, stated = usage_rule(value)
-        where = f", for {paths(path, dialect)}" if path else ""
-        return _stated(usage(stated)) + where
-    return _stated(signals(value)) if field is Field.CONTENT_SIGNAL else _FILE_WIDE[field]
+    if field not in ABOUT_USES:
+        return _FILE_WIDE[field]
+    path, stated = _uses(line)
+    where = f", for {paths(path, dialect)}" if path else ""
+    if is_apart:
+        return f"{_stated(_objections(line))}{where}, for all crawlers"
+    return _stated(stated) + where
 
 
 def paths(value: bytes, dialect: Dialect) -> str:

@@ -129,8 +129,23 @@ def test_why_a_line_has_no_effect(line: str, role: str, why: str) -> None:
 
 
 def test_lines_outside_of_groups_are_ignored() -> None:
-    for line in ("Disallow: /a", "Crawl-delay: 1"):
+    for line in ("Disallow: /a", "Crawl-delay: 1", "Content-Signal: search=yes"):
         assert meaning(line, before="").ignored == "it belongs to no group"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Content-Signal: search=yes,ai-train=no", "train-ai: disallow, for all crawlers"),
+        (
+            "Content-Usage: /a train-ai=n, search=y",
+            "train-ai: disallow, for what begins with /a, for all crawlers",
+        ),
+    ],
+)
+def test_but_for_what_they_disallow(line: str, words: str) -> None:
+    found = meaning(line, before="")
+    assert (found.words, found.ignored, found.group) == (words, "", None)
 
 
 def test_blank_lines_and_comments_mean_nothing() -> None:
