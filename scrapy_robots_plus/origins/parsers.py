@@ -87,6 +87,9 @@ class HotFiles:
 MOST_LICENSES = 10
 """License lines that count."""
 
+_MOST_SAID = 2_048
+"""Characters of lines about uses, and of licenses, that are kept for a host."""
+
 
 class Uses(NamedTuple):
     """What one file says to one agent."""
@@ -100,9 +103,25 @@ class Uses(NamedTuple):
     licenses: tuple[str, ...]
     """License URLs as served, the first of them."""
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it may be kept for each of many hosts, without the file."""
+        said = sum(map(len, (*self.licenses, *(each.text for each in self.everywhere))))
+        return self.by_url is None and said <= _MOST_SAID
+
 
 _MOST_VERDICTS = 16
 """How many verdicts a parser keeps whose file is not kept parsed."""
+
+_MOST_NAMES, _MOST_CHARACTERS = 32, 1_000
+"""Of the group and the rule of a verdict that is kept for a host."""
+
+
+def is_short(verdict: Verdict) -> bool:
+    """Whether it may be kept for each of many hosts: sites choose how many names a group has."""
+    group, rule = verdict.group or (), verdict.rule or ""
+    return len(group) <= _MOST_NAMES and sum(map(len, (rule, *group))) <= _MOST_CHARACTERS
+
 
 _QUICKLY = 1
 """The level of compression: half the time of the usual one, for a tenth more octets."""
@@ -182,8 +201,8 @@ class RobotsParser(RobotParser):
         if self._file is not None and self._agent is not None and self._compact is None:
             self._compact = self._file.rules_for(self._agent).compact()
         self._file = self._rules = None
-        if self._uses is not None and self._uses.by_url is not None:
-            self._uses = None  # it holds the file
+        if self._uses is not None and not self._uses.is_short:
+            self._uses = None
 
     def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
         """Whether the user agent may fetch the URL."""
@@ -215,9 +234,12 @@ class RobotsParser(RobotParser):
         known = self._verdicts
         if known is None or len(known) >= _MOST_VERDICTS:
             known = self._verdicts = {}
-        if pattern not in known:
-            known[pattern] = self.file.verdict(url, agent)
-        return known[pattern]
+        verdict = known.get(pattern)
+        if verdict is None:
+            verdict = self.file.verdict(url, agent)
+            if is_short(verdict):
+                known[pattern] = verdict
+        return verdict
 
     def statements(
         self, url: str | bytes, user_agent: Agent, use_tokens: tuple[str, ...] = ()

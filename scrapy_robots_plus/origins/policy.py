@@ -19,7 +19,7 @@ from scrapy_robots_plus.protocol.product_token import as_names
 from . import judging
 from .freshness import Source, access_at, fresh_for, may_answer, under_statuses
 from .judging import Delay, delay_in
-from .parsers import ParsedFile, guarded, parser_failed
+from .parsers import ParsedFile, guarded, is_short, parser_failed
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
@@ -385,6 +385,8 @@ class Policy:
         if self._signed is None or self._signed[0] is not verdict:
             url, status = self.record.url, self.status
             signed = replace(verdict, robots_url=url, outcome=status, override=self._override)
+            if not is_short(verdict):
+                return signed
             self._signed = verdict, signed
         return self._signed[1]
 

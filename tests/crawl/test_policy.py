@@ -79,6 +79,16 @@ class TestVerdicts:
         assert (verdict.allowed, verdict.reason, verdict.line) == (False, Reason.RULE, 2)
         assert (verdict.robots_url, verdict.outcome) == (ORIGIN.robots_url, "200")
 
+    @pytest.mark.parametrize(("names", "is_kept"), [(32, True), (33, False)])
+    def test_a_group_of_many_names_is_not_kept_for_each_host(
+        self, names: int, is_kept: bool
+    ) -> None:
+        policy = policy_of(file=b"User-agent: *\n" * names + RULES[14:])
+        first, again = (policy.verdict(f"{URL}/closed", "Foobot") for _ in range(2))
+        assert first == again
+        assert first.group == ("*",) * names
+        assert (first is again) is is_kept
+
     def test_nothing_is_refused_that_no_rule_matches(self) -> None:
         assert policy_of().verdict(f"{URL}/open", "Foobot").allowed
         assert policy_of().verdict(f"{URL}/open", "Foobot").reason is Reason.NO_RULE
