@@ -24,6 +24,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.origins.network_away import NetworkAway
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class OwnShortage:
         self._until_next_look = 0
         """How many requests are handed over until files are counted again."""
         self._once = Once()
+        self._heard_from = crawl.get(NetworkAway).heard_from
 
     async def download(self, download: compat.DownloadFunction, request: Request) -> Response:
         """Runs in place of *download*. Raises what it does, for any reason but a shortage."""
@@ -74,11 +76,14 @@ class OwnShortage:
         if self._until_next_look <= 0:
             self._keep_files_free()
         try:
-            return await download(request)
+            response = await download(request)
         except Exception as error:
             if self._kind_of(error) is None:
                 raise
             failure = error
+        else:
+            self._heard_from(request.url)
+            return response
         return await self._download_later(download, request, failure)
 
     async def _download_later(

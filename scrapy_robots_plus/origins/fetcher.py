@@ -37,6 +37,7 @@ from scrapy_robots_plus.settings.host_patterns import plain_host
 from .body_tap import BodyTaps, Tap, TimeAllowed
 from .fetch_results import CACHED, NETWORK_FAILURES, answered, failed
 from .freshness import FetchResult, conditions
+from .network_away import NetworkAway
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -79,6 +80,7 @@ class Fetcher:
         self._replays = self._has_http_cache and crawler.settings.getbool(
             "HTTPCACHE_IGNORE_MISSING"
         )
+        self._network = crawl.get(NetworkAway)
         self._listeners: list[Callable[[Exchange], None]] = []
 
     def subscribe(self, listener: Callable[[Exchange], None]) -> None:
@@ -88,15 +90,35 @@ class Fetcher:
     async def fetch(
         self, origin: Origin, known: RobotsRecord | None = None, *, is_refresh: bool = False
     ) -> FetchResult:
-        """The file of *origin*, retried up to ``ROBOTS_FETCH_RETRIES`` times.
+        """The file of *origin*, retried up to ``ROBOTS_FETCH_RETRIES`` times, and again after an
+        outage of this machine's network.
 
         If *known* has validators, the request is conditional; a ``not_modified`` result means that
-        *known* still holds. A refresh (*is_refresh*), which nothing waits for, is not retried. All
-        requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``; time in which the process
-        stood still does not count.
+        *known* still holds. A refresh (*is_refresh*), which nothing waits for, is not retried. But
+        for an outage, all requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``; time in
+        which the process stood still does not count.
 
         With ``HTTPCACHE_IGNORE_MISSING`` the HTTP cache answers, as it does for pages.
         """
+        began = self._clock.monotonic()
+        result = await self._tried(origin, known, is_refresh=is_refresh)
+        until = self._clock.monotonic() + NetworkAway.LONGEST
+        while (
+            not is_refresh
+            and result.outcome in NETWORK_FAILURES
+            and await self._network.was_why(origin, began, until, self._knock)
+        ):
+            began = self._clock.monotonic()
+            self._stats.inc_value(stats.RETRIES)
+            result = await self._tried(origin, known, is_refresh=is_refresh)
+        if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
+            # The engine starts no new downloads, and then closes connections.
+            return replace(result, interrupted=True)
+        return replace(result, replayed=True) if self._replays else result
+
+    async def _tried(
+        self, origin: Origin, known: RobotsRecord | None, *, is_refresh: bool
+    ) -> FetchResult:
         time = TimeAllowed(self._settings.fetch_timeout, self._clock)
 
         async def ask(url: str) -> FetchResult:
@@ -110,10 +132,10 @@ class Fetcher:
             retries -= 1
             self._stats.inc_value(stats.RETRIES)
             result = await self._follow(origin, ask)
-        if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
-            # The engine starts no new downloads, and then closes connections.
-            return replace(result, interrupted=True)
-        return replace(result, replayed=True) if self._replays else result
+        return result
+
+    async def _knock(self, origin: Origin, seconds: float) -> None:
+        await self._get(origin.robots_url, {}, TimeAllowed(seconds, self._clock))
 
     async def recall(self, origin: Origin) -> FetchResult | None:
         """The robots.txt of *origin* from the HTTP cache, with redirects followed; None if it is

@@ -1,0 +1,102 @@
+"""Whether no site can be reached because the network of this machine is away.
+
+A robots.txt that cannot be fetched closes its host for a minute (RFC 9309 2.3.1.4). In an outage of
+half a minute, that would deny all that is queued for hosts not met before.
+
+Hazards:
+
+- Dead hosts fail alike, and at the end of a crawl there may be no others. So before anything is put
+  down to the network, a host that has answered is asked once more.
+- That host may be gone, too. So nobody waits for more than a minute, nor for another one before
+  some host has answered.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from scrapy_robots_plus.crawl.crawl import Crawl
+
+    Ask = Callable[[Origin, float], Awaitable[object]]
+
+logger = crawl_log(__name__)
+
+
+class NetworkAway:
+    """Tells an outage of the network from dead hosts, if it is told of answers, as
+    ``RobotsDownloader`` does. Times are by the monotonic clock."""
+
+    SILENCE = 5.0
+    """Seconds before a failure in which nobody must have answered; also for how long a host that
+    has answered is asked, and the pause before it is asked again."""
+    PATIENCE = 1.0
+    """Seconds after a failure in which somebody may answer unasked."""
+    TRUST = LONGEST = 60.0
+    """For how many seconds nothing is put down to a network that has just been found to work, and
+    how long a failed fetch waits for one that does not."""
+    POLL = 0.25
+    """Seconds between two looks."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._heard_at, self._heard_from = -inf, ""
+        self._is_asking = self._is_away = False
+        self._trusted_until = self._back_at = self._given_up = -inf
+        self._once = Once()
+
+    def heard_from(self, url: str) -> None:
+        """There is an answer from *url*."""
+        self._heard_at, self._heard_from = self._crawl.clock.monotonic(), url
+        if self._is_away:
+            self._is_away, self._back_at = False, self._heard_at
+
+    async def was_why(self, origin: Origin, began: float, until: float, ask: Ask) -> bool:
+        """Whether the network was away in the fetch of *origin* that *began* then and has failed
+        now, and has come back. Waits for that, but not beyond *until*.
+
+        *ask* asks an origin for its robots.txt, for so many seconds.
+        """
+        crawl, now = self._crawl, self._crawl.clock.monotonic
+        failed, last_heard, other = now(), self._heard_at, Origin.of(self._heard_from)
+        if failed < until and began < self._back_at:
+            return True
+        is_heard = last_heard > max(began, failed - self.SILENCE)
+        if is_heard or failed < self._trusted_until or other is None or other.host == origin.host:
+            return False
+        while now() < until and last_heard > self._given_up and not crawl.is_closing:
+            await crawl.clock.sleep(self.PATIENCE if self._is_away else self.POLL)
+            if self._heard_at > last_heard:
+                return began < self._back_at
+            if now() > failed + self.PATIENCE and not self._is_asking:
+                await self._ask(other, ask, origin)
+        self._given_up = last_heard
+        return False
+
+    async def _ask(self, other: Origin, ask: Ask, origin: Origin) -> None:
+        self._is_asking, last_heard = True, self._heard_at
+        try:
+            await ask(other, self.SILENCE)
+            if self._heard_at > last_heard:
+                self._trusted_until = self._heard_at + self.TRUST
+                return
+            self._is_away = True
+            if self._once.is_first():
+                logger(self._crawl.crawler).warning(
+                    "%s cannot be fetched, and %s, which has answered before, does not answer "
+                    "either: the network of this machine may be away. Such files are fetched again "
+                    "when a site answers, if one does within %d s",
+                    printable(origin.robots_url),
+                    printable(other),
+                    self.LONGEST,
+                )
+            await self._crawl.clock.sleep(self.SILENCE)
+        finally:
+            self._is_asking = False

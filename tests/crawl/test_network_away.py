@@ -1,0 +1,137 @@
+"""An outage of this machine's own network is not held against the hosts that are met meanwhile."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+import scrapy
+
+from scrapy_robots_plus.origins.network_away import NetworkAway
+from tests.crawling import ProbeSpider, crawl, stat
+from tests.sites import Reply, answer, reset
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Iterator
+
+    from scrapy.http import Response
+
+    from tests.sites import Hit, Sites
+
+RULES = "User-agent: *\nDisallow: /closed\n"
+SOON = 25.0
+"""Seconds within which a crawl has to end that could wait for a minute."""
+MAY_BE_AWAY = "network of this machine may be away"
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in {"SILENCE": 0.3, "PATIENCE": 0.1, "POLL": 0.02}.items():
+        monkeypatch.setattr(NetworkAway, name, seconds)
+
+
+def resets_if(condition: Callable[[], object], then: Reply) -> Reply:
+    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        await (reset if condition() else then)(hit, writer)
+
+    return reply
+
+
+class MeetsOthers(ProbeSpider):
+    """Asks for the other pages when it has the first one, since which the network is away."""
+
+    is_away = False
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        super().parse(response)
+        if response.url == self.urls[0]:
+            type(self).is_away = True
+            for url in self.others:  # type: ignore[attr-defined]
+                yield scrapy.Request(url, errback=self.failed)
+
+
+def meeting(others: list[str]) -> type[MeetsOthers]:
+    return type("MeetsOthers", (MeetsOthers,), {"others": others})
+
+
+@pytest.mark.parametrize("count", [1, 5])
+@pytest_twisted.ensureDeferred
+async def test_hosts_first_met_while_no_host_answers_are_asked_again(
+    sites: Sites, caplog: pytest.LogCaptureFixture, count: int
+) -> None:
+    first = sites.host()
+    hosts = [sites.host() for _ in range(count)]
+    spider = meeting([host.url(f"/{path}") for host in hosts for path in ("open", "closed")])
+    is_away = lambda: spider.is_away and first.robots_hits < 4  # noqa: E731
+    for host in (first, *hosts):
+        host.robots(resets_if(is_away, answer(RULES)))
+    crawler = await crawl(first.url("/"), spider=spider)
+    assert [host.fetched for host in hosts] == [["/open"]] * count
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == 0
+    assert stat(crawler, "robotstxt/forbidden") == count
+    assert sum(MAY_BE_AWAY in each.getMessage() for each in caplog.records) == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_hosts_are_dead_if_another_one_answers(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is asked once in a minute, however many of them there are."""
+    first = sites.host(RULES)
+    dead = [sites.host(reset) for _ in range(10)]
+    spider = meeting([host.url() for host in dead])
+    crawler = await crawl(first.url("/"), spider=spider, ROBOTS_FETCH_CONCURRENCY=2)
+    assert first.robots_hits == 2
+    assert {host.robots_hits for host in dead} == {2}
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == 10
+    assert not any(MAY_BE_AWAY in each.getMessage() for each in caplog.records)
+
+
+@pytest_twisted.ensureDeferred
+async def test_nobody_waits_longer_than_a_minute_nor_twice(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NetworkAway, "LONGEST", 1.0)
+    first = sites.host()
+    spider = meeting([sites.host(reset).url() for _ in range(5)])
+    first.robots(resets_if(lambda: spider.is_away, answer(RULES)))
+    began = time.monotonic()
+    crawler = await crawl(first.url("/"), spider=spider)
+    assert time.monotonic() - began < SOON
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == 5
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_spider_that_closes_waits_for_no_network(sites: Sites) -> None:
+    first, other = sites.host(), sites.host(reset)
+    spider = meeting([other.url()])
+    first.robots(resets_if(lambda: spider.is_away, answer(RULES)))
+    began = time.monotonic()
+    await crawl(first.url("/"), spider=spider, CLOSESPIDER_TIMEOUT=2)
+    assert time.monotonic() - began < SOON
+    assert other.fetched == []
+
+
+@pytest.mark.parametrize("settings", [{}, {"DOWNLOADER": "scrapy.core.downloader.Downloader"}])
+@pytest_twisted.ensureDeferred
+async def test_what_has_never_answered_proves_nothing(
+    sites: Sites, settings: dict[str, Any]
+) -> None:
+    host, other = sites.host(reset), sites.host(reset)
+    crawler = await crawl(host.url(), other.url(), **settings)
+    assert [host.robots_hits, other.robots_hits] == [2, 2]
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_another_origin_of_the_same_host_does_not_tell(sites: Sites) -> None:
+    first = sites.host()
+    elsewhere = sites.another_origin_of(first)
+    spider = meeting([f"{elsewhere}/open"])
+    first.robots(resets_if(lambda: spider.is_away, answer(RULES)))
+    crawler = await crawl(first.url("/"), spider=spider)
+    assert first.robots_hits == 3
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == 1
