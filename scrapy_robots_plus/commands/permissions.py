@@ -90,6 +90,9 @@ def _line(*cells: str) -> str:
     return f"| {' | '.join(shown)} |"
 
 
+_UNREAD = "its page could not be read: "
+
+
 async def _row(
     asked: Asked, use: str, crawl: Crawl, *, pages: bool
 ) -> tuple[dict[str, Any], str, str]:
@@ -106,10 +109,12 @@ async def _row(
             request = Request(where, dont_filter=True)
             response = await compat.engine_of(crawl.crawler).download_async(request)
             where, stamp = response.url, response.meta.get(STAMP_META_KEY) or {}
+            if not 200 <= response.status < 300:
+                fields["problem"] = f"{_UNREAD}{response.status}"
         except RobotsIgnored as error:
             where = error.url
         except Exception as error:  # noqa: BLE001 - any handler may be in use
-            fields["problem"] = f"its page could not be read: {str(error) or type(error).__name__}"
+            fields["problem"] = f"{_UNREAD}{str(error) or type(error).__name__}"
         found = await policies.may(where, use)
     decisive, verdict = found.statement.as_dict() if found.statement else {}, found.verdict
     fields |= {

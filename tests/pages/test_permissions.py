@@ -363,9 +363,28 @@ async def test_what_a_site_says_does_nothing_in_the_table(sites: Sites, robots: 
 
 @pytest_twisted.ensureDeferred
 async def test_what_cannot_be_read_is_undecided(sites: Sites, robots: Robots) -> None:
-    away, dead = sites.host(answer("", 503, retry_after="60")), sites.host("")
-    dead.pages["/a"] = answer("", 500)
+    away = sites.host(answer("", 503, retry_after="60"))
     url = away.url("/a")
     done = robots("permissions", "--use", "search", url, "-s", "ROBOTS_FETCH_RETRIES=0")
     assert done.status == 2
     assert done.lines[2].startswith(f"| {url} | undecided | nobody could be asked |")
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "says", "exit_status"),
+    [
+        (403, {}, "unknown | nobody | its page could not be read: 403 |", 2),
+        (500, {}, "unknown | nobody | its page could not be read: 500 |", 2),
+        (404, {"x_robots_tag": "noai"}, "disallow | X-Robots-Tag | noai |", 1),
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_an_error_in_place_of_a_page_is_no_page_that_says_nothing(
+    sites: Sites, robots: Robots, status: int, headers: dict[str, str], says: str, exit_status: int
+) -> None:
+    host = sites.host("")
+    host.pages["/a"] = answer("", status, **headers)
+    settings = ("-s", "RETRY_ENABLED=False", "-s", "ROBOTS_BACKOFF_MAX=0")
+    done = robots("permissions", "--use", "train-ai", host.url("/a"), *settings)
+    assert done.status == exit_status
+    assert done.lines[2] == f"| {host.url('/a')} | {says}"
