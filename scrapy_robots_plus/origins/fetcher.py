@@ -30,7 +30,7 @@ from scrapy_robots_plus.crawl.requests import (
 )
 from scrapy_robots_plus.protocol.access import Failure, says_unavailable
 from scrapy_robots_plus.protocol.http_caching import confirms
-from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.origin import LONGEST_URL, Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 from scrapy_robots_plus.settings.host_patterns import plain_host
 
@@ -260,7 +260,7 @@ def _redirect_target(url: str, location: str) -> str | None:
     """The absolute URL that *location* names; None if it is not http or https, or has no host
     (RFC 9110 4.2.1): joined with *url*, ``http://`` would be *url* itself, and the address of
     ``http://a..b/`` would be waited for until the timeout. Nor if it has a user name, which is an
-    error in what a stranger sends (4.2.4).
+    error in what a stranger sends (4.2.4), or is too long.
 
     A Location that is not ASCII names the octets that were sent, as in redirects of pages.
     """
@@ -269,7 +269,7 @@ def _redirect_target(url: str, location: str) -> str | None:
         origin = Origin.of(target)
         if origin is None or not location.strip() or _NO_HOST.match(location):
             return None
-        if "@" in urlsplit(target).netloc:
+        if "@" in urlsplit(target).netloc or len(target) > LONGEST_URL:
             return None
         plain_host(origin.host)
         return target

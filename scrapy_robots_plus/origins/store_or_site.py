@@ -11,6 +11,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import robots_changed
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.http_caching import http_date
+from scrapy_robots_plus.protocol.printable import cut
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .agents import Agents
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.storage.record import RobotsRecord
 
     _T = TypeVar("_T")
+
+
+_MOST_OF_A_DETAIL = 500
+"""Characters of what went wrong that are remembered: it may quote a header of the site."""
 
 
 class Retrieved(NamedTuple):
@@ -261,6 +266,7 @@ class Retrieval:
                     record.body, charset, settings.dialect, record.url
                 )
                 detail = failed or detail
+        detail = cut(detail, _MOST_OF_A_DETAIL)
         return Policy(slim, file, settings, self._clock, self._stats, detail, source=source)
 
 

@@ -19,7 +19,7 @@ from scrapy_robots_plus.origins.fetch_results import CACHED
 from scrapy_robots_plus.origins.freshness import Source
 from scrapy_robots_plus.origins.parsers import guarded
 from scrapy_robots_plus.protocol.access import Access
-from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.origin import LONGEST_URL, Origin
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.settings.host_patterns import plain_host
@@ -173,9 +173,6 @@ class Sitemaps:
         return TextResponse(request.url, body=body, encoding="utf-8", flags=[CACHED])
 
 
-LONGEST = 8_000
-"""Characters of a URL that are supported (RFC 9110 4.1 recommends 8,000 octets)."""
-
 _LONGEST_HOST = 300
 """Characters that a host may have with its port: DNS allows 253."""
 
@@ -188,7 +185,7 @@ def url_in(line: str, base: str) -> str | None:
     for one with a user name, and for a robots.txt, which a line without a value names.
     """
     try:
-        if len(line) > LONGEST:
+        if len(line) > LONGEST_URL:
             return None
         url = urldefrag(urljoin(base, line.strip())).url
         parts = urlsplit(url)

@@ -15,6 +15,10 @@ _SCHEMES = {scheme: scheme for scheme in _DEFAULT_PORTS}
 _BARE_URL = re.compile(r"(https?)://([a-z0-9._-]+)(?::([1-9][0-9]{0,4}))?(?:[/?#]|\Z)")
 _MOST_PORT = 65_535
 
+LONGEST_URL = 8_000
+"""Characters of a URL that a site may name (RFC 9110 4.1 recommends 8,000 octets): what was found
+there is remembered with it."""
+
 
 class Origin(NamedTuple):
     """Scheme, host and port: each has a robots.txt of its own (RFC 9309 2.3, RFC 6454)."""

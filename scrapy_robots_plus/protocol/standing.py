@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .printable import Word
+from .printable import Word, cut
 
 
 class Standing(Word):
@@ -33,6 +33,9 @@ HEADERS = (CHALLENGE, "crawler-price", "www-authenticate", "retry-after")
 """Those that tell how a site treats a crawl."""
 
 
+_MOST_OF_A_PRICE = 100
+"""Characters; it is remembered of each host."""
+
 _QUOTED = re.compile('"[^"]*"')
 
 
@@ -52,7 +55,7 @@ def standing_in(status: int, headers: Mapping[str, str]) -> tuple[Standing, str,
     if status < 400:
         return Standing.OPEN, str(status), True
     if price := headers.get("crawler-price"):
-        return Standing.PRICED, f"crawler-price: {price}", True
+        return Standing.PRICED, f"crawler-price: {cut(price, _MOST_OF_A_PRICE)}", True
     # RSL 1.0: who has no licence gets a 401 or 402 with the scheme License.
     challenges = _QUOTED.sub("", headers.get("www-authenticate", "")).lower().split(",")
     if status == 402 or any(each.split()[:1] == ["license"] for each in challenges):

@@ -9,6 +9,9 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus import RobotsMiddleware, RobotsUnreachable
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.protocol.origin import Origin
 from tests.certificates import self_signed
 from tests.crawling import crawl, stat
 from tests.sites import (
@@ -212,7 +215,8 @@ async def test_five_redirects_are_followed_and_the_rules_apply_to_the_first(site
     "location",
     ["http://", "https://", "HTTP://", "//", "http:///r.txt", "//?x", "http://#x", "http://:80/",
      "", " ", "ftp://x.example/r.txt", "mailto:a@x.example", "http://[/", "http://x.example:0x/",
-     "http://a..example/r.txt", "http://user@127.0.0.1/r.txt", "//user:secret@127.0.0.1/r.txt"],
+     "http://a..example/r.txt", "http://user@127.0.0.1/r.txt", "//user:secret@127.0.0.1/r.txt",
+     "/" + "a" * 8_000],
 )  # fmt: skip
 @pytest_twisted.ensureDeferred
 async def test_a_redirect_to_nowhere_is_not_followed_and_closes_the_site(
@@ -223,6 +227,18 @@ async def test_a_redirect_to_nowhere_is_not_followed_and_closes_the_site(
     assert host.fetched == []
     assert host.robots_hits == 1
     assert stat(crawler, "robotstxt/failure_count/bad_redirect") == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_little_is_remembered_of_a_long_header_that_is_told(sites: Sites) -> None:
+    host = sites.host(answer(RULES, content_encoding="x" * 5_000))
+    crawler = await crawl(host.url("/open"))
+    origin = Origin.of(host.url("/"))
+    assert origin is not None
+    policy = Crawl.of(crawler).get(Policies).usable(origin)
+    assert policy is not None
+    assert policy.detail.startswith("Content-Encoding: xxx")
+    assert len(policy.detail) < 600
 
 
 def twice(name: str, first: str, second: str, status: int = 200, body: str | bytes = "") -> Reply:

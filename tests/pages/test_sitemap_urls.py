@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from scrapy_robots_plus.pages.sitemaps import LONGEST, url_in
+from scrapy_robots_plus.pages.sitemaps import url_in
+from scrapy_robots_plus.protocol.origin import LONGEST_URL
 
 BASE = "https://site.example/robots.txt"
 HERE = "https://site.example"
@@ -50,7 +51,7 @@ UNUSABLE = [
     "http://a..b/",
     f"https://{'a' * 64}.example/",
     f"https://{'a.' * 1_000}example/",
-    "a" * (LONGEST + 1),
+    "a" * (LONGEST_URL + 1),
 ]
 
 

@@ -113,6 +113,7 @@ def test_it_is_told_once_when_it_changes() -> None:
 def test_it_remembers_why() -> None:
     assert after("402/a price/b")[0].why == "crawler-price: USD 0.01"
     assert after(f"{FIVE} 200/f")[0].why == "403"
+    assert len(standing_in(402, {"crawler-price": "9" * 5_000})[1]) < 200  # of each host
 
 
 @given(st.lists(st.sampled_from([200, 301, 401, 402, 403, 404, 429, 500, 503]), max_size=60))
