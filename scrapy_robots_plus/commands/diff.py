@@ -39,10 +39,12 @@ class Diff(Subcommand):
     def run(self) -> None:
         names = self.given.before, self.given.after
         sources = self.project.read(names, anew=True)
-        old, new = (_read(source, self.project.robots.dialect) for source in sources)
-        agent = self.project.agent_for(sources[1].policy)
+        policies = [source.policy for source in sources]
+        about = next((each for each in policies if each.settings.override), policies[1])
+        dialect, agent = self.project.dialect_for(about), self.project.agent_for(about)
+        old, new = (_read(source, dialect) for source in sources)
         found = difference(old, new, agent)
-        before, after = (source.policy.access for source in sources)
+        before, after = (policy.access for policy in policies)
         fields = {
             "agent": agent,
             "differs": bool(found) or before is not after,  # also that there is a file now

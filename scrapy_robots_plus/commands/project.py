@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings, Settings
 
+    from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage import Store
 
@@ -81,6 +82,7 @@ class Project:
             if value := getattr(arguments, option, None):
                 settings.set(f"ROBOTS_{option.upper()}", value, "cmdline")
         self._named_agent: str | None = getattr(arguments, "agent", None)
+        self._is_dialect_named = bool(getattr(arguments, "dialect", None))
         _use_store_of_job(settings)
         for name, value in _FOR_A_QUESTION.items():
             settings.set(name, value, "cmdline")
@@ -114,6 +116,10 @@ class Project:
     def agent_for(self, policy: Policy) -> AgentNames:
         """``--agent``, else that of the project's crawls for what *policy* is about."""
         return self._named_agent or self._agents.default_under(policy.settings)
+
+    def dialect_for(self, policy: Policy) -> Dialect:
+        """``--dialect``, else that of the project's crawls for what *policy* is about."""
+        return self.robots.dialect if self._is_dialect_named else policy.settings.dialect
 
     @cached_property
     def _idle_crawler(self) -> Crawler:

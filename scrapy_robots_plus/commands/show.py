@@ -59,7 +59,8 @@ class Show(Subcommand):
             return {**fields, "lines": [], "findings": []}
         robots, agent = self.project.robots, self.project.agent_for(policy)
         charset = charset_of(record.headers)
-        linted = lint(record.body, robots.dialect, charset, robots.fetch_max_bytes)
+        dialect = self.project.dialect_for(policy)
+        linted = lint(record.body, dialect, charset, robots.fetch_max_bytes)
         findings = linted.findings
         if record.is_cut:
             text = "The copy ends at ROBOTS_FETCH_MAX_BYTES. What comes after it was not read."

@@ -66,6 +66,30 @@ def test_an_agent_on_the_command_line_goes_before_an_override(sites: Sites, tmp_
         assert named.lines[0].startswith("allowed")
 
 
+def test_show_and_diff_read_a_file_as_crawls_of_its_host_do(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host("User-agent: *\nAllow: /\nDisallow: /a\n")
+    override = {"dialect": "GYM2008", "user_agent": "Barbot"}
+    robots = Robots.in_project(tmp_path, ROBOTS_OVERRIDES={host.address: override})
+    file = tmp_path / "next.txt"
+    file.write_text("User-agent: *\nDisallow: /a\nAllow: /\n")
+    site = host.url("/a")
+    assert robots("check", site).lines[0].startswith("allowed")
+    for names in ((site, str(file)), (str(file), site)):
+        (found,) = robots("diff", *names, "--json").json
+        assert found["agent"] == "Barbot"
+        became = "denied" if names[0] == site else "allowed"
+        assert [(each["became"], each["examples"][0]) for each in found["paths"]] == [
+            (became, "/a")
+        ]
+        (found,) = robots("diff", *names, "--dialect", "RFC9309", "--json").json
+        assert found["paths"] == []
+    host.robots("User-agent: 008\nDisallow: /\n")
+    overrides = {host.address: {"dialect": "GOOGLE", "user_agent": "008"}}
+    robots = Robots.in_project(tmp_path, ROBOTS_OVERRIDES=overrides)
+    (found,) = robots("show", site, "--json").json
+    assert (found["dialect"], found["group_numbers"]) == ("GOOGLE", [])
+
+
 def test_wrong_overrides_are_wrong_usage(tmp_path: Path) -> None:
     robots = Robots.in_project(tmp_path, ROBOTS_OVERRIDES={"a.example": {"obay": True}})
     done = robots("check", "http://a.example/")
