@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -28,8 +29,8 @@ from scrapy_robots_plus.crawl.requests import (
     TAP_META_KEY,
     TIMEOUT_META_KEY,
 )
-from scrapy_robots_plus.protocol.access import Failure, says_unavailable
-from scrapy_robots_plus.protocol.http_caching import confirms
+from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS, Failure, says_unavailable
+from scrapy_robots_plus.protocol.http_caching import confirms, retry_after
 from scrapy_robots_plus.protocol.origin import LONGEST_URL, Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 from scrapy_robots_plus.settings.host_patterns import plain_host
@@ -126,9 +127,12 @@ class Fetcher:
 
         result = await self._follow(origin, ask)
         retries = 0 if is_refresh else self._settings.fetch_retries
-        while retries and time.left > 0 and _worth_a_retry(result):
+        while retries and (wait := _until_retry(result, self._clock.wall())) < time.left:
             if compat.is_closing(self._crawler):
                 break
+            if wait:
+                await self._clock.sleep(wait)
+                time.left -= wait
             retries -= 1
             self._stats.inc_value(stats.RETRIES)
             result = await self._follow(origin, ask)
@@ -275,6 +279,19 @@ def _redirect_target(url: str, location: str) -> str | None:
         return target
     except ValueError:
         return None
+
+
+def _until_retry(result: FetchResult, now: float) -> float:
+    """Seconds after which a retry may be worth it; infinity if none is.
+
+    A Retry-After that ends soon is waited for: all that is queued would be denied for it.
+    """
+    if _worth_a_retry(result):
+        return 0.0
+    outcome, asked = result.outcome, retry_after(result.headers, now)
+    if isinstance(outcome, Failure) or not (outcome == TOO_MANY_REQUESTS or outcome >= 500):
+        return inf
+    return inf if asked is None else max(asked, 1.0)
 
 
 def _worth_a_retry(result: FetchResult) -> bool:

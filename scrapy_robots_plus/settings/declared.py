@@ -307,7 +307,8 @@ class Declared:
     fetch_retries: int = setting(checks.whole_number("retries", 0, 100), default=1, example=3)
     """How many times a failed robots.txt request is sent again without waiting for
     `ROBOTS_RETRY_INTERVAL` (`DOWNLOAD_DELAY` still applies). Server errors (5xx) and network
-    failures are retried. A timeout is not, unless the process itself stood still."""
+    failures are retried; with a Retry-After, also a 429, if there is time to wait for it. A timeout
+    is not, unless the process itself stood still."""
     fetch_max_bytes: int = setting(
         checks.whole_number("bytes", MAX_BYTES, 2**30), default=MAX_BYTES, example=1_048_576
     )

@@ -178,6 +178,18 @@ async def test_no_retry_where_the_server_asks_for_patience(sites: Sites) -> None
     assert (busy.robots_hits, later.robots_hits) == (1, 1)
 
 
+@pytest.mark.parametrize("status", [429, 503])
+@pytest_twisted.ensureDeferred
+async def test_a_retry_after_that_ends_in_time_is_waited_for(sites: Sites, status: int) -> None:
+    host = sites.host(in_turn(answer("", status, retry_after="1"), answer(RULES)))
+    crawler = await crawl(host.url("/open"), host.url("/closed"))
+    assert host.robots_hits == 2
+    assert host.fetched == ["/open"]
+    first, second = (hit.at for hit in host.hits[:2])
+    assert second - first >= 1
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == 0
+
+
 @pytest_twisted.ensureDeferred
 async def test_failures_are_counted_by_kind(sites: Sites) -> None:
     hosts = [
