@@ -21,7 +21,7 @@ from .mending import (
     salvage,
     unused,
 )
-from .recent import Found, Recent, Step, read_recent, recent_of
+from .recent import Recent, Step, read_recent, recent_of
 from .requests import LOSSES, UNSORTED, JobRequests, guarded
 from .schema import FAULTS, UNKNOWN, JobFileError, StoredRequest, connect, explained, journal_of
 
@@ -122,35 +122,38 @@ class JobFile(JobRequests):
         try:
             with alone(self.path):
                 finish_replacing(self.path)
-                found = read_recent(self._recent.path)
                 try:
-                    if found.damage:
-                        raise sqlite3.DatabaseError(found.damage)
-                    self._attach(found)
+                    self._attach()
                 except FAULTS as error:
                     if not is_damage(error):
                         raise
-                    kept = self._salvage(error, found.generation)
+                    kept = self._salvage(error, read_recent(self._recent.path).generation)
                     self.troubles.clear()
-                    self._attach(found, kept)
+                    self._attach(kept)
         except FAULTS as error:
             raise explained(self.path, error) from error
 
-    def _attach(self, found: Found, kept: Path | None = None) -> None:
+    def _attach(self, kept: Path | None = None) -> None:
         """Opens the file and does again what was done since it was written.
 
         *kept*: the damaged one that it was just made of.
         """
-        has_steps, is_there = found.generation is not None, self.path.exists()
+        is_there = self.path.exists()
         # It is there while a crawl runs, and empty but for the moment when the file is written.
         had_journal = journal_of(self.path).exists()
         is_empty = is_there and not self.path.stat().st_size
-        if is_empty and has_steps:
+        if is_empty and read_recent(self._recent.path).generation is not None:
             raise sqlite3.DatabaseError("it is empty")
+        self._connection = connect(self.path)
+        # Not before: another run may write to it until it is killed.
+        found = read_recent(self._recent.path)
+        has_steps = found.generation is not None
+        self.load(self._connection)
+        if found.damage and kept is None:
+            raise sqlite3.DatabaseError(found.damage)
         if is_empty or (not is_there and (has_steps or had_journal)):
             what = f"{self.path} is gone or empty"
             self.troubles.append(f"{what}: if the job had begun, all of it is lost")
-        self.load(connect(self.path))
         self.was_killed = bool(self.written.running) and not found.damage
         damage = self.note(MENDED)
         is_copy = found.file != identity(self.path)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from pathlib import Path
 
 import pytest
 
-from scrapy_robots_plus.job import JobFile, recent
+from scrapy_robots_plus.job import JobFile, recent, schema
 from scrapy_robots_plus.job.recent import Recent, Step, read_recent, recent_of
 from scrapy_robots_plus.storage.sqlite_file import identity
 
@@ -150,6 +151,28 @@ def test_a_copy_of_a_running_job_whose_parts_are_of_two_times_says_so(path: Path
     with JobFile(copy) as file:
         assert "was damaged" in file.troubles[0]
         drain(file)
+
+
+def test_what_another_run_writes_until_it_is_killed_while_this_one_starts_is_done_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = JobFile(path)
+    file.commit()
+    early = recent_of(path).read_bytes()
+    file.add("host", 0, b"1")
+    file.commit()
+    late = recent_of(path).read_bytes()
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    recent_of(killed).write_bytes(early)
+
+    def connect(path: Path) -> sqlite3.Connection:
+        recent_of(path).write_bytes(late)
+        return schema.connect(path)
+
+    monkeypatch.setattr("scrapy_robots_plus.job.file.connect", connect)
+    with JobFile(killed) as file:
+        assert drain(file) == {b"1": 1}
 
 
 def test_steps_beside_a_file_that_they_do_not_follow_are_told(path: Path) -> None:
