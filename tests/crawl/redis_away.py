@@ -11,9 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
-from scrapy.utils.asyncio import call_later
-
 from scrapy_robots_plus import RobotsDisallowed
 from tests.redis_server import RedisServer
 from tests.sending import TimedSpider, is_page_of
@@ -125,29 +122,11 @@ def errors(crawler: Crawler) -> int:
     )
 
 
-class Gaps:
-    """The longest time for which the loop of a crawl did one thing only."""
-
-    EVERY = 0.005
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.longest = 0.0
-        self._crawler = crawler
-        crawler.signals.connect(self._begin, signals.spider_opened)
-
-    def _begin(self) -> None:
-        self._at = time.monotonic()
-        call_later(self.EVERY, self._tick)
-
-    def _tick(self) -> None:
-        self.longest = max(self.longest, time.monotonic() - self._at - self.EVERY)
-        if self._crawler.crawling:
-            self._begin()
-
-
 @contextmanager
 def threads_that_talk_to_redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[int]]:
-    """The threads in which a connection was opened, asked or waited for."""
+    """The threads in which a connection was opened, asked or waited for, but for those of the
+    test's own clients, who name their user.
+    """
     from redis.connection import AbstractConnection
 
     threads: set[int] = set()
@@ -161,7 +140,8 @@ def _noting(owner: type, name: str, threads: set[int]) -> Callable[..., Any]:
     original = getattr(owner, name)
 
     def noting(*arguments: Any, **named: Any) -> Any:
-        threads.add(threading.get_ident())
+        if arguments[0].username is None:
+            threads.add(threading.get_ident())
         return original(*arguments, **named)
 
     return noting

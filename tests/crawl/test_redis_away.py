@@ -19,7 +19,6 @@ from tests.crawl.redis_away import (
     PASSWORD,
     SLOW,
     AwaySpider,
-    Gaps,
     assert_it_went_well,
     assert_one_warning,
     noticed,
@@ -54,17 +53,16 @@ def settings_for(part: str, url: str) -> dict[str, Any]:
     return {**dict.fromkeys(PARTS[part], url), "ROBOTS_WORKERS": WORKERS}
 
 
-async def crawl_with(part: str, url: str, sites: Sites, **attributes: Any) -> tuple[Crawler, Gaps]:
+async def crawl_with(part: str, url: str, sites: Sites, **attributes: Any) -> Crawler:
     spider = type("Spider", (AwaySpider,), {"sites": sites, **attributes})
     crawler = make_crawler(spider, **settings_for(part, url))
-    gaps = Gaps(crawler)
 
     def begin() -> None:
         deferred_from_coro(crawler.spider.watch(crawler))
 
     crawler.signals.connect(begin, signals.spider_opened)
     await run(crawler)
-    return crawler, gaps
+    return crawler
 
 
 async def assert_it_goes_away_and_comes_back(
@@ -74,15 +72,14 @@ async def assert_it_goes_away_and_comes_back(
     server: RedisServer,
     caplog: pytest.LogCaptureFixture,
     lasts: float = 0.0,
-) -> Gaps:
+) -> None:
     caplog.set_level("INFO")
     attributes = {"server": server, "fault": FAULTS[fault], "lasts": lasts}
-    crawler, gaps = await crawl_with(part, server.url, sites, **attributes)
+    crawler = await crawl_with(part, server.url, sites, **attributes)
     assert_it_went_well(crawler)
     if noticed(fault, part):
         assert_one_warning(caplog, len(PARTS[part]))
     assert_pace(crawler)
-    return gaps
 
 
 def assert_pace(crawler: Crawler) -> None:
@@ -116,12 +113,15 @@ async def test_whatever_happens_to_redis_the_crawl_goes_on(
     sites: Sites,
     server: RedisServer,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
     fault: str,
     part: str,
     lasts: float,
 ) -> None:
-    gaps = await assert_it_goes_away_and_comes_back(fault, part, sites, server, caplog, lasts)
-    assert gaps.longest < 0.9  # a call that the loop waits for takes a second
+    with threads_that_talk_to_redis(monkeypatch) as threads:
+        await assert_it_goes_away_and_comes_back(fault, part, sites, server, caplog, lasts)
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 @pytest_twisted.ensureDeferred
@@ -159,7 +159,7 @@ async def test_a_redis_that_is_of_no_use_from_the_start(
     sites: Sites, server: RedisServer, caplog: pytest.LogCaptureFixture, fault: Any
 ) -> None:
     caplog.set_level("INFO")
-    crawler, _ = await crawl_with("both", fault(server), sites, pages=4)
+    crawler = await crawl_with("both", fault(server), sites, pages=4)
     assert_it_went_well(crawler)
     assert_one_warning(caplog, 2)
     gaps = [later - earlier for earlier, later in slow_pages(crawler)]
@@ -173,7 +173,7 @@ async def test_a_server_of_another_kind(
     caplog.set_level("INFO")
     with RedisProxy(server) as proxy:
         proxy.foreign = True
-        crawler, _ = await crawl_with("both", f"{proxy.url}?socket_timeout=0.2", sites, pages=3)
+        crawler = await crawl_with("both", f"{proxy.url}?socket_timeout=0.2", sites, pages=3)
     assert_it_went_well(crawler)
     assert_one_warning(caplog, 2)
 
@@ -185,7 +185,7 @@ async def test_answers_that_are_lost(
     caplog.set_level("INFO")
     with RedisProxy(server) as proxy:
         proxy.lose_answers = True
-        crawler, _ = await crawl_with("both", f"{proxy.url}?socket_timeout=0.2", sites, pages=3)
+        crawler = await crawl_with("both", f"{proxy.url}?socket_timeout=0.2", sites, pages=3)
     assert_it_went_well(crawler)
     assert_one_warning(caplog, 2)
 
@@ -196,7 +196,7 @@ async def test_a_slow_redis_slows_no_crawl_much(sites: Sites, server: RedisServe
     """Every answer takes half a second, which no timeout notices."""
     with RedisProxy(server) as proxy:
         proxy.delay = 0.5
-        crawler, _ = await crawl_with("store", proxy.url, sites, pages=20)
+        crawler = await crawl_with("store", proxy.url, sites, pages=20)
     assert_it_went_well(crawler)
     assert stat(crawler, "elapsed_time_seconds") < 15
 
