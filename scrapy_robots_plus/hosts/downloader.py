@@ -99,11 +99,11 @@ class RobotsDownloader(Downloader):
         super().__init__(crawler)
         self._crawl = crawl = Crawl.of(crawler)
         self._errors = crawl.errors
-        self._most = self.total_concurrency or inf
+        self._most_with_throttler = 0
         has_throttler = compat.has_throttler(crawler)
         if has_throttler:
             # The limit would hold for robots.txt and for what waits at the door, too.
-            self.total_concurrency = 0
+            self._most_with_throttler, self.total_concurrency = self.total_concurrency, 0
         self.active = ActiveRequests(
             crawler, lambda: not crawl.has_middleware or crawl.get(Policies).awaited
         )
@@ -124,6 +124,11 @@ class RobotsDownloader(Downloader):
         if TAP_META_KEY in request.meta:
             fetched.addCallback(_as_fetched, dict(request.meta))
         return fetched
+
+    @property
+    def _most(self) -> float:
+        """``CONCURRENT_REQUESTS``, or what code of the project has set in its place."""
+        return self._most_with_throttler or self.total_concurrency or inf
 
     def needs_backout(self) -> bool:
         """Whether the downloader can take no more requests now."""

@@ -25,7 +25,7 @@ from tests.crawling import (
     stat,
 )
 from tests.sending import HICCUP, TimedSpider, gaps
-from tests.sites import Host, Reply, Sites, after, answer, when
+from tests.sites import A_PAGE, Host, Reply, Sites, after, answer, when
 from tests.waiting import close_when
 
 if TYPE_CHECKING:
@@ -130,6 +130,24 @@ async def test_a_host_that_waits_for_its_delay_takes_no_place(sites: Sites) -> N
     assert min(min(gaps(crawler.spider.sent, host)) for host in slow) >= 0.5 - HICCUP
     # Two at a time, the last hosts would be begun when the first have ended.
     assert max(host.hits[0].at for host in slow) < min(host.hits[-1].at for host in slow)
+
+
+class WarmingUpSpider(ProbeSpider):
+    """Lets the crawl have more requests under way once its first page has come."""
+
+    def parse(self, response: Any) -> Any:
+        super().parse(response)
+        self.crawler.engine.downloader.total_concurrency = 6
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_number_of_requests_under_way_may_be_changed_by_code(sites: Sites) -> None:
+    host = sites.host()
+    urls = pages(host, 7)
+    for path in urls[1:]:  # none is answered before all are there
+        host.pages[path.removeprefix(host.origin)] = when(lambda: len(host.fetched) == 7, A_PAGE)
+    crawler = await crawl(*urls, spider=WarmingUpSpider, CONCURRENT_REQUESTS=1, DOWNLOAD_TIMEOUT=10)
+    assert crawler.spider.failures == {}
 
 
 class OrderedSpider(ProbeSpider):
