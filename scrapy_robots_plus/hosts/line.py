@@ -124,7 +124,9 @@ class HostLine:
         if self._leaving is request:
             return
         self._doorway.waiting += 1
-        if waiter.slot != self.host:
+        asked = self._asked if self._ask_at is None else None
+        # The answer on its way may let it go, in its place, or have it step aside.
+        if waiter.slot != self.host and not (asked and asked.request is request):
             self._step_aside(waiter)
         try:
             await compat.wait_for(waiter.may_go)

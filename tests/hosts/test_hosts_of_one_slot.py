@@ -15,6 +15,8 @@ from tests.sending import HICCUP, TimedSpider, gaps
 from tests.sites import after, answer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scrapy.crawler import Crawler
 
     from tests.sites import Host, Sites
@@ -58,6 +60,15 @@ async def test_a_slow_host_holds_up_no_other(sites: Sites, queue: dict[str, Any]
         assert max(sent_to(crawler, free)) < max(sent_to(crawler, [host]))  # some 4 s later
     took = max(sent_to(crawler, slow)) - min(sent_to(crawler, hosts))
     assert took < 3 * PAGES  # nor do they wait for each other
+
+
+@parts_of_seconds
+@pytest_twisted.ensureDeferred
+async def test_with_a_pace_that_others_share_every_page_comes(sites: Sites, tmp_path: Path) -> None:
+    hosts = [sites.host(SLOW.replace("1", "0.2")) for _ in range(4)]
+    pace = f"sqlite:{tmp_path}/pace.db"
+    crawler = await crawl(*through_proxy(hosts, 3), spider=TimedSpider, ROBOTS_SHARED_PACE=pace)
+    assert len(crawler.spider.got) == 3 * 4
 
 
 @parts_of_seconds

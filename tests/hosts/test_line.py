@@ -382,6 +382,18 @@ def test_what_waits_leaves_its_place_and_takes_one_before_it_goes() -> None:
     assert slot.transferring == {request}
 
 
+def test_one_that_is_asked_for_at_once_goes_in_its_place() -> None:
+    """The downloader looks for it there when its answer has come, and fails without it."""
+    held = Standing()
+    slot = held.slot()
+    first, second = held.come("proxy"), held.come("proxy")
+    held.pace.answer(0.0)
+    assert held.let_go == [first]
+    assert slot.transferring == {first}
+    held.line.fail(HeldError, lambda request: request is second)
+    assert slot.transferring == {first, second}
+
+
 def test_a_place_that_nobody_tells_of_is_found() -> None:
     """A robots.txt may be fetched through the same slot, and does not come through the door."""
     held = Standing()
