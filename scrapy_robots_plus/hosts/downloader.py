@@ -99,11 +99,11 @@ class RobotsDownloader(Downloader):
         super().__init__(crawler)
         self._crawl = crawl = Crawl.of(crawler)
         self._errors = crawl.errors
-        self._most_with_throttler = 0
-        has_throttler = compat.has_throttler(crawler)
+        most, has_throttler = self.total_concurrency, compat.has_throttler(crawler)
+        self._most_with_throttler = most if has_throttler else 0
         if has_throttler:
             # The limit would hold for robots.txt and for what waits at the door, too.
-            self._most_with_throttler, self.total_concurrency = self.total_concurrency, 0
+            self.total_concurrency = 0
         self.active = ActiveRequests(
             crawler, lambda: not crawl.has_middleware or crawl.get(Policies).awaited
         )
