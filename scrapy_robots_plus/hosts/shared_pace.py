@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
@@ -148,9 +149,11 @@ class PaceBetweenProcesses(BookedPace):
     """The same with a book that is kept elsewhere. It is asked in a thread, one call after another.
 
     While it cannot be asked, each crawl keeps the delays on its own, as if *workers* crawls took
-    turns: so many times as long.
+    turns: so many times as long. But first it asks for a while: others may have heard nothing.
     """
 
+    ASKS_SECONDS, ASKS_EVERY = 5.0, 0.5
+    """Seconds for which it asks again before it goes on its own, and between two questions."""
     CLOSING_SECONDS = 2.0
     """How long the end of a crawl waits until all is told."""
 
@@ -164,6 +167,7 @@ class PaceBetweenProcesses(BookedPace):
         self._stats = compat.stats_of(crawler)
         self._courier = compat.Courier("robots-pace")
         self._once = Once()
+        self._unanswered_since = inf
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
         # It may leave some time after the book has allowed it.
@@ -174,7 +178,7 @@ class PaceBetweenProcesses(BookedPace):
 
         def answered(told: tuple[float, float]) -> None:
             at, wait = told
-            now = self._now()
+            now, self._unanswered_since = self._now(), inf
             if not wait and now >= at + GO_SECONDS:
                 self.unused(asked.host, asked.since + now - sent_at, asked.delay)
                 wait = LEAST_WAIT
@@ -182,7 +186,10 @@ class PaceBetweenProcesses(BookedPace):
 
         def failed(failure: Failure) -> None:
             self._failed(failure)
-            answer(asked.wait_alone(self._workers))
+            now = self._now()
+            self._unanswered_since = min(self._unanswered_since, now)
+            is_alone = now >= self._unanswered_since + self.ASKS_SECONDS
+            answer(asked.wait_alone(self._workers) if is_alone else self.ASKS_EVERY)
 
         self._courier.send(call).addCallbacks(answered, failed)
 

@@ -16,7 +16,7 @@ from scrapy.statscollectors import StatsCollector
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.hosts.book import LEAST_WAIT, BookInMemory
+from scrapy_robots_plus.hosts.book import LEAST_WAIT, BookError, BookInMemory
 from scrapy_robots_plus.hosts.book_in_file import BookInFile
 from scrapy_robots_plus.hosts.shared_pace import (
     FOREVER,
@@ -267,10 +267,40 @@ async def test_what_is_told_counts_from_when_it_was_sent() -> None:
     assert await waits(other, question()._replace(host="c.example")) == 31.0
 
 
+class AnswersSometimes(BookInMemory):
+    fails = True
+
+    def change(self, host: str, event: str, *arguments: Any) -> Any:
+        if self.fails:
+            raise BookError
+        return super().change(host, event, *arguments)
+
+
+@in_loop
+async def test_who_gets_no_answer_asks_again_for_a_while() -> None:
+    """An answer may be lost, and the others know nothing of it."""
+    now = [1000.0]
+    book = AnswersSometimes(lambda: now[0])
+    pace = PaceBetweenProcesses(crawler(), book, 3, lambda: now[0])
+    for _ in range(2):
+        book.fails = True
+        for _ in range(9):
+            assert await waits(pace, question()) == pace.ASKS_EVERY
+            now[0] += pace.ASKS_EVERY
+        book.fails = False
+        assert await waits(pace, question()) == 0.0
+    book.fails = True
+    assert await waits(pace, question()) == pace.ASKS_EVERY
+    now[0] += pace.ASKS_SECONDS
+    assert await waits(pace, question()) == 0.0
+    await closed(pace)
+
+
 @in_loop
 async def test_while_it_cannot_be_asked_a_crawl_keeps_the_delays_as_if_all_took_turns(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(PaceBetweenProcesses, "ASKS_SECONDS", 0.0)
     made = crawler()
     path = tmp_path / "pace.db"
     path.write_bytes(b"of somebody else" * 99)
