@@ -1,20 +1,24 @@
 -- Asks for the turn of a host, for a request that does not come from the queue.
 --
 -- ARGV: worker, id, host, delay, id of another request of the worker, which gives up the host
--- Returns 0 if it may go: it holds the host now. Else milliseconds to wait before it asks again; -1 if
--- the worker is not known to be alive, so that nobody would take the turn of a dead one back.
+-- Returns 0 if it may go: it holds the host now. Else milliseconds to wait before it asks again, with the same id: it
+-- may hold the host already, so that workers which are nearer do not get it again and again. -1 if the worker is
+-- not known to be alive, so that nobody would take the turn of a dead one back.
 
 local worker, id, host, delay, instead_of = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
 look(true)
 if not is_known(worker) then return -1 end
 local pace = pace_of(host)
 local hold = hold_of(worker, id)
-if pace.holder == hold then return 0 end
 if pace.delay < delay then pace.delay = delay end
-if next_of(pace) > now() then return next_of(pace) - now() end
-if pace.holder ~= '' and pace.holder ~= hold_of(worker, instead_of) then return math.max(1, math.min(pace.delay, 500)) end
+local wait = math.max(0, next_of(pace) - now())
+if pace.holder == hold then return wait end
+if pace.holder ~= '' then
+  if wait > 0 then return wait end
+  if pace.holder ~= hold_of(worker, instead_of) then return math.max(1, math.min(pace.delay, 500)) end
+end
 pace.holder = hold
 write_even_if_full()
 call('HSET', out_of(worker), id, cmsgpack.pack(host, '', ''))
 settle(host, pace)
-return 0
+return wait

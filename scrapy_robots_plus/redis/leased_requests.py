@@ -86,6 +86,8 @@ class LeasedRequests:
         """Those that the engine has."""
         self._leaving: dict[str, LeasedRequest] = {}
         """By host: the request that may leave, until it is known when it has."""
+        self._booked: dict[str, LeasedRequest] = {}
+        """By host: the turn that was asked for, until it comes."""
         self._turns = 0
         """How many turns were asked for."""
         self._last: Request | None = None
@@ -93,7 +95,8 @@ class LeasedRequests:
 
     def __iter__(self) -> Iterator[LeasedRequest]:
         waiting = self._parked.values()
-        return chain(self.under_way.values(), self._leaving.values(), self._ready, *waiting)
+        going = self._leaving.values(), self._booked.values()
+        return chain(self.under_way.values(), *going, self._ready, *waiting)
 
     @property
     def ids(self) -> set[bytes]:
@@ -274,6 +277,8 @@ class LeasedRequests:
             lease.asked, lease.delay = True, asked.delay
             lease.sent_by = self._session.now() + asked.patience
             self._leaving[asked.host] = lease
+        if not wait:
+            self._booked.pop(asked.host, None)
         answer(wait)
 
     def left(self, host: str, ago: float, delay: float) -> None:
@@ -287,7 +292,7 @@ class LeasedRequests:
                 self._session.tell(Report("ended", lease.id))
 
     def unused(self, host: str, ago: float, delay: float) -> None:  # noqa: ARG002
-        lease = self._leaving.pop(host, None)
+        lease = self._booked.pop(host, None) or self._leaving.pop(host, None)
         if lease is not None and self._is_of_queue(lease):
             lease.sent_by = None
         elif lease is not None:
@@ -326,25 +331,32 @@ class LeasedRequests:
         A request that has the turn may wait behind this one in the same slot, each for the other:
         so it hands its turn over, and asks for another when it comes to that.
         """
-        self._turns += 1  # the server may not have heard that the one before has ended
-        host, id_ = asked.host, b"turn:%d" % self._turns
+        host = asked.host
+        turn = self._booked.get(host)
+        if turn is None or not turn.id:
+            self._turns += 1  # the server may not have heard that the one before has ended
+            id_, now = b"turn:%d" % self._turns, self._session.now()
+            turn = LeasedRequest(asked.request, id_, host, holds=True, since=now)
+        turn.request = asked.request
         leases = self.under_way.values()
         free = (each for each in leases if each.has_turn and each.host == host and not each.asked)
         holder = next(free, None)
         instead_of = b"" if holder is None else holder.id
         wait = self._session.attempt(
-            partial(self._session.queue.ask, id_, host, asked.delay, instead_of)
+            partial(self._session.queue.ask, turn.id, host, asked.delay, instead_of)
         )
         if wait is None:
             if holder is not None:  # the server may have heard that: it asks for a turn of its own
                 holder.delay = asked.delay
                 self._has_left(holder, LONGEST)
+            self._booked[host] = turn
             return self._wait_without_answer(asked), None
         if wait < 0:
             self._session.renew()
             return self._session.SOON, None
         if wait:
+            self._booked[host] = turn
             return wait, None
         if holder is not None:
             holder.holds = False
-        return 0.0, LeasedRequest(asked.request, id_, host, holds=True, since=self._session.now())
+        return 0.0, turn

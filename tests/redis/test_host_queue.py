@@ -290,6 +290,23 @@ def test_a_request_from_elsewhere_asks_for_its_turn(crew: Crew) -> None:
     assert two.state()[:3] == (1, 0, 1)
 
 
+@pytest.mark.parametrize("is_used", [True, False])
+def test_who_has_asked_for_a_turn_is_the_next(crew: Crew, is_used: bool) -> None:
+    """Else workers that are nearer would take the host again and again just before."""
+    far, near = crew.worker("1"), crew.worker("2")
+    take(far)
+    tell(near, Report("left", b"", A, 0.8, 1.0))
+    near.push(stored(A, "a"))
+    time.sleep(far.ask(b"x", A, 1.0))
+    assert take(near) == []
+    if is_used:
+        assert far.ask(b"x", A, 1.0) == 0.0
+        tell(far, Report("left", b"x", A, 1.0, 1.0), Report("ended", b"x"))
+    else:
+        tell(far, Report("freed", b"x", A))
+    assert names(take(near)) == ["a"]
+
+
 def test_who_is_not_alive_gets_no_turn(crew: Crew) -> None:
     """Nobody would give it back."""
     worker = crew.worker("1")
