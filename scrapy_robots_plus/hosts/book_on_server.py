@@ -24,6 +24,9 @@ EXPECTED_FOR = 54.0
 little longer."""
 MOST = 10_000
 """Of so many hosts, the last ones, is remembered that the server has an entry."""
+LEFT_ALONE = 1.0
+"""Seconds for which a server that does not answer is left alone at most: when it is back, crawls
+keep no pace together before all of them ask it again."""
 LONGEST = 5.0
 """Seconds for which an entry is written again and again, if others change it meanwhile: what the
 crawl asks of other hosts waits behind it."""
@@ -40,7 +43,7 @@ class BookOnServer:
         self, url: str, group: str, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         """*url*: as :func:`~scrapy_robots_plus.storage.redis_url.check_redis_url` accepts it."""
-        self._server = Server(url)
+        self._server = Server(url, longest_pause=LEFT_ALONE)
         self._group = group
         self._monotonic = monotonic
         self._known: Recent[str, float] = Recent(MOST)

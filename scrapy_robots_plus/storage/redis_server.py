@@ -56,11 +56,17 @@ class Server:
     """A Redis server, or a cluster of them, that is asked from any thread, one call after another.
 
     Connects when it is first asked. After a failure it is left alone for a growing pause, from
-    :data:`FIRST_PAUSE` to :data:`LONGEST_PAUSE`: meanwhile calls fail at once, so that a dead
+    :data:`FIRST_PAUSE` to *longest_pause*: meanwhile calls fail at once, so that a dead
     server costs no more than a wait now and then.
     """
 
-    def __init__(self, url: str, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        url: str,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        longest_pause: float = LONGEST_PAUSE,
+    ) -> None:
         self.restarts = 0
         """How many times another process than before answered at the same address: the server was
         started again, or another one is in its place. Its latest data may be lost.
@@ -71,7 +77,7 @@ class Server:
         self._url = url
         self._monotonic = monotonic
         self._client: Redis | None = None
-        self._pause = 0.0
+        self._pause, self._longest_pause = 0.0, longest_pause
         self._alone_until = -inf
         self._why = ""
 
@@ -156,7 +162,7 @@ class Server:
         if not _is_of_redis(error):
             raise error
         self._why = explained
-        self._pause = min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
+        self._pause = min(max(self._pause * 2, FIRST_PAUSE), self._longest_pause)
         self._alone_until = self._monotonic() + self._pause
         raise ServerAwayError(explained) from None
 

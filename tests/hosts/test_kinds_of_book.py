@@ -415,6 +415,21 @@ def test_a_server_that_is_away_is_an_error_without_its_password() -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_a_server_that_is_back_is_asked_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_on_server, "LEFT_ALONE", 0.2)
+    with RedisServer() as server:
+        book = BookOnServer(server.url, "back")
+        server.kill()
+        for _ in range(5):
+            with pytest.raises(ServerError):
+                ask(book, A, 1.0)
+            time.sleep(0.2)
+        server.start()
+        time.sleep(0.2)
+        assert ask(book, A, 1.0)[0] == 0.0
+        book.close()
+
+
 def test_nobody_waits_for_a_moment_that_was_to_come_by_another_clock(redis: RedisServer) -> None:
     """The clock of a server is set back, or a replica whose clock is behind takes over."""
     one, other = AtATime(redis.url, "back"), AtATime(redis.url, "back")
