@@ -62,7 +62,7 @@ class BookOnServer:
             useful_for = entry.useful_until - seen.now
             values = [*entry.values, seen.process.decode(), seen.now] if useful_for > 0 else None
             new = json.dumps(values).encode() if values else b""
-            changed = self._server.swap(key, seen.value, new, useful_for)
+            changed = self._server.swap(key, seen.value, new, useful_for, though_full=True)
             if changed is None:
                 break
             if self._monotonic() > at + LONGEST:

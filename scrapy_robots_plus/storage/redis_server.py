@@ -106,15 +106,24 @@ class Server:
         return Seen.of(self._run_script(key, most))
 
     def swap(
-        self, key: str | bytes, was: bytes, new: bytes, seconds: float = 0.0, most: int = 0
+        self,
+        key: str | bytes,
+        was: bytes,
+        new: bytes,
+        seconds: float = 0.0,
+        most: int = 0,
+        *,
+        though_full: bool = False,
     ) -> Seen | None:
         """Puts *new* under *key* for so many *seconds*, if what is there begins with *was*: that is
-        as :meth:`look` has found it. Deletes the key if *new* is empty.
+        as :meth:`look` has found it. Deletes the key if *new* is empty. *though_full*: also if the
+        server has no memory left for others.
 
         Returns what :meth:`look` would return if another client has changed it, None otherwise.
         Raises as :meth:`run`.
         """
-        told = self._run_script(key, most, was, new, max(1, ceil(seconds * 1000)))
+        milliseconds = max(1, ceil(seconds * 1000))
+        told = self._run_script(key, most, was, new, milliseconds, int(though_full))
         return None if told == 1 else Seen.of(told)
 
     def _run_script(self, key: str | bytes, *arguments: bytes | int) -> Any:

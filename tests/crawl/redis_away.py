@@ -54,8 +54,10 @@ FAULTS = {
 
 
 def noticed(fault: str, part: str) -> bool:
-    """Whether *part* is told of *fault*: an empty server answers as well as a full one."""
-    return fault != "empty"
+    """Whether *part* is told of *fault*: an empty server answers as well as any other, and one that
+    is full keeps the pace.
+    """
+    return fault != "empty" and (fault, part) != ("out of memory", "pace")
 
 
 class AwaySpider(TimedSpider):
@@ -63,6 +65,7 @@ class AwaySpider(TimedSpider):
 
     server: RedisServer | None = None
     fault: Fault
+    is_noticed = True
     lasts = 0.0
     """Seconds at least."""
     pages = 200
@@ -93,7 +96,7 @@ class AwaySpider(TimedSpider):
             return
         await until(lambda: len(self.got) >= BEGINS_AFTER)
         self.fault.begin(self.server)
-        if self.fault is not FAULTS["empty"]:
+        if self.is_noticed:
             await until(lambda: errors(crawler))
         self.noticed_at = time.monotonic()
         await pause(self.lasts)

@@ -75,6 +75,7 @@ async def assert_it_goes_away_and_comes_back(
 ) -> None:
     caplog.set_level("INFO")
     attributes = {"server": server, "fault": FAULTS[fault], "lasts": lasts}
+    attributes["is_noticed"] = noticed(fault, part)
     crawler = await crawl_with(part, server.url, sites, **attributes)
     assert_it_went_well(crawler)
     if noticed(fault, part):

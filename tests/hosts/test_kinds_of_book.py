@@ -306,11 +306,11 @@ def test_who_finds_an_entry_changed_again_and_again_waits_for_another_delay(
     book, other = BookOnServer(redis.url, "busy", lambda: now), BookOnServer(redis.url, "busy")
     swap, tries = book._server.swap, 0
 
-    def swap_after_the_other(*arguments: Any) -> Seen | None:
+    def swap_after_the_other(*arguments: Any, **options: Any) -> Seen | None:
         nonlocal now, tries
         now, tries = now + 1.5, tries + 1
         other.change(HOST, "leave_alone", 30.0 + tries)
-        return swap(*arguments)
+        return swap(*arguments, **options)
 
     monkeypatch.setattr(book._server, "swap", swap_after_the_other)
     before = redis.usage()
@@ -413,6 +413,16 @@ def test_a_server_that_is_away_is_an_error_without_its_password() -> None:
         ask(book, A, 1.0)
     assert str(caught.value).startswith("redis://***@127.0.0.1:1/0: ")
     assert "secret" not in str(caught.value)
+
+
+def test_a_server_that_is_full_keeps_the_book() -> None:
+    with RedisServer() as server:
+        server.run_out_of_memory()
+        one, other = (BookOnServer(server.url, "full") for _ in range(2))
+        assert ask(one, A, 60.0) == GO
+        assert ask(other, B, 60.0)[0] > 0.0
+        one.close()
+        other.close()
 
 
 def test_a_server_that_is_back_is_asked_soon(monkeypatch: pytest.MonkeyPatch) -> None:
