@@ -10,7 +10,7 @@ from uuid import uuid4
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Now
-from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.product_token import product_tokens
 
@@ -154,6 +154,8 @@ class PaceBetweenProcesses(BookedPace):
 
     ASKS_SECONDS, ASKS_EVERY = 5.0, 0.5
     """Seconds for which it asks again before it goes on its own, and between two questions."""
+    TELLS_EVERY = 600.0
+    """Seconds at least between two lines in the log."""
     CLOSING_SECONDS = 2.0
     """How long the end of a crawl waits until all is told."""
 
@@ -166,7 +168,7 @@ class PaceBetweenProcesses(BookedPace):
         self._now = now
         self._stats = compat.stats_of(crawler)
         self._courier = compat.Courier("robots-pace")
-        self._once = Once()
+        self._tell_at = -inf
         self._unanswered_since = inf
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
@@ -204,11 +206,14 @@ class PaceBetweenProcesses(BookedPace):
 
     def _failed(self, failure: Failure) -> None:
         self._stats.inc_value(stats.SHARED_PACE_ERRORS)
-        if self._once.is_first():
+        if self._now() >= self._tell_at:
+            self._tell_at = self._now() + self.TELLS_EVERY
             logger(self._crawler).warning(
-                "ROBOTS_SHARED_PACE: %s. Until it can be asked again, the crawl keeps delays on "
-                "its own, times ROBOTS_WORKERS, which is %d; further errors are counted as %s.",
+                "ROBOTS_SHARED_PACE: %s. If it cannot be asked again within %d s, the crawl keeps "
+                "delays on its own until it can, times ROBOTS_WORKERS, which is %d; further errors "
+                "are counted as %s.",
                 failure.value,
+                self.ASKS_SECONDS,
                 self._workers,
                 stats.SHARED_PACE_ERRORS,
             )

@@ -277,6 +277,18 @@ class AnswersSometimes(BookInMemory):
 
 
 @in_loop
+async def test_an_error_is_told_again_after_ten_minutes(caplog: pytest.LogCaptureFixture) -> None:
+    now = [1000.0]
+    book = AnswersSometimes(lambda: now[0])
+    pace = PaceBetweenProcesses(crawler(), book, 3, lambda: now[0])
+    for told in (1, 1, 2):
+        await waits(pace, question())
+        assert caplog.text.count("keeps delays on its own") == told
+        now[0] += 301.0
+    await closed(pace)
+
+
+@in_loop
 async def test_who_gets_no_answer_asks_again_for_a_while() -> None:
     """An answer may be lost, and the others know nothing of it."""
     now = [1000.0]
@@ -312,9 +324,9 @@ async def test_while_it_cannot_be_asked_a_crawl_keeps_the_delays_as_if_all_took_
     assert made.stats.get_stats() == {stats.SHARED_PACE_ERRORS: 3}
     (said,) = (each for each in caplog.records if each.levelno >= logging.WARNING)
     assert said.getMessage() == (
-        f"ROBOTS_SHARED_PACE: {path}: file is not a database. Until it can be asked again, "
-        "the crawl keeps delays on its own, times ROBOTS_WORKERS, which is 3; further "
-        f"errors are counted as {stats.SHARED_PACE_ERRORS}."
+        f"ROBOTS_SHARED_PACE: {path}: file is not a database. If it cannot be asked again within "
+        "0 s, the crawl keeps delays on its own until it can, times ROBOTS_WORKERS, which is 3; "
+        f"further errors are counted as {stats.SHARED_PACE_ERRORS}."
     )
     assert said.levelno == logging.WARNING
     assert vars(said)["spider"] is made.spider
