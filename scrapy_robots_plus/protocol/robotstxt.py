@@ -132,7 +132,8 @@ class RobotsTxt:
         return rules
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
-        """Whether the crawler may fetch the URL. Raises ValueError if the two are exchanged."""
+        """Whether the crawler may fetch the URL. Raises ValueError if the agent is a whole URL and
+        the URL is neither that nor a path: then the two were exchanged."""
         # A crawl asks this of each URL, so the lookup of :meth:`_rules_for` is inlined.
         rules = self._rules.get(agent) if isinstance(agent, str) else None
         return (rules or self._rules_for(agent, url)).allowed(url)
@@ -146,12 +147,12 @@ class RobotsTxt:
 
     def verdict(self, url: str | bytes, agent: Agent) -> Verdict:
         """Whether the crawler may fetch the URL, and which rule on which line decides. Raises
-        ValueError if the two are exchanged."""
+        ValueError as :meth:`allowed` does."""
         return self._rules_for(agent, url).verdict(url)
 
     def explain(self, url: str | bytes, agent: Agent) -> Explanation:
-        """The verdict, and every matching rule that it beat. Raises ValueError if URL and agent are
-        exchanged."""
+        """The verdict, and every matching rule that it beat. Raises ValueError as :meth:`allowed`
+        does."""
         return self._rules_for(agent, url).explain(url)
 
     def names_for(self, agent: Agent) -> tuple[str, ...]:
