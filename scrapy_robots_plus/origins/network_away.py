@@ -35,8 +35,8 @@ class NetworkAway:
     ``RobotsDownloader`` does. Times are by the monotonic clock."""
 
     SILENCE = 5.0
-    """Seconds before a failure in which nobody must have answered; also for how long a host that
-    has answered is asked, and the pause before it is asked again."""
+    """Seconds at the end of a long fetch in which nobody must have answered; also for how long a
+    host that has answered is asked, and the pause after it."""
     PATIENCE = 1.0
     """Seconds after a failure in which somebody may answer unasked."""
     TRUST = LONGEST = 60.0
@@ -68,7 +68,8 @@ class NetworkAway:
         failed, last_heard, other = now(), self._heard_at, Origin.of(self._heard_from)
         if failed < until and began < self._back_at:
             return True
-        is_heard = last_heard > max(began, failed - self.SILENCE)
+        # What was on its way for a moment only may have been cut off in the next one.
+        is_heard = last_heard > failed - self.SILENCE > began
         if is_heard or failed < self._trusted_until or other is None or other.host == origin.host:
             return False
         while now() < until and last_heard > self._given_up and not crawl.is_closing:
@@ -81,11 +82,12 @@ class NetworkAway:
         return False
 
     async def _ask(self, other: Origin, ask: Ask, origin: Origin) -> None:
-        self._is_asking, last_heard = True, self._heard_at
+        self._is_asking, last_heard, was_away = True, self._heard_at, self._is_away
         try:
             await ask(other, self.SILENCE)
             if self._heard_at > last_heard:
-                self._trusted_until = self._heard_at + self.TRUST
+                if not was_away:  # one that comes and goes is not trusted
+                    self._trusted_until = self._heard_at + self.TRUST
                 return
             self._is_away = True
             if self._once.is_first():

@@ -75,6 +75,35 @@ async def test_hosts_first_met_while_no_host_answers_are_asked_again(
     assert sum(MAY_BE_AWAY in each.getMessage() for each in caplog.records) == 1
 
 
+class Twice(MeetsOthers):
+    """Is cut off again, when it has just met the others."""
+
+    again: str
+    is_again = False
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        yield from super().parse(response)
+        if response.url in self.others and not self.is_again:  # type: ignore[attr-defined]
+            type(self).is_again = True
+            yield scrapy.Request(self.again, errback=self.failed)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_network_that_comes_and_goes_is_not_trusted(sites: Sites) -> None:
+    first, other, last = sites.host(), sites.host(), sites.host()
+    spider: Any = type("Twice", (Twice,), {"others": [other.url()], "again": last.url()})
+
+    def is_away() -> bool:
+        knocks = first.robots_hits + other.robots_hits
+        return knocks < 10 if spider.is_again else spider.is_away and knocks < 6
+
+    for host in (first, other, last):
+        host.robots(resets_if(is_away, answer(RULES)))
+    crawler = await crawl(first.url("/"), spider=spider)
+    assert (other.fetched, last.fetched) == (["/"], ["/"])
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == 0
+
+
 @pytest_twisted.ensureDeferred
 async def test_hosts_are_dead_if_another_one_answers(
     sites: Sites, caplog: pytest.LogCaptureFixture
