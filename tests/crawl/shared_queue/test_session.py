@@ -210,12 +210,14 @@ def test_a_server_that_is_away_once_more_is_named_later(
 
 
 @pytest.mark.parametrize("is_handed_over", [True, False])
+@pytest.mark.parametrize("is_given_up", [True, False])
 def test_a_turn_that_was_handed_over_without_an_answer_is_used_by_nobody(
     server: RedisServer,
     crawler: Crawler,
     client: Any,
     monkeypatch: pytest.MonkeyPatch,
     is_handed_over: bool,
+    is_given_up: bool,
 ) -> None:
     """Which of the two has it is not known here. Both ask for one when the server answers."""
     monkeypatch.setattr(HostStates, "own_delay", lambda *_: 0.0)
@@ -245,9 +247,13 @@ def test_a_turn_that_was_handed_over_without_an_answer_is_used_by_nobody(
         for _ in range(2):
             assert session.exchange() is not None
             leases.void(session.compare(lambda: leases.ids))
-        for each in (of_queue, direct):
+        if is_given_up:
+            leases.unused(host, inf, delay)
+            session.exchange()
+        taken_there = other.exchange(most=2).taken
+        for each in (of_queue,) if is_given_up else (direct, of_queue):
             leases.ask(Ask(host, delay, 60.0, inf, each), waits.append)
-        assert waits.count(0.0) + len(other.exchange(most=2).taken) == 1
+        assert waits.count(0.0) + len(taken_there) == 1
         assert taken.id in leases.ids  # it is not lost if the worker is killed
         session.close()
 
