@@ -68,7 +68,7 @@ class OwnShortage:
         self._until_next_look = 0
         """How many requests are handed over until files are counted again."""
         self._once = Once()
-        self._heard_from = crawl.get(NetworkAway).heard_from
+        self._network = crawl.get(NetworkAway)
 
     async def download(self, download: compat.DownloadFunction, request: Request) -> Response:
         """Runs in place of *download*. Raises what it does, for any reason but a shortage."""
@@ -82,7 +82,7 @@ class OwnShortage:
                 raise
             failure = error
         else:
-            self._heard_from(request.url)
+            self._network.heard_from(request.url, is_robots_txt=TAP_META_KEY in request.meta)
             return response
         return await self._download_later(download, request, failure)
 

@@ -47,14 +47,17 @@ class NetworkAway:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
-        self._heard_at, self._heard_from = -inf, ""
+        self._heard_at, self._known = -inf, ""
         self._is_asking = self._is_away = False
         self._trusted_until = self._back_at = self._given_up = -inf
         self._once = Once()
 
-    def heard_from(self, url: str) -> None:
-        """There is an answer from *url*."""
-        self._heard_at, self._heard_from = self._crawl.clock.monotonic(), url
+    def heard_from(self, url: str, *, is_robots_txt: bool) -> None:
+        """There is an answer from *url*. Only a host that was asked for a robots.txt is asked for
+        it again: not one with an override, of which it is not fetched."""
+        self._heard_at = self._crawl.clock.monotonic()
+        if is_robots_txt:
+            self._known = url
         if self._is_away:
             self._is_away, self._back_at = False, self._heard_at
 
@@ -65,7 +68,7 @@ class NetworkAway:
         *ask* asks an origin for its robots.txt, for so many seconds.
         """
         crawl, now = self._crawl, self._crawl.clock.monotonic
-        failed, last_heard, other = now(), self._heard_at, Origin.of(self._heard_from)
+        failed, last_heard, other = now(), self._heard_at, Origin.of(self._known)
         if failed < until and began < self._back_at:
             return True
         # What was on its way for a moment only may have been cut off in the next one.

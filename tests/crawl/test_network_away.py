@@ -156,6 +156,17 @@ async def test_what_has_never_answered_proves_nothing(
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_host_whose_robots_txt_is_not_fetched_is_not_asked_for_it(sites: Sites) -> None:
+    first, other = sites.host(), sites.host(reset)
+    overrides = {first.address: {"obey": False, "reason": "ours"}}
+    spider = meeting([other.url()])
+    crawler = await crawl(first.url("/"), spider=spider, ROBOTS_OVERRIDES=overrides)
+    assert first.fetched == ["/"]
+    assert (first.robots_hits, other.robots_hits) == (0, 2)
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == 1
+
+
+@pytest_twisted.ensureDeferred
 async def test_another_origin_of_the_same_host_does_not_tell(sites: Sites) -> None:
     first = sites.host()
     elsewhere = sites.another_origin_of(first)
