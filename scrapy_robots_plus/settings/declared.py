@@ -304,7 +304,7 @@ class Declared:
 
     fetch_timeout: float = setting(checks.number("seconds", 0.001, 86_400), default=15, example=30)
     """How long fetching a robots.txt may take: redirects, retries and body together."""
-    fetch_retries: int = setting(checks.whole_number("retries", 0, 100), default=1, example=3)
+    fetch_retries: int = setting(checks.whole_number("retries", 0, 100), default=2, example=3)
     """How many times a failed robots.txt request is sent again without waiting for
     `ROBOTS_RETRY_INTERVAL` (`DOWNLOAD_DELAY` still applies). Server errors (5xx) and network
     failures are retried; with a Retry-After, also a 429, if there is time to wait for it. A timeout

@@ -95,7 +95,7 @@ async def test_a_network_that_comes_and_goes_is_not_trusted(sites: Sites) -> Non
 
     def is_away() -> bool:
         knocks = first.robots_hits + other.robots_hits
-        return knocks < 10 if spider.is_again else spider.is_away and knocks < 6
+        return knocks < 11 if spider.is_again else spider.is_away and knocks < 7
 
     for host in (first, other, last):
         host.robots(resets_if(is_away, answer(RULES)))
@@ -114,7 +114,7 @@ async def test_hosts_are_dead_if_another_one_answers(
     spider = meeting([host.url() for host in dead])
     crawler = await crawl(first.url("/"), spider=spider, ROBOTS_FETCH_CONCURRENCY=2)
     assert first.robots_hits == 2
-    assert {host.robots_hits for host in dead} == {2}
+    assert {host.robots_hits for host in dead} == {3}
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 10
     assert not any(MAY_BE_AWAY in each.getMessage() for each in caplog.records)
 
@@ -151,7 +151,7 @@ async def test_what_has_never_answered_proves_nothing(
 ) -> None:
     host, other = sites.host(reset), sites.host(reset)
     crawler = await crawl(host.url(), other.url(), **settings)
-    assert [host.robots_hits, other.robots_hits] == [2, 2]
+    assert [host.robots_hits, other.robots_hits] == [3, 3]
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 2
 
 
@@ -162,7 +162,7 @@ async def test_a_host_whose_robots_txt_is_not_fetched_is_not_asked_for_it(sites:
     spider = meeting([other.url()])
     crawler = await crawl(first.url("/"), spider=spider, ROBOTS_OVERRIDES=overrides)
     assert first.fetched == ["/"]
-    assert (first.robots_hits, other.robots_hits) == (0, 2)
+    assert (first.robots_hits, other.robots_hits) == (0, 3)
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 1
 
 
@@ -173,5 +173,5 @@ async def test_another_origin_of_the_same_host_does_not_tell(sites: Sites) -> No
     spider = meeting([f"{elsewhere}/open"])
     first.robots(resets_if(lambda: spider.is_away, answer(RULES)))
     crawler = await crawl(first.url("/"), spider=spider)
-    assert first.robots_hits == 3
+    assert first.robots_hits == 4
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 1
