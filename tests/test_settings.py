@@ -289,7 +289,7 @@ def test_without_settings_all_are_at_their_defaults() -> None:
     assert (settings.store, settings.store_max) == (None, 100_000)
     assert settings.dialect is RFC9309
     assert settings.cache_size == 10_000
-    assert (settings.fetch_timeout, settings.fetch_retries) == (15, 1)
+    assert (settings.fetch_timeout, settings.fetch_retries) == (15, 2)
     assert settings.fetch_max_bytes == 512_000
     assert settings.fetch_meta == {}
     assert settings.crawl_delay_obey is None

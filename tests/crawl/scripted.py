@@ -74,7 +74,7 @@ class Engine:
         finally:
             self.under_way[request.url] -= 1
 
-    def answer(self, number: int, kind: int) -> None:
+    def answer(self, number: int, kind: int, headers: dict[str, str] | None = None) -> None:
         if not self.pending:
             return
         request, waiting = self.pending.pop(number % len(self.pending))
@@ -83,7 +83,7 @@ class Engine:
             return
         if isinstance(answer, tuple):
             status, body = answer
-            headers = {"ETag": '"1"'} if status == 200 else {}
+            headers = {"ETag": '"1"'} if status == 200 else headers
             waiting.callback(Response(request.url, status, headers, body))
         else:
             waiting.errback(answer)

@@ -165,7 +165,7 @@ async def test_a_preset_can_be_changed_by_status_class_and_failure(sites: Sites)
 @pytest.mark.parametrize("settings", [{}, {"ROBOTS_FETCH_RETRIES": 2}])
 @pytest_twisted.ensureDeferred
 async def test_a_failure_is_retried_at_once_as_often_as_the_setting_says(
-    sites: Sites, settings: dict[str, int]
+    sites: Sites, settings: dict[str, Any]
 ) -> None:
     """By default as often as Scrapy retries a page."""
     host = sites.host(in_turn(answer("", 500), hang_up, answer(RULES)))

@@ -21,7 +21,7 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus.compat import ClosingWatch, Courier, InPlace, run_in_background
-from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.origins import fetch_lease
 from scrapy_robots_plus.origins.fetcher import Fetcher
 from scrapy_robots_plus.origins.store_or_site import Retrieval
@@ -80,6 +80,20 @@ class DeadWorkersFirst(OthersFirst):
 
     def others_begin(self, origin: Origin) -> None:
         self.client.set(f"{{robots:{origin}}}:lease", "of a dead worker", nx=True, px=50)
+
+
+class CameBack:
+    """A network that was away in the first fetch of each file, until another site was asked."""
+
+    def __init__(self) -> None:
+        self.origins: set[Origin] = set()
+
+    async def was_why(self, origin: Origin, began: float, until: float, ask: Any) -> bool:
+        is_first = origin not in self.origins
+        if is_first:
+            self.origins.add(origin)
+            await ask(Origin("http", f"knocked-at-for.{origin.host}", 80), 1.0)
+        return is_first
 
 
 @pytest.fixture(scope="module")
@@ -172,9 +186,11 @@ def injector(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         vars(module).update(names)
 
 
-async def settle(scenario: Scenario, answers: Iterable[int]) -> None:
-    """Gives *answers* to downloads, and then rules, until every request and every fetch has come
-    to an end.
+async def settle(
+    scenario: Scenario, answers: Iterable[int], headers: dict[str, str] | None = None
+) -> None:
+    """Gives *answers*, with *headers*, to downloads, and then rules, until every request and every
+    fetch has come to an end.
     """
     then = iter(answers)
     for _ in range(200):
@@ -182,7 +198,7 @@ async def settle(scenario: Scenario, answers: Iterable[int]) -> None:
         if done and not scenario.middleware.policies._fetches:
             break
         if scenario.crawler.engine.pending:
-            scenario.crawler.engine.answer(0, next(then, RULES))
+            scenario.crawler.engine.answer(0, next(then, RULES), headers)
         await turn(0.001)
 
 
@@ -247,7 +263,14 @@ async def test_no_leak_no_hung_waiter_no_lost_request(
         storage = SimpleNamespace(retrieve_response=lambda *_: None)
         cache = SimpleNamespace(storage=storage)
         monkeypatch.setattr(scenario.crawler, "get_downloader_middleware", lambda _: cache)
-    await settle(scenario, [LOST] * 4 if is_cut_off else [ERROR])
+    was_away = is_in(injector.site, Fetcher.fetch, Fetcher._knock)
+    if was_away:
+        monkeypatch.setattr(retrieval._fetcher, "_network", CameBack())
+    asks: dict[str, str] | None = None
+    if is_in(injector.site, Fetcher._tried) and "sleep" in injector.site:
+        asks = {"Retry-After": "1"}
+        monkeypatch.setattr(Clock, "sleep", lambda *_: turn(0.001))
+    await settle(scenario, [LOST] * 4 if is_cut_off or was_away else [ERROR], asks)
     for _ in range(2):  # an error to a conditional request; and one fault is no lasting harm
         if injector.fault == "close" and injector.hit:
             break

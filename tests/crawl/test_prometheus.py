@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from docs.tables import STATS_BY_SECTION
 from tests.crawling import ProbeSpider, crawl
 from tests.samples import block_with, settings_of
-from tests.sites import Sites, answer, hang_up
+from tests.sites import Sites, answer, half
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ async def test_the_example_writes_what_the_stats_say(sites: Sites, tmp_path: Pat
         partly.url("/private/2"),
         partly.url("/"),
         broken.url(),
-        sites.host(hang_up).url(),
+        sites.host(half(CLOSED)).url(),
         ROBOTS_FETCH_RETRIES=0,
         EXTENSIONS={example()[name.rpartition(".")[2]]: place},
         PROMETHEUS_FOLDER=str(tmp_path),
@@ -63,7 +63,7 @@ async def test_the_example_writes_what_the_stats_say(sites: Sites, tmp_path: Pat
     assert value("forbidden", reason="rule") == 2
     assert value("forbidden", reason="unreachable") == 2
     assert value("response_status", status="503") == 1
-    assert value("failure", failure="connection") == 1
+    assert value("failure", failure="cut") == 1
     assert value("request") == 3
     ours = {key: count for key, count in crawler.stats.get_stats().items() if "robotstxt/" in key}
     del ours["robotstxt/forbidden"]
