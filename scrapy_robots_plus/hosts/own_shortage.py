@@ -82,7 +82,8 @@ class OwnShortage:
                 raise
             failure = error
         else:
-            self._network.heard_from(request.url, is_robots_txt=TAP_META_KEY in request.meta)
+            robots_status = response.status if TAP_META_KEY in request.meta else None
+            self._network.heard_from(request.url, robots_status)
             return response
         return await self._download_later(download, request, failure)
 

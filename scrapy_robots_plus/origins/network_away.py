@@ -17,6 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -52,11 +53,16 @@ class NetworkAway:
         self._trusted_until = self._back_at = self._given_up = -inf
         self._once = Once()
 
-    def heard_from(self, url: str, *, is_robots_txt: bool) -> None:
-        """There is an answer from *url*. Only a host that was asked for a robots.txt is asked for
-        it again: not one with an override, of which it is not fetched."""
+    def heard_from(self, url: str, robots_status: int | None) -> None:
+        """There is an answer from *url*; *robots_status*: its status, if it is for a robots.txt.
+
+        Only a host that was asked for a robots.txt is asked for it again: not one with an override,
+        of which it is not fetched. Nor is one that may want to be left alone.
+        """
         self._heard_at = self._crawl.clock.monotonic()
-        if is_robots_txt:
+        if robots_status == TOO_MANY_REQUESTS or (robots_status or 0) >= 500:
+            self._known = "" if url == self._known else self._known
+        elif robots_status is not None:
             self._known = url
         if self._is_away:
             self._is_away, self._back_at = False, self._heard_at

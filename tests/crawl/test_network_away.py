@@ -175,3 +175,13 @@ async def test_another_origin_of_the_same_host_does_not_tell(sites: Sites) -> No
     crawler = await crawl(first.url("/"), spider=spider)
     assert first.robots_hits == 4
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 1
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest_twisted.ensureDeferred
+async def test_a_host_that_asks_for_patience_is_not_asked_again(sites: Sites, status: int) -> None:
+    first, busy = sites.host(RULES), sites.host(answer("", status, retry_after="700"))
+    later = sites.host(reset)
+    crawler = await crawl(first.url(), busy.url(), spider=meeting([later.url()]))
+    assert busy.robots_hits == 1
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == 2
