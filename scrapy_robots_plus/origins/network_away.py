@@ -83,7 +83,7 @@ class NetworkAway:
             return False
         while now() < until and last_heard > self._given_up and not crawl.is_closing:
             await crawl.clock.sleep(self.PATIENCE if self._is_away else self.POLL)
-            if self._heard_at > last_heard:
+            if self._heard_at > last_heard or failed < self._trusted_until:
                 return began < self._back_at
             if now() > failed + self.PATIENCE and not self._is_asking:
                 await self._ask(other, ask, origin)
