@@ -202,7 +202,7 @@ class PagePreferences:
 
     def received(self, request: Request, response: Response) -> tuple[Sent, Refused] | None:
         """Why the page must not be used; None if it may be, or the request was not checked."""
-        sent = self._sent.get(request)
+        sent = self._sent.pop(request, None)
         if sent is None:
             return None
         policy, agent, preferences = sent
