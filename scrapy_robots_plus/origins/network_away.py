@@ -9,6 +9,8 @@ Hazards:
   down to the network, a host that has answered is asked once more.
 - That host may be gone, too. So nobody waits for more than a minute, nor for another one before
   some host has answered.
+- While most hosts wait for their robots.txt, the pages of the few others have nothing to stand
+  behind, and would use up their retries within a second. So a page that fails meanwhile waits, too.
 """
 
 from __future__ import annotations
@@ -50,6 +52,8 @@ class NetworkAway:
         self._crawl = crawl
         self._heard_at, self._known = -inf, ""
         self._is_asking = self._is_away = False
+        self._waiting, self._failed_at = 0, -inf
+        """How many fetches wait, and when one was last tried in vain."""
         self._trusted_until = self._back_at = self._given_up = -inf
         self._once = Once()
 
@@ -81,14 +85,30 @@ class NetworkAway:
         is_heard = last_heard > failed - self.SILENCE > began
         if is_heard or failed < self._trusted_until or other is None or other.host == origin.host:
             return False
-        while now() < until and last_heard > self._given_up and not crawl.is_closing:
-            await crawl.clock.sleep(self.PATIENCE if self._is_away else self.POLL)
-            if self._heard_at > last_heard or failed < self._trusted_until:
-                return began < self._back_at
-            if now() > failed + self.PATIENCE and not self._is_asking:
-                await self._ask(other, ask, origin)
+        self._waiting += 1
+        try:
+            while now() < until and last_heard > self._given_up and not crawl.is_closing:
+                await crawl.clock.sleep(self.PATIENCE if self._is_away else self.POLL)
+                if self._heard_at > last_heard or failed < self._trusted_until:
+                    return began < self._back_at
+                if now() > failed + self.PATIENCE and not self._is_asking:
+                    await self._ask(other, ask, origin)
+        finally:
+            self._waiting -= 1
         self._given_up = last_heard
         return False
+
+    def robots_txt_failed(self) -> None:
+        """A try to fetch one got no answer."""
+        self._failed_at = self._crawl.clock.monotonic()
+
+    async def hold_failed_page(self) -> None:
+        """Waits as long as fetches do, or for another one that has just been tried in vain."""
+        crawl, last_heard = self._crawl, self._heard_at
+        while self._heard_at == last_heard > self._given_up and not crawl.is_closing:
+            if not self._waiting and crawl.clock.monotonic() > self._failed_at + self.PATIENCE:
+                return
+            await crawl.clock.sleep(self.POLL)
 
     async def _ask(self, other: Origin, ask: Ask, origin: Origin) -> None:
         self._is_asking, last_heard, was_away = True, self._heard_at, self._is_away

@@ -11,7 +11,7 @@ import scrapy
 
 from scrapy_robots_plus.origins.network_away import NetworkAway
 from tests.crawling import ProbeSpider, crawl, stat
-from tests.sites import Reply, answer, reset
+from tests.sites import Reply, after, answer, reset, when
 
 if TYPE_CHECKING:
     import asyncio
@@ -73,6 +73,25 @@ async def test_hosts_first_met_while_no_host_answers_are_asked_again(
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 0
     assert stat(crawler, "robotstxt/forbidden") == count
     assert sum(MAY_BE_AWAY in each.getMessage() for each in caplog.records) == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_pages_of_hosts_that_are_known_do_not_use_up_their_retries_meanwhile(
+    sites: Sites,
+) -> None:
+    """Nothing else may be sent, so their three tries took no longer than the failures."""
+    first, known, other = sites.host(), sites.host(), sites.host()
+    pages = [f"/{number}" for number in range(3)]
+    spider = meeting([*map(known.url, pages), other.url("/open")])
+    is_away = lambda: spider.is_away and first.robots_hits + known.robots_hits < 5  # noqa: E731
+    for host in (first, known, other):
+        host.robots(resets_if(is_away, answer(RULES)))
+    first.pages["/"] = when(lambda: known.fetched, answer("ok"))
+    known.pages |= dict.fromkeys(pages, after(0.05, resets_if(is_away, answer("ok"))))
+    crawler = await crawl(first.url(), known.url(), spider=spider, RETRY_ENABLED=True)
+    assert other.fetched == ["/open"]
+    assert stat(crawler, "retry/max_reached") == 0
+    assert stat(crawler, "retry/count") >= len(pages)
 
 
 class Twice(MeetsOthers):
