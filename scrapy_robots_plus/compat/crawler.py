@@ -75,13 +75,21 @@ def dealt_with(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
 
 def keep_what_is_scraped(crawler: Crawler) -> None:
     """The end of the crawl leaves a callback without an answer, nobody knows which: what the
-    scraper is at work on is not dealt with.
+    scraper is at work on is not dealt with. Scrapy's own queue files get it back.
 
     Needed and can go as :func:`dealt_with`.
     """
     engine = engine_of(crawler)
     cut_off: Any = getattr(engine.downloader.active, "cut_off", set())
-    cut_off.update(engine.scraper.slot.active if engine.scraper.slot else ())
+    scraped = engine.scraper.slot.active - cut_off if engine.scraper.slot else set()
+    cut_off |= scraped
+    scheduler: Any = engine._slot and engine._slot.scheduler  # noqa: SLF001
+    in_files = isinstance(scheduler, Scheduler) and scheduler.dqs is not None
+    if not in_files or hasattr(scheduler.dqclass, "newest_first"):  # a queue of this package
+        return
+    for request in scraped:
+        if fits_on_disk(request, crawler):
+            scheduler.enqueue_request(request.replace(dont_filter=True))
 
 
 _ending: WeakSet[Crawler] = WeakSet()

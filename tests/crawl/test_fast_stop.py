@@ -22,7 +22,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus import RobotsDownloader, RobotsMiddleware
 from scrapy_robots_plus.compat import CANCELLED
-from tests.crawling import HAS_THROTTLER, make_crawler, run, stat
+from tests.crawling import HAS_THROTTLER, IN_FILES, make_crawler, run, stat
 from tests.redis_server import redis_server, scrapy_redis_may_warn
 from tests.sites import answer, hang, in_turn, when
 from tests.waiting import until
@@ -254,10 +254,11 @@ class Asks(InCallback):
                 yield item
 
 
+@pytest.mark.parametrize("queues", [{}, IN_FILES])
 @pytest.mark.parametrize("spider", [InCallback, InPipeline, WithFiles, Asks])
 @pytest_twisted.ensureDeferred
 async def test_who_waits_for_a_page_of_its_own_comes_again(
-    sites: Sites, tmp_path: Path, spider: type[InPipeline]
+    sites: Sites, tmp_path: Path, spider: type[InPipeline], queues: dict[str, Any]
 ) -> None:
     hosts, live = Hosts(sites), sites.host(RULES)
     own = [hosts.silent.url("/0"), hosts.slow.url("/a"), hosts.slow.url("/b")]
@@ -265,6 +266,7 @@ async def test_who_waits_for_a_page_of_its_own_comes_again(
     pages = {live.url(f"/{number}"): url for number, url in enumerate(own)}
     settings: dict[str, Any] = {
         **stand_in(),
+        **queues,
         "JOBDIR": str(tmp_path / "job"),
         "ITEM_PIPELINES": {OwnPages: 1},
         "DOWNLOAD_TIMEOUT": 30,
