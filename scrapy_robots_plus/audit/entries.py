@@ -205,11 +205,11 @@ class VerdictEntry(Entry):
     reason: Text
     """What decided: see below."""
     rule: Text | None = None
-    """The deciding line, such as `Disallow: /private/`."""
+    """The deciding line, such as `Disallow: /private/`; its first 500 characters."""
     line: Count | None = None
     """Its number in the file, counted from 1."""
     group: Texts | None = None
-    """The user agents of the group that it is in."""
+    """The user agents of the group that it is in; the first 32, and 100 characters of each."""
     form: Text | None = None
     """The path and query that decided, if a download handler may send them for the URL."""
     use: Text | None = None
@@ -248,6 +248,17 @@ class VerdictEntry(Entry):
     `{"dont_obey_robotstxt": true}` if the request has that meta key, so that it was not judged."""
     mode: Text
     """`obey`, or `observe` if a denial was not enforced."""
+
+
+MOST_OF_A_RULE, MOST_NAMES, MOST_OF_A_NAME = 500, 32, 100
+"""Characters, and names of a group, that are logged: else one file of 500 kB could make as long a
+line of each link to its site."""
+
+
+def as_logged(rule: str | None, group: tuple[str, ...] | None) -> dict[str, Any]:
+    """As much of the *rule* and *group* of a verdict as its entry has."""
+    names = group and tuple([each[:MOST_OF_A_NAME] for each in group[:MOST_NAMES]])
+    return {"rule": rule and rule[:MOST_OF_A_RULE], "group": names}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -31,6 +31,7 @@ from .entries import (
     FileEntry,
     StandingEntry,
     VerdictEntry,
+    as_logged,
 )
 from .log import BATCH, AuditLog
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 _E = TypeVar("_E", bound=Entry)
 
-_AS_DECIDED = ("allowed", "reason", "rule", "line", "group", "form", "use", "source")
+_AS_DECIDED = ("allowed", "reason", "line", "form", "use", "source")
 """What an entry says as the verdict does."""
 
 _AS_SET = (
@@ -212,6 +213,7 @@ class Recorder:
             origin=str(origin),
             agent=agent,
             **{name: getattr(verdict, name) for name in _AS_DECIDED},
+            **as_logged(verdict.rule, verdict.group),
             statements=stamp.get("statements") or None,
             mode=self._settings.mode,
             **about,

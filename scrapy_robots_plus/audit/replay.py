@@ -22,7 +22,7 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.declared import uses_of
 
 from .bodies import Bodies, BodyError
-from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json
+from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, as_logged, dialect_from_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,8 @@ class Decided(NamedTuple):
     @classmethod
     def of(cls, each: Verdict | VerdictEntry) -> Decided:
         """What was decided now, or is in the log."""
-        return cls(each.allowed, str(each.reason), each.rule, each.line, each.group, each.form)
+        logged = as_logged(each.rule, each.group)
+        return cls(each.allowed, str(each.reason), line=each.line, form=each.form, **logged)
 
     def __str__(self) -> str:
         word = "allowed" if self.allowed else "denied"

@@ -20,6 +20,7 @@ from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, Entry, FileEn
 from scrapy_robots_plus.audit.log import BATCH
 from scrapy_robots_plus.audit.recorder import is_in_share
 from tests.audit.logs import damages_in, entries_in, state_of
+from tests.commands.running import Robots
 from tests.crawling import (
     ProbeSpider,
     SendsAsBarbot,
@@ -103,6 +104,19 @@ async def test_each_denial_is_a_line_that_names_rule_and_file(sites: Sites, log:
     assert (end.reason, end.allowed, end.denied, end.lost) == ("finished", 1, 2, 0)
     assert stat(crawler, "robotstxt/audit/lines") == 5
     assert Bodies(log.with_suffix(".bodies")).get(DIGEST) == RULES.encode()
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_a_long_group_and_a_long_rule_make_no_long_lines(sites: Sites, log: Path) -> None:
+    names = "".join(f"User-agent: {'b' * 200}{number}\n" for number in range(1_000))
+    host = sites.host(f"User-agent: *\n{names}Disallow: /a{'*' * 9_000}b\n")
+    await crawl(host.url("/ab"), ROBOTS_AUDIT_LOG=str(log))
+    assert max(map(len, log.read_bytes().splitlines())) < 6_000
+    (verdict,) = of_type(VerdictEntry, log)
+    assert (verdict.line, verdict.group[:1], len(verdict.group)) == (1_002, ("*",), 32)
+    assert verdict.rule.startswith("Disallow: /a***")
+    assert Robots(log.parent)("replay", log).lines == ["1 verdict, 0 differ"]
 
 
 @names_rules
