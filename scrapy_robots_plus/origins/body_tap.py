@@ -285,10 +285,16 @@ def content_encoding(response: Response) -> bytes:
     return b",".join(response.headers.getlist("Content-Encoding")).strip().lower()
 
 
+_NO_CODINGS = frozenset(
+    {b"", b"identity", b"none", b"utf-8", b"utf8", b"iso-8859-1", b"chunked", b"aws-chunked"}
+)
+"""What servers put there for a body as it is, most of them by mistake; browsers read it, too."""
+
+
 def codings_in(encoding: bytes) -> list[bytes]:
     """The codings that a body has, in the order in which they were applied."""
     names = (name.strip() for name in encoding.split(b","))
-    return [name for name in names if name not in (b"", b"identity")]
+    return [name for name in names if name not in _NO_CODINGS]
 
 
 class BodyTaps:

@@ -112,6 +112,14 @@ CASES = [
     ),
     case("404, not gzip", answer("gone", 404, content_encoding="gzip"), "AAAA"),
     case("404, unknown encoding", answer("gone", 404, content_encoding="rot13"), "AAAA"),
+    *(
+        case(f"{name} as encoding", answer(RULES, content_encoding=name), "RRRR")
+        for name in ("UTF-8", "none", "chunked", "aws-chunked", "")
+    ),
+    case("gzip and a charset", answer(UNSAID_GZIP, content_encoding="gzip, utf-8"), "RRRR"),
+    case(
+        "cut gzip and a charset", answer(UNSAID_GZIP[:-30], content_encoding="utf-8,gzip"), FAILED
+    ),
     case("unknown encoding", answer(RULES, content_encoding="rot13"), FAILED),
     case("gzip bomb, rules at the top", gzipped(RULES.encode() + b"#" * 50_000_000), "RRRR"),
     case("HTML challenge page", answer(CHALLENGE, content_type="text/html"), "AAAA"),
