@@ -22,7 +22,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus import RobotsDownloader, RobotsMiddleware
 from scrapy_robots_plus.compat import CANCELLED
-from tests.crawling import HAS_THROTTLER, IN_FILES, make_crawler, run, stat
+from tests.crawling import HAS_THROTTLER, IN_FILES, make_crawler, resumes_jobs, run, stat
 from tests.redis_server import redis_server, scrapy_redis_may_warn
 from tests.sites import answer, hang, in_turn, when
 from tests.waiting import until
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Sites
 
+pytestmark = resumes_jobs
 RULES = "User-agent: *\nDisallow: /never\n"
 IS_THERE = hasattr(Downloader, "stop_async")
 CancelledDownload = getattr(scrapy.exceptions, "DownloadCancelledError", CancelledError)

@@ -77,9 +77,10 @@ async def test_hosts_first_met_while_no_host_answers_are_asked_again(
 
 @pytest_twisted.ensureDeferred
 async def test_pages_of_hosts_that_are_known_do_not_use_up_their_retries_meanwhile(
-    sites: Sites,
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing else may be sent, so their three tries took no longer than the failures."""
+    monkeypatch.setattr(NetworkAway, "PATIENCE", 1.0)
     first, known, other = sites.host(), sites.host(), sites.host()
     pages = [f"/{number}" for number in range(3)]
     spider = meeting([*map(known.url, pages), other.url("/open")])
