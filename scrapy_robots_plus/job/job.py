@@ -194,6 +194,7 @@ class Job:
     search = _unless_failed(JobFile.search, lambda: None)
     _see = _unless_failed(JobFile.see, lambda: True)
     _forget = _unless_failed(JobFile.forget, lambda: None)
+    _stop = _unless_failed(JobFile.stop, lambda: None)
 
     def see(self, request: Request, fingerprint: bytes) -> bool:
         """Whether *fingerprint*, that of *request*, is new.
@@ -233,6 +234,8 @@ class Job:
     def look(self) -> None:
         """Writes what has happened since the last time."""
         self._last = None
+        if compat.is_closing(self._crawler):
+            self._stop()
         self._write()
 
     def close(self) -> None:

@@ -50,6 +50,8 @@ MOST_AT_ONCE = 16
 _BOOT, _GROUP, UNSORTED, LOSSES = "boot", "suspects at once", "unsorted", "lost"
 """Notes. UNSORTED: the job was converted, and its lanes are not those of a crawl. LOSSES has a line
 for each time that damage has taken requests."""
+_STOPPED = "stopped"
+"""Stands in the place of the id of a start of the machine, and is none."""
 
 WAITING, UNDER_WAY, ALONE, LAST, SET_ASIDE = State
 _OUT = (UNDER_WAY, ALONE)
@@ -306,12 +308,20 @@ class JobRequests:
 
     # Between two runs
 
+    @guarded
+    def stop(self) -> None:
+        """The run was told to end. Whoever kills it from now on does not wait for that: no request
+        is to blame.
+        """
+        if self.note(_BOOT) != _STOPPED:
+            self.set_note(_BOOT, _STOPPED)
+
     def resume(self, boot: str, *, was_killed: bool) -> tuple[list[StoredRequest], int]:
         """What was under way waits.
 
         *boot*: the id of this start of the machine. If it was another when the last run was killed,
-        no request is to blame. Returns what is set aside now, and how many requests that were under
-        way are gone.
+        or that had been told to end, no request is to blame. Returns what is set aside now, and how
+        many requests that were under way are gone.
         """
         gone = [id_ for id_, row in self._elsewhere.items() if not row.is_whole]
         for id_ in gone:

@@ -89,6 +89,27 @@ def test_a_second_ctrl_c_is_no_fault_of_the_pages_under_way(
     assert set(host.fetched) == all_of(host)
 
 
+def test_a_stop_that_is_ended_by_a_kill_is_no_fault_of_the_pages_under_way(
+    sites: Sites, tmp_path: Path
+) -> None:
+    """As Docker and systemd end what does not stop in time."""
+    host = sites.host(RULES)
+    host.pages["/0"] = hang
+    task = {"urls": [host.url("/0")], "settings": {"JOBDIR": str(tmp_path)}}
+    for number in range(4):
+        program = Program(MAIN, Links.__name__)
+        program.stdin.write(json.dumps(task).encode())
+        program.stdin.close()
+        while host.fetched.count("/0") == number and program.poll() is None:
+            time.sleep(0.01)
+        program.send_signal(signal.SIGTERM)
+        time.sleep(1)
+        program.kill()
+        program.communicate()
+    found = overview(tmp_path / FILE_NAME, 0)
+    assert (found.stored, found.last, found.set_aside) == (1, 0, [])
+
+
 def test_when_a_callback_was_renamed_the_crawl_is_closed_and_the_job_kept(
     sites: Sites, tmp_path: Path
 ) -> None:
