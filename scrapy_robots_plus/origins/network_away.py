@@ -50,7 +50,8 @@ class NetworkAway:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
-        self._heard_at, self._known = -inf, ""
+        self._heard_at = -inf
+        self._known: Origin | None = None
         self._is_asking = self._is_away = False
         self._waiting, self._failed_at = 0, -inf
         """How many fetches wait, and when one was last tried in vain."""
@@ -64,12 +65,15 @@ class NetworkAway:
         of which it is not fetched. Nor is one that may want to be left alone.
         """
         self._heard_at = self._crawl.clock.monotonic()
-        if robots_status == TOO_MANY_REQUESTS or (robots_status or 0) >= 500:
-            self._known = "" if url == self._known else self._known
-        elif robots_status is not None:
-            self._known = url
-        if self._is_away:
-            self._is_away, self._back_at = False, self._heard_at
+        if self._is_away:  # who does not answer while others do tells nothing of the network
+            self._is_away, self._back_at, self._known = False, self._heard_at, None
+        if robots_status is None:
+            return
+        origin = Origin.of(url)
+        if robots_status != TOO_MANY_REQUESTS and robots_status < 500:
+            self._known = origin
+        elif self._known and origin and self._known.host == origin.host:
+            self._known = None
 
     async def was_why(self, origin: Origin, began: float, until: float, ask: Ask) -> bool:
         """Whether the network was away in the fetch of *origin* that *began* then and has failed
@@ -78,7 +82,7 @@ class NetworkAway:
         *ask* asks an origin for its robots.txt, for so many seconds.
         """
         crawl, now = self._crawl, self._crawl.clock.monotonic
-        failed, last_heard, other = now(), self._heard_at, Origin.of(self._known)
+        failed, last_heard, other = now(), self._heard_at, self._known
         if failed < until and began < self._back_at:
             return True
         # What was on its way for a moment only may have been cut off in the next one.

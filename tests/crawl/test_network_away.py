@@ -11,11 +11,12 @@ import scrapy
 
 from scrapy_robots_plus.origins.network_away import NetworkAway
 from tests.crawling import ProbeSpider, crawl, stat
-from tests.sites import Reply, after, answer, reset, when
+from tests.sites import A_PAGE, Reply, after, answer, redirect, reset, when
+from tests.waiting import until
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from scrapy.http import Response
 
@@ -197,6 +198,17 @@ async def test_another_origin_of_the_same_host_does_not_tell(sites: Sites) -> No
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 1
 
 
+class MeetsOthersLate(MeetsOthers):
+    """Asks for its first page, whose robots.txt is the last one that is read, after the second."""
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        first, second, *rest = self.urls
+        yield self.request(second)
+        await until(lambda: second in self.got)
+        for url in (first, *rest):
+            yield self.request(url)
+
+
 @pytest.mark.parametrize("status", [429, 503])
 @pytest_twisted.ensureDeferred
 async def test_a_host_that_asks_for_patience_is_not_asked_again(sites: Sites, status: int) -> None:
@@ -205,3 +217,30 @@ async def test_a_host_that_asks_for_patience_is_not_asked_again(sites: Sites, st
     crawler = await crawl(first.url(), busy.url(), spider=meeting([later.url()]))
     assert busy.robots_hits == 1
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_host_that_asks_for_patience_after_a_redirect_is_not_asked_again(
+    sites: Sites,
+) -> None:
+    first, busy, later = sites.host(RULES), sites.host(), sites.host(reset)
+    busy.robots(redirect(busy.url("/real.txt")))
+    busy.pages["/real.txt"] = answer("", 503, retry_after="700")
+    await crawl(first.url(), busy.url(), spider=meeting([later.url()]))
+    assert busy.robots_hits == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_host_that_is_silent_while_others_answer_tells_nothing(sites: Sites) -> None:
+    """Each answer of another seemed to be the end of an outage."""
+    slow, mute, dead = sites.host(RULES), sites.host(), sites.host(reset)
+    urls = [slow.url(f"/{number}") for number in range(8)]
+    for url in urls:
+        slow.pages[url.removeprefix(slow.origin)] = after(1.0, A_PAGE)
+    spider: Any = type("MeetsOthersLate", (MeetsOthersLate,), {"others": [dead.url()]})
+    mute.robots(resets_if(lambda: spider.is_away, answer(RULES)))
+    settings = {"CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+    await crawl(mute.url("/"), *urls, spider=spider, **settings)
+    assert len(slow.fetched) == 8
+    assert dead.robots_hits <= 6
+    assert mute.robots_hits <= 6
