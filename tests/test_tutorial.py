@@ -92,7 +92,7 @@ def follow(page: str, folder: Path) -> None:
 
 
 def every_night(folder: Path) -> None:
-    """Runs the crontab of the cookbook: each night crawls anew, whatever the one before has seen."""
+    """Runs the crontab of the cookbook: each night crawls anew, whatever was seen before."""
     (summary,) = re.findall(r"^ROBOTS_SUMMARY_FILE = .*$", COOKBOOK, re.MULTILINE)
     with (folder / "polite" / "settings.py").open("a") as settings:
         settings.write(f"{summary}\n")

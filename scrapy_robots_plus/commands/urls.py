@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from queue import Empty, Queue
 from threading import Thread
@@ -76,14 +77,15 @@ def _lines_of(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
         yield line, last is line
 
 
-async def arriving(urls: Iterable[str]) -> AsyncIterator[str]:
-    """*urls*, while the loop goes on beside a slow producer. Raises UnreadableError."""
+async def arriving(urls: Iterable[str]) -> AsyncIterator[str | None]:
+    """*urls*, and None whenever a slow producer has none. Raises UnreadableError."""
     lines: Queue[str | Exception | None] = Queue(_AHEAD)
     Thread(target=_put_all, args=(urls, lines), daemon=True).start()
     while True:
         try:
             line = lines.get_nowait()
         except Empty:
+            yield None
             await compat.sleep(_POLL)
             continue
         if line is None:
@@ -135,7 +137,8 @@ async def with_policies(
     urls: Iterable[str], policies: Policies
 ) -> AsyncIterator[tuple[Asked, Policy | None]]:
     """*urls*, each with the policy that decides about it; None if it is not http or https. The
-    robots.txt of those that follow are being fetched meanwhile.
+    robots.txt of those that follow are being fetched meanwhile. While none follow, what can be
+    answered is.
     """
     window: deque[Asked] = deque()
     answered = 0
@@ -144,17 +147,23 @@ async def with_policies(
         asked = window.popleft()
         return asked, await obtain(asked.origin, policies) if asked.origin else None
 
+    def is_known(origin: Origin | None) -> bool:
+        return origin is None or policies.usable(origin) is not None
+
     async for url in arriving(urls):
-        asked = Asked.about(url)
-        origin = asked.origin
-        if origin and policies.usable(origin) is None and not policies.is_fetching(origin):
-            compat.run_in_background(policies.obtain(origin))
-        window.append(asked)
-        if len(window) > WINDOW:
+        if url is not None:
+            asked = Asked.about(url)
+            origin = asked.origin
+            if origin and policies.usable(origin) is None and not policies.is_fetching(origin):
+                compat.run_in_background(policies.obtain(origin))
+            window.append(asked)
+        while window and (len(window) > WINDOW or (url is None and is_known(window[0].origin))):
             answered += 1
             yield await first()
             if answered % TURN == 0:
                 await compat.sleep(0)
+        if url is None:
+            sys.stdout.flush()
     while window:
         yield await first()
 

@@ -175,6 +175,16 @@ def test_each_file_is_fetched_once(sites: Sites, alone: Robots) -> None:
     assert host.robots_hits == 1
 
 
+def test_an_answer_does_not_wait_for_the_next_line(sites: Sites, alone: Robots) -> None:
+    host = sites.host(RULES)
+    with alone.started("check", "--input", "-") as process:
+        for url in (host.url("/closed/1"), "no URL", host.url("/closed/2")):
+            process.stdin.write(f"{url}\n".encode())
+            process.stdin.flush()
+            assert url in process.stdout.readline().decode()
+        process.stdin.close()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
