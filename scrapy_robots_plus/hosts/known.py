@@ -186,7 +186,7 @@ class Known:
             return outlook
         due_at = max(outlook.due_at, line.next_may_come_at())
         gap = max(outlook.gap, line.pace.delay)
-        return outlook._replace(due_at=due_at, gap=gap, door_at=line.pace.due_at())
+        return outlook._replace(due_at=due_at, gap=gap, door_at=line.first_may_go_at())
 
     def _outlook_of_slot(self, key: str) -> Outlook:
         slot = self._slot_of(key)

@@ -198,6 +198,10 @@ class HostLine:
         """When another request should come; infinity while one stands here: its handover tells."""
         return self.pace.due_at() if self.is_empty else inf
 
+    def first_may_go_at(self) -> float:
+        """When the one that stands here may go, as far as this crawl and the others have said."""
+        return max(self.pace.due_at(), self._ask_at or -inf)
+
     @property
     def is_empty(self) -> bool:
         return not self._waiting and self._leaving is None

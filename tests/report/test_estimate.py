@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.hosts.shared_pace import shared_pace
 from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
+from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.report.progress import describe
 from tests.crawl.world import Host, World
 from tests.crawling import crawl, make_crawler, parts_of_seconds, run
@@ -86,6 +89,22 @@ async def test_the_line_comes_with_the_stats_of_scrapy(
     lines = lines_of_delays(caplog)
     assert lines
     assert re.search(r"requests? x 0\.4 s$", lines[0])
+
+
+@parts_of_seconds
+@pytest_twisted.ensureDeferred
+async def test_it_says_how_long_other_crawls_leave_the_host_alone(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It said "at least 1 s" where a crawl of the process before it had got a Retry-After."""
+    host = sites.host("User-agent: *\nCrawl-delay: 0.2\n")
+    first = Crawl.of(make_crawler())
+    shared_pace(first.crawler, first.settings, first.get(Agents)).leave_alone(host.address, 1000.0)
+    crawler = make_crawler(LOGSTATS_INTERVAL=0.1)
+    close_when(lambda: lines_of_delays(caplog)[1:], crawler)
+    with caplog.at_level(logging.INFO, LOGGER):
+        await run(crawler, urls=[host.url(f"/{number}") for number in range(4)])
+    assert "after a pause of 16 min" in lines_of_delays(caplog)[-1]
 
 
 @pytest_twisted.ensureDeferred
