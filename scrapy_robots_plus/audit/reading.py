@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl.recent import Recent
@@ -182,12 +184,12 @@ def _in_order(logs: Sequence[Path]) -> Sequence[Path]:
 
 
 def _began(log: Path) -> tuple[str, int, str, Path]:
-    """What the first line says: the crawl, the line's number in it, and the time; nothing if that
-    cannot be read. Raises OSError.
+    """What the first line says, or the next one if a kill has torn that: the crawl, the line's
+    number in it, and the time; nothing if that cannot be read. Raises OSError.
     """
     with log.open("rb") as file:
-        try:
-            line = parse(file.readline(LONGEST_LINE))
-        except ValueError:
-            return "", 0, "", log
-    return str(line.fields.get("crawl")), line.link.number, str(line.fields.get("time")), log
+        for raw in islice(iter(partial(file.readline, LONGEST_LINE), b""), 2):
+            with suppress(ValueError):
+                fields = parse(raw).fields
+                return str(fields.get("crawl")), fields["n"], str(fields.get("time")), log
+    return "", 0, "", log

@@ -101,6 +101,19 @@ def test_parts_are_in_order_though_the_clock_was_set_back(tmp_path: Path) -> Non
     assert found_in(path, *parts) == (State.WHOLE, [])
 
 
+def test_a_part_whose_first_line_a_kill_has_torn_is_in_its_place(tmp_path: Path) -> None:
+    path, part = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
+    log = open_log(path)
+    add(log, 0)
+    path.rename(part)
+    path.write_bytes(part.read_bytes()[:50])
+    add(log, 1)
+    finish(log)
+    state, damages = found_in(path, part)
+    assert state is State.UNFINISHED
+    assert [(each.log, each.line) for each in damages] == [(path.name, 1)]
+
+
 def test_logrotate_as_the_cookbook_sets_it_up(tmp_path: Path) -> None:
     program = shutil.which("logrotate") or pytest.skip("needs logrotate")
     (sample,) = (each for each in blocks("text", "docs/cookbook.md") if "compress" in each)
