@@ -75,7 +75,7 @@ def test_one_changed_byte_is_found_in_its_line(data: st.DataObject) -> None:
     lines[number] = bytes(line)
     damages = found_in(b"".join(lines).splitlines(keepends=True) if 10 in line[:-1] else lines)
     assert damages
-    place = number + 1 + line.startswith(b"\n")  # an empty line is none
+    place = number + 1 + (number > 0 and line.startswith(b"\n"))  # an empty line is none there
     assert damages[0].startswith(f"line {place}: ")
     assert len(damages) <= 3  # changed, so that it cannot be read, so that a line is missing
 
