@@ -90,8 +90,9 @@ class Replay(LogCommand):
                     except BodyError as error:
                         self.reader.report(State.DAMAGED, f"its robots.txt: {error}")
         last = self.reader.last
-        words = f"the last is number {last.number}, its hash is {last.hash}"
-        lines = [*self.damages_in_words(), self.state_in_words(), words]
+        lines = [*self.damages_in_words(), self.state_in_words()]
+        if last.number >= 0:
+            lines.append(f"the last is number {last.number}, its hash is {last.hash}")
         self.show([self.state_fields()], lines)
         self.status = EXITS[self.reader.state]
 

@@ -257,6 +257,12 @@ def test_damage_is_found_and_named_by_its_line(
     assert robots("replay", whole).output.startswith(told[0])
 
 
+def test_of_an_empty_log_no_last_line_is_told(tmp_path: Path) -> None:
+    (tmp_path / "audit.jsonl").touch()
+    done = Robots(tmp_path)("replay", "audit.jsonl", "--verify")
+    assert (done.status, done.lines) == (4, ["line 1: the log is empty", "cut: 0 lines"])
+
+
 def test_a_log_full_of_damage_is_summed_up(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
     write(log)
