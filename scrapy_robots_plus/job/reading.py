@@ -91,13 +91,14 @@ def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
     journal = journal_of(path)
     had_journal, is_clean = journal.exists(), identity(journal, least_size=1) is None
     try:
-        found = read_recent(recent_of(path))
         # After a run that was closed the file is complete: SQLite need not lock it.
-        how = "mode=ro&immutable=1" if is_clean and found.generation is None else "mode=rw"
+        is_complete = is_clean and not recent_of(path).exists()
+        how = "mode=ro&immutable=1" if is_complete else "mode=rw"
         uri = f"{path.absolute().as_uri()}?{how}"
         with closing(sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)) as connection:
             check_layout(connection, path)
             job = JobRequests(connection)
+            found = read_recent(recent_of(path))  # now that no run adds to it
             if job.written.generation == found.generation:
                 job.redo(found.done)
                 job.stage(job.written.running)

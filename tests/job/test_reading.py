@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_robots_plus.job import JobFile, JobFileError, overview
+from scrapy_robots_plus.job import JobFile, JobFileError, overview, reading
+from scrapy_robots_plus.job.recent import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
 from .jobs import kill_copy
@@ -50,6 +52,24 @@ def test_all_states_are_counted(path: Path) -> None:
     ]
     assert overview(path, 0).was_closed
     assert overview(path, 0).largest == []
+
+
+def test_what_a_run_did_until_it_was_killed_meanwhile_is_counted(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, killed = JobFile(path), []
+    for number in range(2):
+        file.add("host", 0, b"x")
+        file.commit()
+        killed.append(kill_copy(path, path.parent / str(number)))
+    file.close()
+    before, after = killed
+
+    def is_opened(connection: sqlite3.Connection, path: Path) -> None:
+        shutil.copy(recent_of(after), recent_of(before))
+
+    monkeypatch.setattr(reading, "check_layout", is_opened)
+    assert overview(before, 0).waiting == 2
 
 
 def test_what_cannot_be_read_is_an_error(path: Path) -> None:
