@@ -132,8 +132,8 @@ class RobotsTxt:
         return rules
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
-        """Whether the crawler may fetch the URL. Raises ValueError if the agent is a whole URL and
-        the URL is neither that nor a path: then the two were exchanged."""
+        """Whether the crawler may fetch the URL. Raises ValueError if the agent is a whole URL or a
+        path, and the URL is neither: then the two were exchanged."""
         # A crawl asks this of each URL, so the lookup of :meth:`_rules_for` is inlined.
         rules = self._rules.get(agent) if isinstance(agent, str) else None
         return (rules or self._rules_for(agent, url)).allowed(url)
@@ -141,7 +141,8 @@ class RobotsTxt:
     def _rules_for(self, agent: Agent, url: str | bytes) -> Rules:
         if isinstance(agent, str) and agent in self._rules:
             return self._rules[agent]
-        if is_whole_url(agent) and not is_whole_url(url) and url[:1] not in _PATHS_BEGIN:
+        is_url = is_whole_url(agent) or (isinstance(agent, str) and agent.startswith("/"))
+        if is_url and not is_whole_url(url) and url[:1] not in _PATHS_BEGIN:
             raise ValueError(f"{agent!r} is a URL and {url!r} is none: were the two exchanged?")
         return self.rules_for(agent)
 
