@@ -76,6 +76,19 @@ def test_the_middleware_by_hand_ends_it_the_same_way(tmp_path: Path) -> None:
     assert_told(scrapy("runspider", "spider.py", "-L", "ERROR", folder=tmp_path))
 
 
+@pytest.mark.parametrize("obeys", [True, False])
+def test_another_class_in_the_place_of_the_add_on_ends_it(obeys: bool, tmp_path: Path) -> None:
+    """It did nothing: the crawl ran without any robots.txt."""
+    named = "scrapy_robots_plus.RobotsMiddleware"
+    settings = {"ADDONS": {named: 300}, "ROBOTSTXT_OBEY": obeys}
+    (tmp_path / "spider.py").write_text(SPIDER.format(settings=settings))
+    done = scrapy("runspider", "spider.py", "-L", "ERROR", folder=tmp_path)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stdout, done.stdout
+    assert "the crawl has run" not in done.stdout
+    assert f"ADDONS = '{named}': expected 'scrapy_robots_plus.Addon'" in done.stdout
+
+
 @pytest.mark.parametrize("way", [ADDON, BY_HAND], ids=["add-on", "by hand"])
 def test_a_misspelt_name_is_told_beside_a_wrong_value(way: dict[str, Any], tmp_path: Path) -> None:
     misspelt = {"ROBOTS_STATUS_POLICIES": "mk1996"}

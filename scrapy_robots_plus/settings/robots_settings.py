@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
+from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.printable import printable
@@ -96,6 +97,11 @@ class RobotsSettings(Declared):
             unset = False if field == "obey" else declared.default
             value = settings.get(declared.name, preset.get(declared.name, unset))
             read[field] = read_or_tell(problems, declared.name, declared.check.read, value)
+        for each, position in settings.getdict("ADDONS").items():
+            name = each if isinstance(each, str) else global_object_name(each)
+            package, _, rest = name.partition(".")
+            if position is not None and package == "scrapy_robots_plus" and rest[-5:] != "Addon":
+                problems.append(f"ADDONS = {name!r}: expected 'scrapy_robots_plus.Addon'")
         if problems:
             raise RobotsSettingsError(problems)
         return cls(**read)
