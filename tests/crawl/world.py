@@ -175,7 +175,7 @@ class World(HandClock):
         )
 
     def _make_stored_queue(self, folder: Path) -> RobotsPriorityQueue:
-        under_way = SimpleNamespace(inprogress=_Active(self))
+        under_way = SimpleNamespace(inprogress=_Active(self), closing=None)
         crawler: Any = Crawler(
             spider=Spider("spider"),
             stats=None,
