@@ -132,7 +132,7 @@ class RobotsSite:
                 raise RuntimeError(f"no end after {timeout:g} s; the log:\n{log}") from None
             log = done.stderr.decode(errors="replace")
             if not result.exists():
-                raise RuntimeError(f"the crawl did not run; the log:\n{log}")
+                raise RuntimeError(f"the crawl gave no result; the log:\n{log}")
             stats, items, denied = pickle.loads(result.read_bytes())  # noqa: S301 - our own
         seen = [each.path for each in self.requests[began:] if each.path != ROBOTS]
         return Crawled(stats, items, denied, log, seen)

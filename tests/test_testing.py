@@ -161,6 +161,19 @@ def test_a_crawl_that_cannot_start_says_why(robots_site: MakeSite) -> None:
     assert site.requests == []
 
 
+class SelectorSpider(scrapy.Spider):
+    name = "selector"
+
+    def parse(self, response: scrapy.http.Response) -> Iterator[dict[str, Any]]:
+        yield {"links": response.css("a")}
+
+
+def test_an_item_that_cannot_be_handed_over_is_told(robots_site: MakeSite) -> None:
+    site = robots_site()
+    with pytest.raises(RuntimeError, match=r"no result; the log:\n(?s:.*)pickle SelectorList"):
+        site.crawl(SelectorSpider, start_urls=[site.url()])
+
+
 def test_a_crawl_that_takes_too_long_is_ended(robots_site: MakeSite) -> None:
     site = robots_site(f"{ROBOTS}Crawl-delay: 50\n")
     with pytest.raises(RuntimeError, match=r"no end after 8 s; the log:\n.*Scrapy"):
