@@ -73,12 +73,12 @@ class ActiveRequests(set[Request]):
             Crawl.of(self.crawler).errors.tell("what listens to the downloader", error)
 
     def _failed_at_closing(self, request: Request, error: BaseException) -> None:
-        """If the end of the crawl has taken a page from a callback or pipeline that waits for it,
-        what led to that comes again. A media pipeline goes on without the page, and tells nobody.
+        """If the end of the crawl has taken a page from a callback, pipeline or middleware that
+        waits for it, what led to that comes again. A media pipeline goes on without the page, and
+        tells nobody; a middleware fails, and *request* with it.
         """
-        if is_cancelled := compat.is_cancelled(error):
+        if compat.is_cancelled(error) or isinstance(error, HeldAtClosing | RobotsUnreachable):
             self.cut_off.add(request)
-        if is_cancelled or isinstance(error, HeldAtClosing | RobotsUnreachable):
             compat.keep_what_is_scraped(self.crawler)
 
 

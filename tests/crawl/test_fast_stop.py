@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -255,8 +256,28 @@ class Asks(InCallback):
                 yield item
 
 
-@pytest.mark.parametrize("queues", [{}, IN_FILES])
-@pytest.mark.parametrize("spider", [InCallback, InPipeline, WithFiles, Asks])
+class OwnPagesFirst(OwnPages):
+    """A downloader middleware, which waits for a page, such as that of a login, before another."""
+
+    async def process_request(self, request: scrapy.Request) -> None:
+        if "own" in request.cb_kwargs:
+            await self.process_item(request.cb_kwargs)
+
+
+class InMiddleware(InPipeline):
+    custom_settings = {"DOWNLOADER_MIDDLEWARES": {OwnPagesFirst: 560}}  # noqa: RUF012
+
+    async def parse(self, response: Response, own: str) -> Any:
+        yield {"own": "data:,"}
+
+
+@pytest.mark.parametrize(
+    ("spider", "queues"),
+    [
+        *product([InCallback, InPipeline, WithFiles, Asks], [{}, IN_FILES]),
+        (InMiddleware, {}),
+    ],
+)
 @pytest_twisted.ensureDeferred
 async def test_who_waits_for_a_page_of_its_own_comes_again(
     sites: Sites, tmp_path: Path, spider: type[InPipeline], queues: dict[str, Any]
