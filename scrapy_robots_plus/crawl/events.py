@@ -113,8 +113,8 @@ class HeldAtClosing(IgnoreRequest):
         super().__init__(f"the spider closed while the request waited for {waited_for}")
 
 
-class HeldAtGivingUp(IgnoreRequest):
-    """The host was given up while the request waited in its slot."""
+class HeldAtDenial(IgnoreRequest):
+    """While the request waited, its host was given up, or rules came that deny it."""
 
 
 _OF_REASON: dict[Reason, type[RobotsIgnored]] = {

@@ -12,7 +12,7 @@ from scrapy import Request, signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.events import HeldAtClosing, HeldAtGivingUp
+from scrapy_robots_plus.crawl.events import HeldAtClosing, HeldAtDenial
 from scrapy_robots_plus.crawl.requests import (
     HOST_META_KEY,
     TAP_META_KEY,
@@ -190,8 +190,22 @@ class Door:
         def is_of_it(request: Request) -> bool:
             return valid_origin_of(request) == origin
 
-        self._doorway.slots.fail_queued(HeldAtGivingUp, is_of_it)
-        line.fail(HeldAtGivingUp, is_of_it)
+        self._doorway.slots.fail_queued(HeldAtDenial, is_of_it)
+        line.fail(HeldAtDenial, is_of_it)
+
+    def recheck(self, origin: Origin, denies: Callable[[Request], bool]) -> None:
+        """New rules of *origin* have come: of its requests that wait here, or in the slot of the
+        host, those that *denies* is true of fail.
+        """
+        line = self.lines.get(origin.host)
+        if line is None:
+            return
+
+        def fails(request: Request) -> bool:
+            return valid_origin_of(request) == origin and denies(request)
+
+        self._doorway.slots.fail_queued(HeldAtDenial, fails, origin.host)
+        line.fail(HeldAtDenial, fails)
 
     # The lines
 

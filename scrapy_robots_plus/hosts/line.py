@@ -220,7 +220,7 @@ class HostLine:
         failing = [each for each in self._waiting if fails(each.request)]
         for each in failing:
             self._waiting.remove(each)
-        if not self._waiting:
+        if self.is_empty:
             self._alarm.cancel()
             self.give_back()
         for each in failing:

@@ -15,7 +15,7 @@ from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.crawl.events import (
     HeldAtClosing,
-    HeldAtGivingUp,
+    HeldAtDenial,
     RobotsIgnored,
     RobotsOverrideError,
     denial_of,
@@ -96,6 +96,7 @@ class RobotsMiddleware:
 
             self._equal_urls = EqualUrls(crawler, self.settings)
         self._pacing = crawl.get(Door) if enforces else None
+        self.policies.subscribe(self._rules_came)
         self._refusals = crawl.get(Refusals) if enforces else None
         self._given_up = crawl.get(GivenUp)
         self._sitemaps = crawl.get(Sitemaps)
@@ -204,22 +205,43 @@ class RobotsMiddleware:
         if is_of_this_package(exception):
             self.crawl.errors.tell("what a request meets on its way", exception)
             return self._judge.at_closing(request)
-        if not isinstance(exception, (HeldAtClosing, HeldAtGivingUp)):
+        if not isinstance(exception, (HeldAtClosing, HeldAtDenial)):
             if self._refusals is not None:
                 self._refusals.failed(request, exception)
             return None
         origin = origin_to_ask(request)
-        if origin is not None and isinstance(exception, HeldAtGivingUp):
-            settings = self._checked_settings(request, origin)
-            policy, reason = self.policies.usable(origin, settings), self._given_up.reason(origin)
-            refused = given_up_refusal(origin, policy, reason)
-            agent = self._agents.judged_by(request, settings)
-            self._refuse(Asked(request, origin, agent, settings, again=True), refused, exception)
+        if origin is not None and isinstance(exception, HeldAtDenial):
+            asked, refused = self._judged_again(request, origin)
+            if refused is not None:
+                self._refuse(asked, refused, exception)
         if origin is not None:
             self.tally.revoke(request, origin)
         return self._judge.at_closing(request)
 
     # What follows
+
+    def _rules_came(self, origin: Origin, _: Policy | None) -> None:
+        """Requests that passed under an older robots.txt may still wait for their moment."""
+
+        def is_denied(request: Request) -> bool:
+            is_judged = origin_to_ask(request) is not None
+            return is_judged and self._judged_again(request, origin)[1] is not None
+
+        if self._pacing is not None:
+            self._pacing.recheck(origin, is_denied)
+
+    def _judged_again(self, request: Request, origin: Origin) -> tuple[Asked, Refused | None]:
+        """Why a request that has passed is denied by what is known now; None if it is not."""
+        settings = self._checked_settings(request, origin)
+        agent = self._agents.judged_by(request, settings)
+        asked = Asked(request, origin, agent, settings, again=True)
+        policy = self.policies.usable(origin, settings)
+        if origin in self._given_up:
+            return asked, given_up_refusal(origin, policy, self._given_up.reason(origin))
+        if policy is None or policy.denies_as_unreachable:
+            return asked, None  # it has passed under a copy that was good
+        verdict = policy.judged(request.url, agent)
+        return asked, None if verdict.allowed else Refused(policy.signed(verdict), policy)
 
     def _checked_settings(self, request: Request, origin: Origin) -> RobotsSettings:
         """The settings of *request*.

@@ -9,7 +9,7 @@ import pytest
 from scrapy import Request
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.events import HeldAtGivingUp
+from scrapy_robots_plus.crawl.events import HeldAtDenial
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from tests.crawl.held_crawl import ORIGIN, URL, Crawl
 from tests.crawl.held_crawl import crawls_end as crawls_end
@@ -303,7 +303,7 @@ def test_a_host_that_refuses_all_is_given_up(caplog: pytest.LogCaptureFixture) -
     refuse(crawl, 1, **ASKING)
     assert ORIGIN in crawl.given_up
     assert crawl.stats.get_value(stats.GIVEN_UP) == 1
-    assert [type(each.value) for each in failures] == [HeldAtGivingUp]
+    assert [type(each.value) for each in failures] == [HeldAtDenial]
     assert not crawl.slots[HOST].queue
     assert crawl.pace_of() is None
     assert crawl.due_in(HOST) == 0.0
