@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html import unescape
 from typing import TYPE_CHECKING
 
 from scrapy import Request
@@ -66,7 +65,9 @@ def text_in(page: bytes) -> bytes | None:
 
 
 def _unescaped(raw: bytes) -> bytes:
-    text = unescape(raw.decode("utf-8", "surrogateescape"))
+    from scrapy_robots_plus.protocol.directives.html_head import resolved  # few crawls need it
+
+    text = resolved(raw.decode("utf-8", "surrogateescape"))
     return _as_utf_8(text) or text.encode("utf-8", "surrogateescape")
 
 

@@ -77,6 +77,11 @@ def test_text_that_was_taken_for_windows_1252_is_utf_8_again() -> None:
     assert text_in(shown(guessed, "Chromium")) == RULES.encode()
 
 
+def test_a_number_that_no_character_has_stands_for_none() -> None:
+    page = b"<html><head></head><body><pre>a &#" + b"9" * 5_000 + b";b</pre></body></html>"
+    assert text_in(page) == "a \ufffdb".encode()
+
+
 def test_text_in_another_charset_stays_as_it_is() -> None:
     before, after = VIEWS["Chromium"]
     assert text_in((before + "/\xe9" + after).encode("latin-1")) == b"/\xe9"

@@ -60,9 +60,9 @@ def robots_metas(page: str | bytes, tokens: Container[str]) -> list[tuple[str, s
     for name, content in _metas(text):
         if isinstance(page, bytes):
             name, content = (as_text(each.encode(_AS_OCTETS)) for each in (name, content))
-        name = fold(_resolved(name).strip())
+        name = fold(resolved(name).strip())
         if name == "robots" or name in tokens:
-            found.append((name, _resolved(content)))
+            found.append((name, resolved(content)))
     return found
 
 
@@ -96,7 +96,7 @@ def _attributes(served: str) -> dict[str, str]:
     return found
 
 
-def _resolved(value: str) -> str:
+def resolved(value: str) -> str:
     """*value* with its entities resolved. A number that no character has would not be read by
     Python, or in quadratic time."""
     return unescape(_HUGE_NUMBER.sub("\ufffd", value)) if "&" in value else value
