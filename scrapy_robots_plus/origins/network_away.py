@@ -108,11 +108,12 @@ class NetworkAway:
 
     async def hold_failed_page(self) -> None:
         """Waits as long as fetches do, or for another one that has just been tried in vain."""
-        crawl, last_heard = self._crawl, self._heard_at
+        crawl, now, last_heard = self._crawl, self._crawl.clock.monotonic, self._heard_at
         while self._heard_at == last_heard > self._given_up and not crawl.is_closing:
-            if not self._waiting and crawl.clock.monotonic() > self._failed_at + self.PATIENCE:
+            is_tried = self._waiting or now() <= self._failed_at + self.PATIENCE
+            if not is_tried or now() < self._trusted_until:
                 return
-            await crawl.clock.sleep(self.POLL)
+            await crawl.clock.sleep(self.POLL / 5)  # it keeps its place from others
 
     async def _ask(self, other: Origin, ask: Ask, origin: Origin) -> None:
         self._is_asking, last_heard, was_away = True, self._heard_at, self._is_away

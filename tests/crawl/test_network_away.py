@@ -96,6 +96,37 @@ async def test_pages_of_hosts_that_are_known_do_not_use_up_their_retries_meanwhi
     assert stat(crawler, "retry/count") >= len(pages)
 
 
+class FailsLater(MeetsOthers):
+    """Asks for a page that fails just after a robots.txt, when another has shown that the network
+    works.
+    """
+
+    monkeypatch: pytest.MonkeyPatch
+    then: tuple[str, str]
+
+    def failed(self, failure: Any) -> Any:
+        super().failed(failure)
+        if failure.request.url in self.others:  # type: ignore[attr-defined]
+            for name in ("PATIENCE", "POLL"):
+                self.monkeypatch.setattr(NetworkAway, name, 2 * SOON)
+            return map(self.request, self.then)
+        return None
+
+
+@pytest_twisted.ensureDeferred
+async def test_no_page_waits_while_the_network_is_known_to_work(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, dead, later = sites.host(RULES), sites.host(reset), sites.host(reset)
+    first.pages["/broken"] = when(lambda: later.robots_hits > 2, after(0.3, reset))
+    spider: Any = type("FailsLater", (FailsLater,), {"others": [dead.url()]})
+    spider.monkeypatch, spider.then = monkeypatch, (later.url(), first.url("/broken"))
+    began = time.monotonic()
+    await crawl(first.url("/"), spider=spider)
+    assert time.monotonic() - began < SOON
+    assert first.fetched == ["/", "/broken"]
+
+
 class Twice(MeetsOthers):
     """Is cut off again, when it has just met the others."""
 
