@@ -18,7 +18,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
@@ -47,6 +47,8 @@ class NetworkAway:
     how long a failed fetch waits for one that does not."""
     POLL = 0.25
     """Seconds between two looks."""
+    TELLS_EVERY = 600.0
+    """Seconds at least between two lines in the log."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
@@ -55,8 +57,7 @@ class NetworkAway:
         self._is_asking = self._is_away = False
         self._waiting, self._failed_at = 0, -inf
         """How many fetches wait, and when one was last tried in vain."""
-        self._trusted_until = self._back_at = self._given_up = -inf
-        self._once = Once()
+        self._trusted_until = self._back_at = self._given_up = self._tell_at = -inf
 
     def heard_from(self, url: str, robots_status: int | None) -> None:
         """There is an answer from *url*; *robots_status*: its status, if it is for a robots.txt.
@@ -124,7 +125,8 @@ class NetworkAway:
                     self._trusted_until = self._heard_at + self.TRUST
                 return
             self._is_away = True
-            if self._once.is_first():
+            if (now := self._crawl.clock.monotonic()) >= self._tell_at:
+                self._tell_at = now + self.TELLS_EVERY
                 logger(self._crawl.crawler).warning(
                     "%s cannot be fetched, and %s, which has answered before, does not answer "
                     "either: the network of this machine may be away. Such files are fetched again "

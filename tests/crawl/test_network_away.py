@@ -141,7 +141,11 @@ class Twice(MeetsOthers):
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_network_that_comes_and_goes_is_not_trusted(sites: Sites) -> None:
+async def test_a_network_that_comes_and_goes_is_not_trusted(
+    sites: Sites, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And it is told again, ten minutes later."""
+    monkeypatch.setattr(NetworkAway, "TELLS_EVERY", 0.0)
     first, other, last = sites.host(), sites.host(), sites.host()
     spider: Any = type("Twice", (Twice,), {"others": [other.url()], "again": last.url()})
 
@@ -154,6 +158,8 @@ async def test_a_network_that_comes_and_goes_is_not_trusted(sites: Sites) -> Non
     crawler = await crawl(first.url("/"), spider=spider)
     assert (other.fetched, last.fetched) == (["/"], ["/"])
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 0
+    told = [each.getMessage() for each in caplog.records if MAY_BE_AWAY in each.getMessage()]
+    assert any(each.startswith(last.url("/robots.txt")) for each in told)
 
 
 @pytest_twisted.ensureDeferred
