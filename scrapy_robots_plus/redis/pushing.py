@@ -85,7 +85,7 @@ class Pushing:
         """Those that no server can keep."""
         self._of_memory = Once()
         self._recent: deque[tuple[float, Stored]] = deque(maxlen=self.MOST)
-        """Those that pages have yielded with which the engine is not done, and when."""
+        """Those that pages have yielded of whose end the server has not heard, and when."""
         self._seen_here: set[str] = set()
         """Fingerprints of what is kept here, written or not."""
         self._looked_up: tuple[Request | None, str] = None, ""
@@ -157,7 +157,7 @@ class Pushing:
         self.unwritable.append(request)
 
     def done_with_pages_until(self, moment: float) -> None:
-        """The engine is done with all pages that it got before."""
+        """The server has heard of the end of all pages that the worker got before."""
         while self._recent and self._recent[0][0] < moment:
             self._recent.popleft()
 

@@ -234,6 +234,8 @@ class Worker:
             if void := self._session.compare(lambda: leases.ids):
                 for request in leases.void(void):
                     self.pushing.push(request)
+            since = (lease.since for lease in leases.under_way.values())
+            self.pushing.done_with_pages_until(min(since, default=self._now()))
         self._alarm.set(self._ask_at)
 
     def _collect_ended(self) -> None:
@@ -300,11 +302,9 @@ class Worker:
         else:
             self.pushing.give()
             self._collect_ended()
-        under_way = leases.under_way.values()
-        oldest = min((lease.since for lease in under_way), default=self._now())
-        self.pushing.done_with_pages_until(oldest)
         # That the server is away is told as such.
-        self._idle_time.tell(0 if under_way or self._session.is_unsure else self._waiting)
+        is_busy = leases.under_way or self._session.is_unsure
+        self._idle_time.tell(0 if is_busy else self._waiting)
 
     def _idle(self) -> None:
         """The engine has nothing to do; other workers may have, and leave it some."""

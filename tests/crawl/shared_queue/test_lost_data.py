@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
+from scrapy.utils.asyncio import call_later
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.redis.idle import Idle
@@ -124,6 +125,7 @@ class LosesItsChildren(CrewSpider):
     """Its server comes back as it was before the first page has yielded a request."""
 
     server: RedisServer
+    ends_meanwhile = False
 
     async def parse(self, response: Any) -> Any:
         if not response.url.endswith("/0"):
@@ -134,6 +136,9 @@ class LosesItsChildren(CrewSpider):
             yield self.request(response.urljoin(f"/{number}"), callback=self.parse)
         await come_in_time(lambda: self.is_pushed(7))
         self.server.kill()
+        if self.ends_meanwhile:
+            call_later(1.0, self.server.start)
+            return
         self.server.start()
         losses = "robotstxt/shared_queue/losses"
         await come_in_time(lambda: self.crawler.stats.get_value(losses))
@@ -151,17 +156,21 @@ async def come_in_time(condition: Callable[[], object]) -> None:
 
 
 @parts_of_seconds
+@pytest.mark.parametrize("ends_meanwhile", [False, True])
 @pytest_twisted.ensureDeferred
 async def test_what_a_page_has_yielded_is_put_in_again(
-    sites: Sites, monkeypatch: pytest.MonkeyPatch
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, ends_meanwhile: bool
 ) -> None:
-    """While it is not done with, nobody fetches it again, so nobody else would find them."""
+    """Until the server has heard that it is done with, nobody fetches it again, so nobody else
+    would find them.
+    """
     host = sites.host(robots(0.5))
     with RedisServer() as server:
         settings = {**SETTINGS, "SCHEDULER": "scrapy_redis.scheduler.Scheduler"}
         settings |= {"SCHEDULER_PERSIST": True, "REDIS_URL": server.url, "CONCURRENT_REQUESTS": 1}
         crawler = make_crawler(LosesItsChildren, **settings)
         monkeypatch.setattr(LosesItsChildren, "server", server, raising=False)
+        monkeypatch.setattr(LosesItsChildren, "ends_meanwhile", ends_meanwhile)
         await crawler.crawl(urls=[host.url("/0")])
     assert sorted(host.fetched) == [f"/{number}" for number in range(8)]
     assert crawler.spider.failures == {}
