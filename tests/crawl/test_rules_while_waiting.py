@@ -12,42 +12,48 @@ from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import RobotsDisallowed
 from scrapy_robots_plus.crawl import stats
-from tests.crawling import make_crawler, parts_of_seconds, stat
-from tests.sending import HICCUP, TimedSpider
-from tests.sites import answer, in_turn
+from tests.crawling import ProbeSpider, make_crawler, parts_of_seconds, stat
+from tests.sites import answer
 
 if TYPE_CHECKING:
-    from tests.sites import Host, Sites
+    import asyncio
 
-CRAWLS, DELAY = 3, 0.5
+    from tests.sites import Hit, Host, Sites
+
+CRAWLS, PAGES, DELAY = 3, 6, 0.5
 OLD = f"User-agent: *\nDisallow: /never\nCrawl-delay: {DELAY}\n"
-SETTINGS: dict[str, Any] = {"ROBOTS_TTL": (1, 1)}
+NEW = f"User-agent: *\nDisallow: /\nCrawl-delay: {DELAY}\n"
 
 
-def changing(sites: Sites, new: str) -> Host:
+def changing(sites: Sites) -> Host:
     """A host whose robots.txt each crawl reads once as it was."""
-    return sites.host(in_turn(*[answer(OLD)] * CRAWLS, answer(new)))
+    known: set[str] = set()
 
+    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        agent = hit.headers["user-agent"]
+        text = NEW if agent in known else OLD
+        known.add(agent)
+        await answer(text)(hit, writer)
 
-async def crawl_together(host: Host, pages: int) -> list[Any]:
-    crawlers = [make_crawler(TimedSpider, **SETTINGS) for _ in range(CRAWLS)]
-    await gatherResults(
-        crawler.crawl(urls=[host.url(f"/{number}/{page}") for page in range(pages)])
-        for number, crawler in enumerate(crawlers)
-    )
-    return crawlers
+    return sites.host(reply)
 
 
 @parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_what_waits_for_other_crawls_is_denied_by_new_rules(sites: Sites) -> None:
-    host = changing(sites, f"User-agent: *\nDisallow: /\nCrawl-delay: {DELAY}\n")
-    crawlers = await crawl_together(host, 6)
-    changed_at = [hit.at for hit in host.hits if hit.path == "/robots.txt"][2 * CRAWLS - 1]
-    late = [hit.path for hit in host.hits if hit.at > changed_at + HICCUP]
-    assert set(late) <= {"/robots.txt"}
-    for crawler in crawlers:
+    host = changing(sites)
+    agents = [f"foobot/{number}" for number in range(CRAWLS)]
+    urls = [host.url(f"/{page}") for page in range(PAGES)]
+    crawlers: list[Any] = [
+        make_crawler(ProbeSpider, USER_AGENT=agent, ROBOTS_TTL=(1, 1)) for agent in agents
+    ]
+    await gatherResults(crawler.crawl(urls=urls) for crawler in crawlers)
+    for agent, crawler in zip(agents, crawlers, strict=True):
+        hits = [hit for hit in host.hits if hit.headers["user-agent"] == agent]
+        _, changed_at, *_ = [hit.at for hit in hits if hit.path == "/robots.txt"]
+        late = {hit.path for hit in hits if hit.at > changed_at + DELAY / 2}
+        assert late <= {"/robots.txt"}
         denied = crawler.spider.failures.values()
         assert {type(each) for each in denied} == {RobotsDisallowed}
-        assert len(denied) + len(crawler.spider.got) == 6
+        assert len(denied) + len(crawler.spider.got) == PAGES
         assert stat(crawler, stats.FORBIDDEN) == len(denied)
