@@ -12,7 +12,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.origins import parsers as module
-from scrapy_robots_plus.origins.parsers import LEAST_HOT, HotFiles, RobotsParser
+from scrapy_robots_plus.origins.parsers import HOT_OCTETS_OF_LONG, LEAST_HOT, HotFiles, RobotsParser
 from scrapy_robots_plus.protocol import FIRST_MATCH, GOOGLE, MK1996, RFC9309, Dialect, Reason
 
 BODY = b"""\
@@ -324,6 +324,16 @@ class TestMemory:
         found = [parser() for _ in range(100)]
         for each in found:
             each.allowed("/foo", "foobot")
+        assert all(each._file is not None for each in found)
+
+    def test_the_long_files_of_a_hundred_shops_are_not_read_again_for_each_request(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "_hot_long", HotFiles(HOT_OCTETS_OF_LONG))
+        rules = b"".join(b"Disallow: /%d/*?sort=\n" % number for number in range(500))
+        found = [parser(body=b"User-agent: *\n%s#%d" % (rules, number)) for number in range(100)]
+        for each in found:
+            each.verdict("/foo", "foobot")
         assert all(each._file is not None for each in found)
 
     def test_one_file_may_be_larger_than_the_room(self, monkeypatch: pytest.MonkeyPatch) -> None:
