@@ -70,6 +70,7 @@ async def test_so_do_crawls_after_each_other(sites: Sites) -> None:
     assert sum(found) < len(found) * (DELAY + HICCUP)
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_pause_outlives_the_crawl_that_was_asked_for_it(sites: Sites) -> None:
     host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.01\n")

@@ -22,7 +22,7 @@ from .records import START, origin, rules
 from .writer import expected
 
 WRITERS = 4
-TRIES = 200
+TRIES = 1_000
 OWN = 1_000
 """From which number on origins are a writer's own."""
 
