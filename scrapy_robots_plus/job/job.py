@@ -234,7 +234,7 @@ class Job:
     def look(self) -> None:
         """Writes what has happened since the last time."""
         self._last = None
-        if compat.is_closing(self._crawler):
+        if self.has_begun and compat.is_closing(self._crawler):
             self._stop()
         self._write()
 
