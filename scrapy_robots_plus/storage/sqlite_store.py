@@ -94,8 +94,8 @@ class SqliteStore(Store):
         self._puts_between_counts = max(1, min(max_records // 100, _BATCH))
         self._count_in = 0
         self._connection: sqlite3.Connection | None = None
-        self._identity: file.Identity | None = None
-        """Of the file that was opened last."""
+        self._files: tuple[file.Identity | None, file.Identity | None] = (None, None)
+        """The file and its log, as they were opened last."""
         self._patient = True
         self._closed = False
         self.losses = -1  # not the first time that it is opened
@@ -180,15 +180,16 @@ class SqliteStore(Store):
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
         try:
-            if writes and file.identity(self._path) != self._identity:
-                # Another process set the file aside or removed it: writes to it would be lost.
+            if writes and self._at_path() != self._files:
+                # Another process set the file aside or removed it: writes to it would be lost. If
+                # only the log was removed, others would get "disk I/O error" as long as it is used.
                 self._let_go()
             result = work(self._opened())
         except file.FAULTS as error:
             if self._as_it_is or not file.is_damage(error):
                 raise
             self._let_go()
-            file.set_aside(self._path, self._identity, error)
+            file.set_aside(self._path, self._files[0], error)
             return work(self._opened())
         if not self._patient:
             self._be_patient(True)
@@ -206,13 +207,17 @@ class SqliteStore(Store):
         if self._as_it_is and not file.is_store(self._path):
             raise StoreError(f"there is no store at {self._path}")
         for _ in range(file.TRIES):
-            self._identity = file.identity(self._path)
+            self._files = before, log = self._at_path()
             connection = file.connect(self._path, file.BUSY_SECONDS if self._patient else 0)
-            if self._identity is not None and self._identity == file.identity(self._path):
+            self._files = after, its_log = self._at_path()
+            if before is not None and before == after and log in (None, its_log):
                 self.losses += 1
                 return connection
-            connection.close()  # it was replaced in between, or is new
+            connection.close()  # one was replaced in between, or is new
         raise StoreError(f"{self._path} keeps being replaced")
+
+    def _at_path(self) -> tuple[file.Identity | None, file.Identity | None]:
+        return file.identity(self._path), file.identity(Path(f"{self._path}-wal"))
 
     def _let_go(self) -> None:
         if self._connection is not None:

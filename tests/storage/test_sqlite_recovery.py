@@ -8,6 +8,7 @@ import select
 import shutil
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -22,7 +23,7 @@ from .records import START, origin, rules
 from .writer import expected
 
 WRITERS = 4
-TRIES = 1_000
+TRIES = 200
 OWN = 1_000
 """From which number on origins are a writer's own."""
 
@@ -69,6 +70,21 @@ def test_an_error_that_stays_with_the_connection_ends_with_it(path: Path) -> Non
         with pytest.raises(StoreError, match="interrupted"):
             store.get(origin(1))
         assert store.get(origin(1)) == rules(1)
+
+
+def test_a_log_that_was_removed_under_one_process_is_no_trouble_to_others(path: Path) -> None:
+    """Who closes a store while its file is replaced may remove the log of the new one. Who has that
+    log open goes on, and everybody else would get "disk I/O error" for as long."""
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        Path(f"{path}-wal").unlink()
+        with SqliteStore(path, 10) as other:
+            with pytest.raises(StoreError, match="disk I/O error"):
+                other.put(rules(2))
+            store.put(rules(2))
+            assert other.put(rules(3))
+            for number in (1, 2, 3):
+                assert store.get(origin(number)) == rules(number)
 
 
 def test_what_may_be_lost_is_counted(path: Path) -> None:
@@ -155,11 +171,14 @@ HARMS = (overwrite, cut_off, remove, replace)
 
 
 def _opened(path: Path) -> IO[bytes]:
-    try:
-        return path.open("r+b")
-    except FileNotFoundError:  # until a writer makes it again
+    """Waits until a writer has made it again: without its header it would be nobody's."""
+    while True:
+        with suppress(FileNotFoundError):
+            file = path.open("r+b")
+            if os.fstat(file.fileno()).st_size >= 100:
+                return file
+            file.close()
         time.sleep(0.001)
-        return _opened(path)
 
 
 def main() -> None:
