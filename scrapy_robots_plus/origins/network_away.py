@@ -108,11 +108,12 @@ class NetworkAway:
         self._failed_at = self._crawl.clock.monotonic()
 
     async def hold_failed_page(self) -> None:
-        """Waits as long as fetches do, or for another one that has just been tried in vain."""
+        """Waits as long as fetches do, or for another one that has just been tried in vain. Nobody
+        waits if there is no host to ask."""
         crawl, now, last_heard = self._crawl, self._crawl.clock.monotonic, self._heard_at
         while self._heard_at == last_heard > self._given_up and not crawl.is_closing:
             is_tried = self._waiting or now() <= self._failed_at + self.PATIENCE
-            if not is_tried or now() < self._trusted_until:
+            if not (is_tried and self._known) or now() < self._trusted_until:
                 return
             await crawl.clock.sleep(self.POLL / 5)  # it keeps its place from others
 

@@ -127,6 +127,21 @@ async def test_no_page_waits_while_the_network_is_known_to_work(
     assert first.fetched == ["/", "/broken"]
 
 
+@pytest_twisted.ensureDeferred
+async def test_no_page_waits_while_nobody_can_be_asked_for_the_network(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a crawl whose robots.txt files are in the store, for example."""
+    monkeypatch.setattr(NetworkAway, "PATIENCE", 2 * SOON)
+    first, dead = sites.host(), sites.host(reset)
+    first.pages["/broken"] = when(lambda: dead.robots_hits > 2, after(0.3, reset))
+    spider = meeting([dead.url(), first.url("/broken")])
+    overrides = {first.address: {"robots_txt": RULES, "reason": "ours"}}
+    began = time.monotonic()
+    await crawl(first.url("/"), spider=spider, ROBOTS_OVERRIDES=overrides)
+    assert time.monotonic() - began < SOON
+
+
 class Twice(MeetsOthers):
     """Is cut off again, when it has just met the others."""
 
