@@ -30,6 +30,8 @@ _AFTER_HTTP_ERRORS = 60
 on, before others see them, and sees what their callbacks make of them after the others."""
 _AFTER_ALL_OTHERS = 10
 """The position of a spider middleware that sees items last, as the others leave them."""
+_FIRST = -1000
+"""The position of an extension that the others, wherever a project places them, go by."""
 
 
 class Addon:
@@ -70,11 +72,11 @@ class Addon:
         _share_files_with_workers(settings)
 
     def _wire_job(self, settings: BaseSettings) -> None:
-        from .job.wiring import keep_job_in_one_file, leave_job_alone, looks_at_one_page
+        from .job.wiring import JobWiring, leave_job_alone, looks_at_one_page
 
         if self._crawler is not None and looks_at_one_page(self._crawler, settings):
             leave_job_alone(settings)
-        keep_job_in_one_file(settings)
+        _add(settings, "EXTENSIONS", JobWiring, _FIRST)
 
 
 def _add(settings: BaseSettings, name: str, component: type, position: int) -> None:

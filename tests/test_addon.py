@@ -26,6 +26,7 @@ from .sites import Sites
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from scrapy import Request
     from scrapy.http import Response
@@ -149,6 +150,16 @@ def test_nothing_of_the_project_is_imported(name: str, where: int | None) -> Non
     crawler = make_crawler(**settings)
     Addon().update_settings(crawler.settings)
     assert crawler.settings.getdict(name)["gone.Middleware"] == where
+
+
+@pytest.mark.parametrize(
+    "name", ["SCHEDULER", "SCHEDULER_PRIORITY_QUEUE", "SCHEDULER_DISK_QUEUE"], ids=str.lower
+)
+def test_for_a_job_neither_a_scheduler_nor_a_queue_is_imported(name: str, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {name: "gone.Class", "JOBDIR": str(tmp_path)}
+    crawler = make_crawler(**settings)
+    Addon().update_settings(crawler.settings)
+    assert crawler.settings[name] == "gone.Class"
 
 
 def test_robotstxt_obey_is_turned_on_unless_the_project_says_otherwise() -> None:
