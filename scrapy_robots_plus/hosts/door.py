@@ -193,13 +193,15 @@ class Door:
         self._doorway.slots.fail_queued(HeldAtDenial, is_of_it)
         line.fail(HeldAtDenial, is_of_it)
 
-    def recheck(self, origin: Origin, denies: Callable[[Request], bool]) -> None:
+    def recheck(self, origin: Origin, delay: float, denies: Callable[[Request], bool]) -> None:
         """New rules of *origin* have come: of its requests that wait here, or in the slot of the
-        host, those that *denies* is true of fail.
+        host, those that *denies* is true of fail. The others keep *delay*, if it is longer.
         """
         line = self.lines.get(origin.host)
         if line is None:
             return
+        if delay > line.pace.robots_delay:
+            line.pace.keep(origin, delay)
 
         def fails(request: Request) -> bool:
             return valid_origin_of(request) == origin and denies(request)

@@ -220,15 +220,18 @@ class RobotsMiddleware:
 
     # What follows
 
-    def _rules_came(self, origin: Origin, _: Policy | None) -> None:
+    def _rules_came(self, origin: Origin, policy: Policy | None) -> None:
         """Requests that passed under an older robots.txt may still wait for their moment."""
 
         def is_denied(request: Request) -> bool:
             is_judged = origin_to_ask(request) is not None
             return is_judged and self._judged_again(request, origin)[1] is not None
 
-        if self._pacing is not None:
-            self._pacing.recheck(origin, is_denied)
+        if self._pacing is None:
+            return
+        if policy is not None:
+            policy.enforce(self._agents.default_under(policy.settings))
+        self._pacing.recheck(origin, (policy and policy.delay) or 0.0, is_denied)
 
     def _judged_again(self, request: Request, origin: Origin) -> tuple[Asked, Refused | None]:
         """Why a request that has passed is denied by what is known now; None if it is not."""
