@@ -99,8 +99,10 @@ def open_job(crawler: Crawler) -> None:
         raise
     if keeps_one_file(settings):
         Job.of(crawler)
-        (folder / QUEUE_FOLDER / _STATE).unlink(missing_ok=True)
-    _keep_spider_state(folder / "spider.state")
+        with suppress(OSError):  # Scrapy says which of its files it cannot read or write
+            (folder / QUEUE_FOLDER / _STATE).unlink()
+    with suppress(OSError):
+        _keep_spider_state(folder / "spider.state")
 
 
 def keeps_one_file(settings: BaseSettings) -> bool:

@@ -56,6 +56,20 @@ async def test_a_job_goes_on_with_what_a_full_disk_left_of_scrapys_state(
     assert fetched([host]) == all_pages([host])
 
 
+@pytest.mark.parametrize("name", ["requests.queue", "spider.state"])
+@pytest_twisted.ensureDeferred
+async def test_a_job_goes_on_though_a_file_of_scrapys_own_is_out_of_reach(
+    sites: Sites, path_of_nobody: Path, name: str
+) -> None:
+    host, job = sites.host(RULES), path_of_nobody.parent
+    await begun(host, job)
+    path = job / name
+    path.chmod(0o555 if path.is_dir() else 0)
+    await run_to_the_end([host], JOBDIR=str(job))
+    path.chmod(0o755)
+    assert fetched([host]) == all_pages([host])
+
+
 class Counts(JobSpider):
     """Counts pages in its state."""
 
