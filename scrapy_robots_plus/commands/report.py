@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.report import MAKER, page, sentence
 from scrapy_robots_plus.audit.summary import Selection, Summary
+from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.settings.checks import moment
 from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
@@ -79,6 +80,9 @@ class Report(LogCommand):
 
     def run(self) -> None:
         given, target = self.given, Path(self.given.output)
+        if given.since >= given.until:
+            since, until = rfc3339(given.since), rfc3339(given.until)
+            raise WrongUsageError(f"--since ({since}) is not before --until ({until})")
         part = Selection(tuple(given.host), given.since, given.until)
         is_file = not given.as_objects and given.output != _STANDARD_OUTPUT
         if is_file:

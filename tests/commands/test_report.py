@@ -185,6 +185,10 @@ def test_an_empty_file_is_filled(reporter: Robots) -> None:
         (["audit.jsonl", "-o"], "expected one argument"),
         (["audit.jsonl", "--host", "a b"], "'a b': expected a host (example.com)"),
         (["audit.jsonl", "--since", "yesterday"], "'yesterday' is neither a day nor a moment"),
+        (
+            ["audit.jsonl", "--since", "2026-11-20", "--until", "2026-11-19"],
+            "--since (2026-11-20T00:00:00.000000Z) is not before --until (2026-11-20T00:00:00.",
+        ),
         (["audit.jsonl", "--until", "2026-13-01"], "'2026-13-01': month must be in 1..12"),
     ],
 )
