@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Mapping
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -136,11 +138,23 @@ class Project:
         *work* raises, and UnreadableError if the crawl cannot start.
         """
         self.robots  # noqa: B018 - wrong settings are reported here, without a log
-        process = compat.crawler_process(self.settings)
-        crawler = process.create_crawler(AskingSpider)
-        process.crawl(crawler, work=work)
-        process.start()
-        failure: BaseException | None = getattr(crawler.spider, "failure", AskingSpider.failure)
+        errors: list[BaseException] = []
+        spider: Spider | None = None
+        try:
+            process = compat.crawler_process(self.settings)
+            crawler = process.create_crawler(AskingSpider)
+            compat.on_failure(process.crawl(crawler, work=work), errors.append)
+            process.start()
+            spider = crawler.spider
+        except ImportError as missing:  # of a reactor
+            errors.append(missing)
+        failure: BaseException | None = getattr(spider, "failure", AskingSpider.failure)
+        if errors and failure in (None, AskingSpider.failure):
+            error = errors[0]
+            wrong = _wrong_path(self.settings, error)
+            # What cannot be imported may have left an engine that cannot be closed.
+            wrong = wrong or _wrong_path(self.settings, error.__context__)
+            failure = UnreadableError(wrong) if wrong else error
         if failure is not None:
             raise failure
 
@@ -285,6 +299,19 @@ def _add_addon(settings: BaseSettings) -> None:
         raise UnreadableError(f"ADDONS: {error}") from error
     if not is_there:
         settings.set("ADDONS", {**addons, global_object_name(Addon): 300}, "cmdline")
+
+
+def _wrong_path(settings: BaseSettings, error: BaseException | None) -> str:
+    """Which setting names what *error* says cannot be imported; empty if none does."""
+    missing = ".".join(re.findall(r"'([\w.]+)'", str(error)))
+    if not (missing and isinstance(error, (ImportError, NameError))):
+        return ""
+    for name, value in settings.items():
+        paths = [*value, *value.values()] if isinstance(value, Mapping) else [value]
+        for path in paths:
+            if isinstance(path, str) and f"{path}.".startswith(f"{missing}."):
+                return f"{name} = {path!r}: {error}"
+    return ""
 
 
 def _use_store_of_job(settings: BaseSettings) -> None:

@@ -17,10 +17,12 @@ from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.log import get_scrapy_root_handler
+from twisted.internet.defer import Deferred
 from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
+    from asyncio import Task
     from collections.abc import Callable, Iterable
 
     from scrapy.core.engine import ExecutionEngine
@@ -233,6 +235,25 @@ def crawler_process(settings: Settings) -> AsyncCrawlerProcess | CrawlerProcess:
     if (asyncio and not forced) or reactorless:
         return AsyncCrawlerProcess(settings)
     return CrawlerProcess(settings)
+
+
+def on_failure(crawling: Deferred[Any] | Task[None], tell: Callable[[BaseException], None]) -> None:
+    """Calls *tell* with what ends a crawl of a :func:`crawler_process`. It is not logged then.
+
+    Needed and can go as that: its processes return two kinds of objects.
+    """
+
+    def failed(failure: Any) -> None:
+        tell(failure.value)
+
+    def ended(task: Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            tell(error)
+
+    if isinstance(crawling, Deferred):
+        crawling.addErrback(failed)
+    else:
+        crawling.add_done_callback(ended)
 
 
 def is_closing(crawler: Crawler) -> bool:

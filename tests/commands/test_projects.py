@@ -77,24 +77,42 @@ def test_an_addon_that_is_missing_is_named(sites: Sites, tmp_path: Path, online:
     assert done.errors == "scrapy robots check: ADDONS: No module named 'no'\n"
 
 
+SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
+
+
+@pytest.mark.parametrize("mode", [{}, SELECT], ids=["asyncio", "select"])
 @pytest.mark.parametrize(
-    "settings",
+    ("name", "path", "reason"),
     [
-        {"TWISTED_REACTOR": "no.such.Reactor"},
-        {"DOWNLOADER_MIDDLEWARES": {"no.such.Middleware": 5}},
-        {"ROBOTSTXT_PARSER": "no.such.Parser"},
-        {"STATS_CLASS": "no.such.Stats"},
+        ("TWISTED_REACTOR", "no.such.Reactor", "No module named 'no'"),
+        ("DOWNLOADER_MIDDLEWARES", "no.such.Middleware", "No module named 'no'"),
+        ("DOWNLOADER", "scrapy.core.Gone", "Module 'scrapy.core' doesn't define any object named"),
+        ("STATS_CLASS", "no.such.Stats", "No module named 'no'"),
+        ("ROBOTSTXT_PARSER", "no.such.Parser", "No module named 'no'"),
+        ("SCHEDULER_PRIORITY_QUEUE", "no.such.Queue", "No module named 'no'"),
     ],
-    ids=["reactor", "middleware", "parser", "stats"],
+    ids=["reactor", "middleware", "downloader", "stats", "parser", "queue"],
 )
-def test_a_crawl_that_cannot_start_is_not_taken_for_ctrl_c(
-    tmp_path: Path, settings: dict[str, Any]
+def test_a_setting_that_names_what_cannot_be_imported_is_told(
+    tmp_path: Path, mode: dict[str, Any], name: str, path: str, reason: str
 ) -> None:
-    """Scrapy logs the reason with a traceback."""
+    value: Any = {path: 5} if name == "DOWNLOADER_MIDDLEWARES" else path
+    status, errors = _ended(tmp_path, {**mode, name: value})
+    assert status == 2
+    assert errors.startswith(f"scrapy robots check: {name} = {path!r}: {reason}")
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("mode", [{}, SELECT], ids=["asyncio", "select"])
+def test_an_error_in_a_class_of_the_project_is_told_with_its_place(
+    tmp_path: Path, mode: dict[str, Any]
+) -> None:
+    (tmp_path / "faulty.py").write_text("import no.such.module\n")
+    settings = {**mode, "DOWNLOADER_MIDDLEWARES": {"faulty.Middleware": 5}}
     status, errors = _ended(tmp_path, settings)
     assert status == 2
+    assert "faulty.py" in errors
     assert "No module named 'no'" in errors
-    assert "the crawl could not start; its log says why\n" in errors
 
 
 def test_a_fault_is_not_taken_for_a_denial(tmp_path: Path) -> None:
