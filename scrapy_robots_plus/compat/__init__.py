@@ -9,3 +9,4 @@ from .downloader_slots import *
 from .failures import *
 from .handlers import *
 from .loops import *
+from .names import *

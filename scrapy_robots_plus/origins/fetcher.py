@@ -38,7 +38,7 @@ from scrapy_robots_plus.settings.host_patterns import plain_host
 from .body_tap import BodyTaps, Tap, TimeAllowed
 from .fetch_results import CACHED, NETWORK_FAILURES, answered, failed
 from .freshness import FetchResult, conditions
-from .network_away import NetworkAway
+from .network_away import NamesAway, NetworkAway
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -81,7 +81,7 @@ class Fetcher:
         self._replays = self._has_http_cache and crawler.settings.getbool(
             "HTTPCACHE_IGNORE_MISSING"
         )
-        self._network = crawl.get(NetworkAway)
+        self._network, self._names = crawl.get(NetworkAway), crawl.get(NamesAway)
         self._listeners: list[Callable[[Exchange], None]] = []
 
     def subscribe(self, listener: Callable[[Exchange], None]) -> None:
@@ -107,7 +107,7 @@ class Fetcher:
         while (
             not is_refresh
             and result.outcome in NETWORK_FAILURES
-            and await self._network.was_why(origin, began, until, self._knock)
+            and await self._was_away(origin, began, until)
         ):
             began = self._clock.monotonic()
             self._stats.inc_value(stats.RETRIES)
@@ -137,6 +137,13 @@ class Fetcher:
             self._stats.inc_value(stats.RETRIES)
             result = await self._follow(origin, ask)
         return result
+
+    async def _was_away(self, origin: Origin, began: float, until: float) -> bool:
+        """Whether this machine is why the fetch of *origin* has failed, and can go on now."""
+        was_found = compat.is_name_found(origin.host)
+        if await self._network.was_why(origin, began, until, self._knock):
+            return True
+        return not was_found and await self._names.were_why(origin, began, until)
 
     async def _knock(self, origin: Origin, seconds: float) -> None:
         await self._get(origin.robots_url, {}, TimeAllowed(seconds, self._clock))

@@ -11,6 +11,8 @@ Hazards:
   some host has answered.
 - While most hosts wait for their robots.txt, the pages of the few others have nothing to stand
   behind, and would use up their retries within a second. So a page that fails meanwhile waits, too.
+- Hosts whose addresses are known answer while no name can be looked up. So names are asked after by
+  themselves.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.origin import Origin
@@ -49,6 +52,11 @@ class NetworkAway:
     """Seconds between two looks."""
     TELLS_EVERY = 600.0
     """Seconds at least between two lines in the log."""
+    SAYS = (
+        "%s cannot be fetched, and %s, which has answered before, does not answer either: the "
+        "network of this machine may be away. Such files are fetched again when a site answers, if "
+        "one does within %d s"
+    )
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
@@ -65,9 +73,7 @@ class NetworkAway:
         Only a host that was asked for a robots.txt is asked for it again: not one with an override,
         of which it is not fetched. Nor is one that may want to be left alone.
         """
-        self._heard_at = self._crawl.clock.monotonic()
-        if self._is_away:  # who does not answer while others do tells nothing of the network
-            self._is_away, self._back_at, self._known = False, self._heard_at, None
+        self._heard()
         if robots_status is None:
             return
         origin = Origin.of(url)
@@ -75,6 +81,11 @@ class NetworkAway:
             self._known = origin
         elif self._known and origin and self._known.host == origin.host:
             self._known = None
+
+    def _heard(self) -> None:
+        self._heard_at = self._crawl.clock.monotonic()
+        if self._is_away:  # who does not answer while others do tells nothing of the network
+            self._is_away, self._back_at, self._known = False, self._heard_at, None
 
     async def was_why(self, origin: Origin, began: float, until: float, ask: Ask) -> bool:
         """Whether the network was away in the fetch of *origin* that *began* then and has failed
@@ -84,8 +95,8 @@ class NetworkAway:
         """
         crawl, now = self._crawl, self._crawl.clock.monotonic
         failed, last_heard, other = now(), self._heard_at, self._known
-        if failed < until and began < self._back_at:
-            return True
+        if failed >= until or began < self._back_at:
+            return failed < until
         # What was on its way for a moment only may have been cut off in the next one.
         is_heard = last_heard > failed - self.SILENCE > began
         if is_heard or failed < self._trusted_until or other is None or other.host == origin.host:
@@ -128,14 +139,40 @@ class NetworkAway:
             self._is_away = True
             if (now := self._crawl.clock.monotonic()) >= self._tell_at:
                 self._tell_at = now + self.TELLS_EVERY
-                logger(self._crawl.crawler).warning(
-                    "%s cannot be fetched, and %s, which has answered before, does not answer "
-                    "either: the network of this machine may be away. Such files are fetched again "
-                    "when a site answers, if one does within %d s",
-                    printable(origin.robots_url),
-                    printable(other),
-                    self.LONGEST,
-                )
+                fetched, asked = printable(origin.robots_url), printable(other)
+                logger(self._crawl.crawler).warning(self.SAYS, fetched, asked, self.LONGEST)
             await self._crawl.clock.sleep(self.SILENCE)
         finally:
             self._is_asking = False
+
+
+class NamesAway(NetworkAway):
+    """The same of names that cannot be looked up: what is asked is the address of the one that was
+    found last, of Scrapy's resolver. It is told of no answers."""
+
+    PATIENCE = NetworkAway.POLL
+    TRUST = NetworkAway.SILENCE
+    SAYS = (
+        "%s cannot be fetched, and the address of %s, which was found before, is not found either: "
+        "the DNS of this machine may be away, or names of dead hosts take all threads "
+        "(REACTOR_THREADPOOL_MAXSIZE). Such files are fetched again when names are found, if they "
+        "are within %d s"
+    )
+
+    def __init__(self, crawl: Crawl) -> None:
+        super().__init__(crawl)
+        self._heard()
+
+    async def were_why(self, origin: Origin, began: float, until: float) -> bool:
+        """As :meth:`was_why`, but no host is asked. The address of *origin* was not found."""
+        name = compat.last_name_found()
+        if name is None:
+            return False
+        if self._known is None or self._known.host != name:
+            self._known, self._given_up = Origin("http", name, 80), -inf
+        were_away = await self.was_why(origin, began, until, self._look_up)
+        return were_away or compat.is_name_found(origin.host)  # meanwhile
+
+    async def _look_up(self, known: Origin, seconds: float) -> None:
+        if await compat.finds_again(known.host, seconds):
+            self._heard()
