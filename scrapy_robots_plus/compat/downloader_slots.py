@@ -226,7 +226,7 @@ class Slots:
         self, error: type[Exception], fails: Callable[[Request], bool], key: str | None = None
     ) -> None:
         """The queued requests of a slot, or of all, that *fails* is true of end in *error*."""
-        for slot in self._of(key):
+        for slot in self._queueing(key):
             failing = [each for each in slot.queue if fails(each[0])]
             if not failing:
                 continue
@@ -237,11 +237,11 @@ class Slots:
                 waiter.errback(error())
             self._downloader._process_queue(slot)  # noqa: SLF001
 
-    def _of(self, key: str | None) -> list[Slot]:
+    def _queueing(self, key: str | None) -> list[Slot]:
         if self._has_scopes:
             return []
         if key is None:
-            return list(self._downloader.slots.values())
+            return [slot for slot in self._downloader.slots.values() if slot.queue]
         slot = self.get(key)
         return [] if slot is None else [slot]
 

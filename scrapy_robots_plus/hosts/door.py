@@ -190,24 +190,23 @@ class Door:
         def is_of_it(request: Request) -> bool:
             return valid_origin_of(request) == origin
 
-        self._doorway.slots.fail_queued(HeldAtDenial, is_of_it)
+        self._slots.fail_queued(HeldAtDenial, is_of_it)
         line.fail(HeldAtDenial, is_of_it)
 
     def recheck(self, origin: Origin, delay: float, denies: Callable[[Request], bool]) -> None:
-        """New rules of *origin* have come: of its requests that wait here, or in the slot of the
-        host, those that *denies* is true of fail. The others keep *delay*, if it is longer.
+        """New rules of *origin* have come: of its requests that wait here, or in a slot, those that
+        *denies* is true of fail. The others that wait here keep *delay*, if it is longer.
         """
-        line = self.lines.get(origin.host)
-        if line is None:
-            return
-        if delay > line.pace.robots_delay:
-            line.pace.keep(origin, delay)
 
         def fails(request: Request) -> bool:
             return valid_origin_of(request) == origin and denies(request)
 
-        self._doorway.slots.fail_queued(HeldAtDenial, fails, origin.host)
-        line.fail(HeldAtDenial, fails)
+        line = self.lines.get(origin.host)
+        if line is not None and delay > line.pace.robots_delay:
+            line.pace.keep(origin, delay)
+        self._slots.fail_queued(HeldAtDenial, fails)
+        if line is not None:
+            line.fail(HeldAtDenial, fails)
 
     # The lines
 
@@ -223,9 +222,13 @@ class Door:
         return line
 
     @cached_property
+    def _slots(self) -> compat.Slots:
+        return compat.Slots(compat.engine_of(self._crawler).downloader)
+
+    @cached_property
     def _doorway(self) -> Doorway:
         """Made when a host has a pace, so that a crawl without delays pays nothing."""
-        slots = compat.Slots(compat.engine_of(self._crawler).downloader)
+        slots = self._slots
         connect = self._crawler.signals.connect
         connect(self._request_reached_downloader, signals.request_reached_downloader)
         connect(self._headers_received, signals.headers_received)

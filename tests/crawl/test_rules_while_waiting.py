@@ -15,12 +15,16 @@ from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import RobotsDisallowed
 from scrapy_robots_plus.crawl import stats
-from tests.crawling import ProbeSpider, make_crawler, parts_of_seconds, stat
-from tests.sites import answer
+from tests.crawling import ProbeSpider, crawl, make_crawler, parts_of_seconds, stat
+from tests.sites import A_PAGE, after, answer, in_turn, when
+from tests.waiting import pause, until
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import AsyncIterator
     from pathlib import Path
+
+    import scrapy
 
     from tests.sites import Hit, Host, Sites
 
@@ -90,3 +94,42 @@ async def test_what_waits_for_other_crawls_keeps_a_longer_delay(
         sent_at = hit.at
     assert len(gaps) >= CRAWLS
     assert min(gaps) > 2.5 * DELAY
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_waits_for_a_download_delay_is_denied_by_new_rules(sites: Sites) -> None:
+    rules = (f"User-agent: *\nDisallow: {path}\n" for path in ("/never", "/"))
+    host = sites.host(in_turn(*map(answer, rules)))
+    urls = [host.url(f"/{page}") for page in range(PAGES)]
+    await crawl(*urls, ROBOTS_TTL=(1, 1), DOWNLOAD_DELAY=1)
+    _, changed_at, *_ = [hit.at for hit in host.hits if hit.path == "/robots.txt"]
+    assert {hit.path for hit in host.hits if hit.at > changed_at + 0.3} <= {"/robots.txt"}
+    assert 1 < len(host.fetched) < PAGES
+
+
+@parts_of_seconds
+@pytest_twisted.ensureDeferred
+async def test_what_waits_in_a_slot_with_others_is_denied_by_new_rules(sites: Sites) -> None:
+    """Its only place is taken by another host, until the rules of this one have changed."""
+    host, other = changing(sites, CLOSED), sites.host()
+    other.pages["/"] = when(lambda: host.robots_hits > 1, after(DELAY, A_PAGE))
+
+    class InOneSlot(ProbeSpider):
+        async def start(self) -> AsyncIterator[scrapy.Request]:
+            yield self.request(host.url("/first"))
+            await until(lambda: self.got)
+            yield self.request(other.url("/"), meta={"download_slot": "one"})
+            await until(lambda: other.fetched)
+            yield self.request(host.url("/second"), meta={"download_slot": "one"})
+            await pause(1.0)  # then the rules have expired
+            yield self.request(host.url("/third"))
+
+    crawler = await crawl(
+        spider=InOneSlot,
+        ROBOTS_TTL=(1, 1),
+        CONCURRENT_REQUESTS_PER_DOMAIN=1,
+        SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.ScrapyPriorityQueue",
+    )
+    assert host.fetched == ["/first", "/third"]
+    assert list(crawler.spider.failures) == [host.url("/second")]
+    assert stat(crawler, stats.FORBIDDEN) == 1
