@@ -67,16 +67,30 @@ class Addon:
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
         settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
         settings.set("DOWNLOADER", RobotsDownloader, "addon")
-        if job_folder(settings) is not None:
-            self._wire_job(settings)
-        _share_files_with_workers(settings)
+        if self._crawler is not None and job_folder(settings) is not None:
+            from .job.wiring import leave_job_alone, looks_at_one_page
 
-    def _wire_job(self, settings: BaseSettings) -> None:
-        from .job.wiring import JobWiring, leave_job_alone, looks_at_one_page
+            if looks_at_one_page(self._crawler, settings):
+                leave_job_alone(settings)
+        if job_folder(settings) is not None or settings.get("SCHEDULER_QUEUE_CLASS"):
+            _add(settings, "EXTENSIONS", SchedulerWiring, _FIRST)
 
-        if self._crawler is not None and looks_at_one_page(self._crawler, settings):
-            leave_job_alone(settings)
-        _add(settings, "EXTENSIONS", JobWiring, _FIRST)
+
+class SchedulerWiring:
+    """``EXTENSIONS``: what the add-on sets, at its priority, if it fits to the scheduler and its
+    queues: those of the project must not be imported before Scrapy has installed its reactor, for
+    they may import one.
+    """
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Called by Scrapy, before it freezes the settings."""
+        if job_folder(crawler.settings) is not None:
+            from .job.wiring import keep_job_in_one_file
+
+            keep_job_in_one_file(crawler.settings)
+        _share_files_with_workers(crawler.settings)
+        return cls()
 
 
 def _add(settings: BaseSettings, name: str, component: type, position: int) -> None:

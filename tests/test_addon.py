@@ -153,10 +153,21 @@ def test_nothing_of_the_project_is_imported(name: str, where: int | None) -> Non
 
 
 @pytest.mark.parametrize(
-    "name", ["SCHEDULER", "SCHEDULER_PRIORITY_QUEUE", "SCHEDULER_DISK_QUEUE"], ids=str.lower
+    "name",
+    [
+        "SCHEDULER",
+        "SCHEDULER_PRIORITY_QUEUE",
+        "SCHEDULER_DISK_QUEUE",
+        "SCHEDULER_QUEUE_CLASS",
+    ],
+    ids=str.lower,
 )
-def test_for_a_job_neither_a_scheduler_nor_a_queue_is_imported(name: str, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {name: "gone.Class", "JOBDIR": str(tmp_path)}
+@pytest.mark.parametrize("queue", [None, "scrapy_robots_plus.redis.RobotsQueue"])
+def test_neither_a_scheduler_nor_a_queue_is_imported(
+    name: str, queue: str | None, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"SCHEDULER_QUEUE_CLASS": queue, "JOBDIR": str(tmp_path)}
+    settings[name] = "gone.Class"
     crawler = make_crawler(**settings)
     Addon().update_settings(crawler.settings)
     assert crawler.settings[name] == "gone.Class"
@@ -273,9 +284,9 @@ def test_workers_that_share_our_queue_share_robots_txt_files_where_the_requests_
     settings: dict[str, Any], store: str | None
 ) -> None:
     pytest.importorskip("scrapy_redis")
-    read = Settings(settings)
-    Addon().update_settings(read)
-    assert read.get("ROBOTS_STORE") == store
+    crawler = make_crawler(**settings)
+    crawler._apply_settings()
+    assert crawler.settings.get("ROBOTS_STORE") == store
 
 
 @pytest_twisted.ensureDeferred

@@ -26,7 +26,6 @@ from .recent import recent_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
 
@@ -39,20 +38,8 @@ _NO_FILES = (b"", b"[]", b"{}", b'{"%b": []}' % FILE_NAME.encode())
 """What it says without requests in other files; the last is that of a job in one file."""
 
 
-class JobWiring:
-    """``EXTENSIONS``, placed by the add-on: sets queues and duplicate filter at add-on priority, if
-    there is a job that they fit. Which does, a scheduler or queue of the project may decide, and
-    that must not be imported before Scrapy has installed its reactor: it may import one.
-    """
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy, before it freezes the settings."""
-        _keep_job_in_one_file(crawler.settings)
-        return cls()
-
-
-def _keep_job_in_one_file(settings: BaseSettings) -> None:
+def keep_job_in_one_file(settings: BaseSettings) -> None:
+    """Sets queues and duplicate filter at add-on priority, if there is a job that they fit."""
     folder = _folder(settings)
     if folder is None or not has_our_priority_queue(settings) or is_in_files(folder):
         return
