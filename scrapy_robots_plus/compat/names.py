@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from scrapy.resolver import CachingThreadedResolver, dnscache
+from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.base import ThreadedResolver
 from twisted.internet.error import DNSLookupError
 
@@ -23,6 +25,19 @@ def last_name_found() -> str | None:
 def is_name_found(name: str) -> bool:
     """Whether the address of *name* was found. Needed and can go as :func:`last_name_found`."""
     return name in dnscache
+
+
+def most_look_ups() -> float:
+    """How many names are looked up at the same time; infinity if nobody knows, as with other
+    resolvers. Needed and can go as :func:`last_name_found`.
+    """
+    if not is_reactor_installed():
+        return inf
+    from twisted.internet import reactor
+
+    reactor_: Any = reactor
+    is_known = type(getattr(reactor_, "resolver", None)) is CachingThreadedResolver
+    return reactor_.getThreadPool().max if is_known else inf
 
 
 async def finds_again(name: str, seconds: float) -> bool:

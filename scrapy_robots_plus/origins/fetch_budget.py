@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+from twisted.internet.abstract import isIPAddress
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
@@ -23,6 +24,8 @@ LEAST_PATIENCE, MOST_PATIENCE = 0.1, 5.0
 PATIENCE = 4.0
 """A fetch counts as silent after this multiple of the average time."""
 SILENT_PER_PLACE = 128
+SPARE_LOOK_UPS = 1
+"""How many names may be looked up besides: to see whether names are found at all."""
 
 
 class FetchBudget:
@@ -31,6 +34,9 @@ class FetchBudget:
     A server that accepts connections and never answers costs a socket and no work. If it kept its
     place until the timeout, hundreds of such servers would block all other fetches. Each silent
     fetch also lets one more start, so that even thousands of them do not slow the others down.
+
+    Names are looked up by few threads. One that nobody answers for keeps a thread for many seconds,
+    and a live host behind it would seem dead. So nothing starts while such names take all but one.
     """
 
     def __init__(self, places: int, ceiling: int, clock: Now, call_later: CallLater) -> None:
@@ -40,6 +46,10 @@ class FetchBudget:
         self._clock = clock
         self._asked: OrderedDict[Origin, float] = OrderedDict()
         self._silent: dict[Origin, float] = {}
+        self._looked_up: set[Origin] = set()
+        """Those under way whose addresses were not known when last looked at."""
+        self._are_names_known = True
+        """Not if somebody else looks them up, such as a proxy."""
         self._average: float | None = None
         self._queue: OrderedDict[Deferred[None], Origin] = OrderedDict()
         self._alarm = Alarm(self._admit, clock, call_later)
@@ -71,17 +81,24 @@ class FetchBudget:
 
     @property
     def next_change(self) -> float | None:
-        """When the next fetch becomes silent, unless it is answered first."""
-        oldest = next(iter(self._asked.values()), None)
+        """When there may be room: the next fetch becomes silent, unless it is answered first, or an
+        address is found."""
+        oldest = next(iter(self._asked.values()), self._clock() if self._looked_up else None)
         return None if oldest is None else oldest + self.patience
 
     def take(self, origin: Origin) -> None:
         """A fetch of *origin* starts."""
         if origin not in self:
             self._asked[origin] = self._clock()
+            is_address = isIPAddress(origin.host) or ":" in origin.host
+            if self._are_names_known and not is_address:
+                self._looked_up.add(origin)
 
     def answered(self, origin: Origin) -> None:
         """The server of *origin* has answered: the time it took counts in the average."""
+        if origin in self._looked_up and not compat.is_name_found(origin.host):
+            self._are_names_known = False
+            self._looked_up.clear()
         # Fetches that counted as silent raise the average too.
         began = self._asked.get(origin, self._silent.get(origin))
         if began is not None:
@@ -136,7 +153,12 @@ class FetchBudget:
 
     def _has_room(self) -> bool:
         self._find_silent()
-        return len(self) < min(self._places + 2 * len(self._silent), self.ceiling)
+        if len(self) >= min(self._places + 2 * len(self._silent), self.ceiling):
+            return False
+        self._looked_up = {
+            each for each in self._looked_up if each in self and not compat.is_name_found(each.host)
+        }
+        return len(self._looked_up) < max(1, compat.most_look_ups() - SPARE_LOOK_UPS)
 
     def _set_alarm(self) -> None:
         if self.next_change is not None:

@@ -11,7 +11,9 @@ import pytest
 import pytest_twisted
 from scrapy.resolver import CachingThreadedResolver, dnscache
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.origins.network_away import NamesAway, NetworkAway
+from tests.crawl.test_budget import fill, make, origin
 from tests.crawl.test_network_away import RULES, SOON, meeting
 from tests.crawling import crawl, stat
 
@@ -103,6 +105,33 @@ async def test_live_hosts_behind_names_that_nobody_answers_for_are_asked(
     crawler = await crawl(names.url("first.test", first), spider=spider, **settings)
     assert [host.fetched for host in hosts] == [["/"]] * 3
     assert stat(crawler, "robotstxt/forbidden/unreachable") == len(dead)
+
+
+@pytest_twisted.ensureDeferred
+async def test_more_names_that_nobody_answers_for_than_anybody_waits_for(
+    sites: Sites, names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would keep all threads for longer than a live host is waited for."""
+    monkeypatch.setattr(NetworkAway, "LONGEST", 2 * HANGS)
+    names.hangs = HANGS
+    first, hosts = sites.host(RULES), [sites.host(RULES) for _ in range(3)]
+    dead = [f"http://dead{number}.test:{sites.port}/" for number in range(100)]
+    live = [names.url(f"{number}.test", host) for number, host in enumerate(hosts)]
+    spider = meeting([*dead, *live])
+    settings = {"ROBOTS_FETCH_TIMEOUT": 0.5}
+    crawler = await crawl(names.url("first.test", first), spider=spider, **settings)
+    assert [host.fetched for host in hosts] == [["/"]] * 3
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == len(dead)
+
+
+def test_no_more_names_are_looked_up_than_there_are_threads(names: Names) -> None:
+    budget, _ = make(32)
+    assert fill(budget) == compat.most_look_ups() - 1 == 9
+    dnscache["host0.example"] = "127.0.0.1"
+    assert fill(budget, 100) == 1
+    assert fill(budget, 100) == 0
+    budget.answered(origin(1))  # its name was looked up by somebody else, such as a proxy
+    assert fill(budget, 200) == 32 - 10
 
 
 @pytest_twisted.ensureDeferred
