@@ -97,7 +97,7 @@ async def test_it_says_how_long_other_crawls_leave_the_host_alone(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It said "at least 1 s" where a crawl of the process before it had got a Retry-After."""
-    host = sites.host("User-agent: *\nCrawl-delay: 0.2\n")
+    host = sites.host("User-agent: *\nCrawl-delay: 0.2\nDisallow: /private\n")
     first = Crawl.of(make_crawler())
     shared_pace(first.crawler, first.settings, first.get(Agents)).leave_alone(host.address, 1000.0)
     crawler = make_crawler(LOGSTATS_INTERVAL=0.1)
