@@ -128,7 +128,7 @@ class RobotsDownloader(Downloader):
     @property
     def _most(self) -> float:
         """``CONCURRENT_REQUESTS``, or what code of the project has set in its place."""
-        return self._most_with_throttler or self.total_concurrency or inf
+        return self.total_concurrency or self._most_with_throttler or inf
 
     def needs_backout(self) -> bool:
         """Whether the downloader can take no more requests now."""
