@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -91,7 +92,7 @@ class FetchBudget:
         if origin not in self:
             self._asked[origin] = self._clock()
             is_address = isIPAddress(origin.host) or ":" in origin.host
-            if self._are_names_known and not is_address:
+            if self._are_names_known and not is_address and compat.most_look_ups() < inf:
                 self._looked_up.add(origin)
 
     def answered(self, origin: Origin) -> None:
