@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import Dialect, Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access, is_definite
-from scrapy_robots_plus.protocol.difference import Terms, difference
+from scrapy_robots_plus.protocol.difference import Difference, difference
 from scrapy_robots_plus.protocol.printable import printable
 
-from .output import named, picked
+from .output import Facts, named, picked, titled
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from .project import Source
-
-_MOST = 20
-"""Changes that are shown in each direction."""
 
 BEFORE = argument("before", metavar="A", help="the copy before")
 AFTER = argument("after", metavar="B", help="the copy after")
@@ -45,42 +42,37 @@ class Diff(Subcommand):
         old, new = (_read(source, dialect) for source in sources)
         found = difference(old, new, agent)
         before, after = (policy.access for policy in policies)
+        differs = bool(found) or before is not after  # also that there is a file now
+        copies = zip(("before", "after"), map(_copy, names, sources), strict=True)
+        head = [*copies, ("agent", named(agent))]
+        # A file that cannot be read says nothing.
+        terms = [] if Access.UNREACHABLE in (before, after) else list(_terms(found))
+        paths = [
+            {
+                "became": "allowed" if change.allowed else "denied",
+                "examples": change.examples,
+                "before": _decided(change.before, before),
+                "after": _decided(change.after, after),
+            }
+            for change in found.paths
+        ]
         fields = {
-            "agent": agent,
-            "differs": bool(found) or before is not after,  # also that there is a file now
+            "differs": differs,
             "complete": found.complete,
-            "before": _copy_fields(names[0], sources[0], found.before),
-            "after": _copy_fields(names[1], sources[1], found.after),
-            "paths": [
-                {
-                    "became": "allowed" if change.allowed else "denied",
-                    "examples": change.examples,
-                    "before": _decided(change.before, before),
-                    "after": _decided(change.after, after),
-                }
-                for change in found.paths
-            ],
-            **picked(found, "sitemaps_removed", "sitemaps_added"),
+            "paths": paths,
+            "facts": [*head, *terms],
         }
-        self.show([fields], _in_words(fields))
+        self.show([fields], _in_words(fields, head, terms))
         if not all(is_definite(source.record.outcome) for source in sources):
             self.note(Exit.UNDECIDED)
-        elif fields["differs"]:
+        elif differs:
             self.note(Exit.FOUND)
         elif not found.complete:
             self.note(Exit.UNDECIDED)
 
 
-def _copy_fields(name: str, source: Source, terms: Terms) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in_words": None if source.is_file else source.policy.in_words,
-        "access": source.policy.access,
-        "user_agents": terms.names if source.policy.access is Access.RULES else (),
-        "crawl_delay": terms.crawl_delay,
-        "request_rate": None if terms.request_rate is None else str(terms.request_rate),
-        "visit_time": None if terms.visit_time is None else str(terms.visit_time),
-    }
+def _copy(name: str, source: Source) -> str:
+    return name if source.is_file else f"{name} ({source.policy.in_words})"
 
 
 _DENIES_ALL = "User-agent: *\nDisallow: /"
@@ -105,13 +97,6 @@ def _decided(verdict: Verdict, access: Access) -> dict[str, Any]:
 
 _SHOWN = 200
 """Characters of a rule or a path that are shown; JSON has them whole."""
-_TERMS = {
-    "group": "user_agents",
-    "crawl-delay": "crawl_delay",
-    "request-rate": "request_rate",
-    "visit-time": "visit_time",
-}
-"""What a file says besides rules and sitemaps, by its title."""
 _WORDS = {
     Reason.NO_RULE: "no rule",
     Reason.NO_GROUP: "no group",
@@ -121,21 +106,17 @@ _WORDS = {
 }
 
 
-def _in_words(fields: dict[str, Any]) -> Iterator[str]:
-    for title in ("before", "after"):
-        name, words = fields[title]["name"], fields[title]["in_words"]
-        yield f"{title:7} {name} ({words})" if words else f"{title:7} {name}"
-    yield f"agent   {named(fields['agent'])}"
+def _in_words(fields: dict[str, Any], head: Facts, terms: Facts) -> Iterator[str]:
+    yield from titled(head)
     for word in ("denied", "allowed"):
         changes = [each for each in fields["paths"] if each["became"] == word]
         if changes:
             yield from ("", f"became {word} ({len(changes):,})")
-        for change in changes[:_MOST]:
+        for change in changes:
             yield "  " + " ".join(printable(path, _SHOWN) for path in change["examples"])
             yield f"      {_because(change['before'])} -> {_because(change['after'])}"
-        yield from _left_out(changes)
-    if terms := list(_terms(fields)):
-        yield from ("", *terms)
+    if terms:
+        yield from ("", *titled(terms))
     if not fields["differs"]:
         yield from ("", "no difference" if fields["complete"] else "no difference was found")
     if not fields["complete"]:
@@ -149,27 +130,21 @@ def _because(decided: dict[str, Any]) -> str:
     return f"{printable(decided['rule'], _SHOWN)} (line {decided['line']})"
 
 
-def _terms(fields: dict[str, Any]) -> Iterator[str]:
-    """What changed besides rules. A file that cannot be read says nothing of it."""
-    before, after = fields["before"], fields["after"]
-    if Access.UNREACHABLE in (before["access"], after["access"]):
-        return
-    for title, name in _TERMS.items():
-        if before[name] != after[name]:
-            yield f"{title:12} {_term(before[name])} -> {_term(after[name])}"
-    for mark, urls in (("-", fields["sitemaps_removed"]), ("+", fields["sitemaps_added"])):
-        yield from (f"sitemap      {mark} {url}" for url in urls[:_MOST])
-        yield from _left_out(urls)
+def _terms(found: Difference) -> Iterator[tuple[str, str]]:
+    """What changed besides rules."""
+    before, after = found.before, found.after
+    changes = {
+        "group": (", ".join(before.names), ", ".join(after.names)),
+        "crawl-delay": (_seconds(before.crawl_delay), _seconds(after.crawl_delay)),
+        "request-rate": (before.request_rate, after.request_rate),
+        "visit-time": (before.visit_time, after.visit_time),
+    }
+    for title, (old, new) in changes.items():
+        if old != new:
+            yield title, f"{old or 'none'} -> {new or 'none'}"
+    yield from (("sitemap", f"- {url}") for url in found.sitemaps_removed)
+    yield from (("sitemap", f"+ {url}") for url in found.sitemaps_added)
 
 
-def _term(said: object) -> str:
-    if not said and said != 0:
-        return "none"
-    if isinstance(said, tuple):
-        return ", ".join(said)
-    return f"{said:.15g} s" if isinstance(said, float) else str(said)
-
-
-def _left_out(changes: Sequence[object]) -> Iterator[str]:
-    if len(changes) > _MOST:
-        yield f"  and {len(changes) - _MOST:,} more"
+def _seconds(delay: float | None) -> str | None:
+    return None if delay is None else f"{delay:.15g} s"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.chain import Damage, State
+from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.protocol.printable import counted
 
-from .output import UnreadableError, accessing, picked, say_as_json
+from .output import UnreadableError, accessing
 from .subcommand import Exit, Subcommand, argument
 
 if TYPE_CHECKING:
@@ -30,17 +30,14 @@ LOGS = argument(
 
 
 class LogCommand(Subcommand):
-    """Reads a log once, collects what is wrong with it, and says in which state it is.
-
-    With ``--json`` each damage is printed as it is found.
-    """
+    """Reads a log once, collects what is wrong with it, and says in which state it is."""
 
     def read(self) -> Iterator[Entry]:
         """What the log says. Raises UnreadableError; also if a file is named twice."""
         logs, names = list(map(Path, self.given.logs)), ", ".join(self.given.logs)
         if len({log.resolve() for log in logs}) < len(logs):
             raise UnreadableError(f"{names}: a file is named twice")
-        self.reader = reader = LogReader(logs, self._tell)
+        self.reader = reader = LogReader(logs, str)
         with accessing(names):
             yield from reader
         if reader.lines and not reader.is_readable:
@@ -59,19 +56,3 @@ class LogCommand(Subcommand):
         reader, files = self.reader, len(self.given.logs)
         in_files = f" in {counted(files, 'file')}" if files > 1 else ""
         return f"{reader.state.name.lower()}: {counted(reader.lines, 'line')}{in_files}"
-
-    def state_fields(self) -> dict[str, Any]:
-        """The state for ``--json``."""
-        reader = self.reader
-        return {
-            "log_state": reader.state.name.lower(),
-            "lines_read": reader.lines,
-            "damages": reader.damaged,
-            "last_number": reader.last.number,
-            "last_hash": reader.last.hash,
-        }
-
-    def _tell(self, damage: Damage) -> None:
-        if self.as_json:
-            where, found = picked(damage, "log", "line"), {"log_state": damage.state.name.lower()}
-            say_as_json({**where, "damage": damage.what, **found})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
+
+Facts = Sequence[tuple[str, str]]
+"""What an account tells, in order: titles, each with what is known, in words."""
 
 FORMAT = 1
 """The version of what ``--json`` prints. Goes up if a key goes or gets another meaning."""
@@ -75,6 +79,11 @@ def say_as_json(fields: Mapping[str, Any]) -> None:
     docs/json.md has all keys: one meaning for each, whatever the command.
     """
     sys.stdout.write(json.dumps({"v": FORMAT, **fields}) + "\n")
+
+
+def titled(facts: Facts) -> Iterator[str]:
+    """A line for each fact."""
+    return (f"{title:12} {words}" for title, words in facts)
 
 
 def complain(text: object) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
-from itertools import chain
 from os.path import isdir
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 from scrapy_robots_plus.audit.chain import State, place
@@ -26,7 +24,7 @@ from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.printable import counted
 
 from .logs import EXITS, LOGS, LogCommand
-from .subcommand import JSON, Exit, argument, dialect, name
+from .subcommand import Exit, argument, dialect, name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +53,6 @@ class Replay(LogCommand):
             action="store_true",
             help="check the chain of the lines and the robots.txt files; replay nothing",
         ),
-        JSON,
     )
 
     def run(self) -> None:
@@ -93,7 +90,7 @@ class Replay(LogCommand):
         lines = [*self.damages_in_words(), self.state_in_words()]
         if last.number >= 0:
             lines.append(f"the last is number {last.number}, its hash is {last.hash}")
-        self.show([self.state_fields()], lines)
+        self.show([], lines)
         self.status = EXITS[self.reader.state]
 
     # Decides again about each request
@@ -113,15 +110,10 @@ class Replay(LogCommand):
                     self._decide(verdict)
                 case EndEntry(crawl=name):
                     self._crawls.pop(name, None)
-        found = self._differences
-        groups = (
-            {**asdict(group), "before": group.before._asdict(), "after": group.after._asdict()}
-            for group in found.groups()
-        )
-        self.show(chain(groups, [self._total_fields()]), self._in_words())
+        self.show([], self._in_words())
         self.status = EXITS[self.reader.state]
         if self.reader.state not in (State.CUT, State.DAMAGED):
-            differs = Exit.FOUND if any(found.kinds.values()) else self.status
+            differs = Exit.FOUND if any(self._differences.kinds.values()) else self.status
             self.status = Exit.UNDECIDED if self._undecided else differs
 
     def _begin(self, entry: CrawlEntry) -> None:
@@ -160,7 +152,7 @@ class Replay(LogCommand):
         yield from self.damages_in_words()
         for why, count in self._undecided.most_common(SHOWN):
             yield f"undecided  {count:,} x {why}"
-        groups = list(found.groups())[:SHOWN]
+        groups = found.groups()
         for group in groups:
             yield f"{group.count:,} x {group.origin}: {group.before} -> {group.after}"
             for each in group.places:
@@ -176,13 +168,3 @@ class Replay(LogCommand):
         yield f"{text}: {parts}" if parts else text
         if self.reader.state is not State.WHOLE:
             yield self.state_in_words()
-
-    def _total_fields(self) -> dict[str, Any]:
-        found = self._differences
-        return {
-            "verdicts": found.verdicts,
-            "differ": found.kinds.total(),
-            **found.kinds,
-            "undecided_because": dict(self._undecided),
-            **self.state_fields(),
-        }

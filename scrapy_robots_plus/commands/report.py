@@ -17,7 +17,7 @@ from scrapy_robots_plus.whole_file import whole_file
 
 from .logs import EXITS, LOGS, LogCommand
 from .output import WrongUsageError, accessing, complain, say, say_as_json
-from .subcommand import argument, read_by
+from .subcommand import JSON, argument, read_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,12 +70,7 @@ class Report(LogCommand):
             default=inf,
             help="only up to then; a date includes its day",
         ),
-        argument(
-            "--json",
-            dest="as_objects",
-            action="store_true",
-            help="print its figures as JSON, one object per line, and write no page",
-        ),
+        JSON,
     )
 
     def run(self) -> None:
@@ -84,7 +79,7 @@ class Report(LogCommand):
             since, until = rfc3339(given.since), rfc3339(given.until)
             raise WrongUsageError(f"--since ({since}) is not before --until ({until})")
         part = Selection(tuple(given.host), given.since, given.until)
-        is_file = not given.as_objects and given.output != _STANDARD_OUTPUT
+        is_file = not self.as_json and given.output != _STANDARD_OUTPUT
         if is_file:
             _check_target(target)
         summary = Summary(is_part=bool(part.words))
@@ -92,7 +87,7 @@ class Report(LogCommand):
             summary.add(entry)
         for damage in self.reader.damages:
             complain(damage if damage.log else f"{given.logs[0]}: {damage}")
-        if given.as_objects:
+        if self.as_json:
             for fields in _objects(summary):
                 say_as_json(fields)
         elif is_file:

@@ -37,15 +37,15 @@ def test_all_that_decides(sites: Sites, robots: Robots) -> None:
     robots_url = host.url("/robots.txt")
     lines = [line for line in done.lines if not line.startswith("freshness")]
     assert lines == [
-        f"allowed     {url}",
-        f"because     Allow: /p/open, line 2 of {robots_url}",
-        "beats       Allow: /p/o, line 3",
-        "beats       Disallow: /p, line 4",
-        f"agent       {FOOBOT}",
-        "group       User-agent: foobot (looked for foobot)",
-        f"robots.txt  200, rules, {len(RULES)} bytes: {robots_url}",
-        "delay       200 s asked, 60 s kept",
-        "visit time  06:00-08:45 UTC",
+        f"allowed      {url}",
+        f"because      Allow: /p/open, line 2 of {robots_url}",
+        "beats        Allow: /p/o, line 3",
+        "beats        Disallow: /p, line 4",
+        f"agent        {FOOBOT}",
+        "group        User-agent: foobot (looked for foobot)",
+        f"robots.txt   200, rules, {len(RULES)} bytes: {robots_url}",
+        "delay        200 s asked, 60 s kept",
+        "visit time   06:00-08:45 UTC",
     ]
     assert "fresh for another " in done.output
     assert "(Cache-Control: max-age=7200)" in done.output
@@ -59,9 +59,11 @@ def test_json_has_the_same(sites: Sites, alone: Robots) -> None:
     (found,) = done.json
     assert found["result"] == "denied"
     assert (found["rule"], found["line"]) == ("Disallow: /", 9)
-    assert found["groups"] == [["*"]]
-    assert found["robots_txt"]["size"] == len(RULES)
-    assert found["pace"]["delay_asked"] is None
+    assert found["group"] == ["*"]
+    words = [f"{title:12} {words}" for title, words in found["facts"]]
+    assert [line for line in words if not line.startswith("freshness")] == [
+        line for line in alone("explain", host.url("/x")).lines[1:] if line[:9] != "freshness"
+    ]
     assert done.status == 1
 
 
@@ -78,8 +80,8 @@ def test_an_unreadable_file_leaves_it_undecided(sites: Sites, robots: Robots) ->
     host = sites.host()
     host.robots(answer("broken", 503, retry_after="100"))
     done = robots("explain", host.url("/x"))
-    assert done.lines[0] == f"undecided   {host.url('/x')}"
-    assert "freshness   1 failed in a row, next attempt in 1 min " in done.output
+    assert done.lines[0] == f"undecided    {host.url('/x')}"
+    assert "freshness    1 failed in a row, next attempt in 1 min " in done.output
     assert done.status == 2
 
 
@@ -104,8 +106,9 @@ def test_another_parser_names_no_rules(sites: Sites, tmp_path: Path) -> None:
     host = sites.host(RULES)
     (found,) = robots("explain", "--json", host.url("/p/x")).json
     assert (found["result"], found["rule"]) == ("denied", None)
-    assert found["pace"]["delay_asked"] == 200
-    assert "beaten" not in found
+    facts = dict(found["facts"])
+    assert facts["delay"] == "200 s asked, 60 s kept"
+    assert not facts.keys() & {"beats", "group"}
 
 
 @pytest.mark.parametrize(
@@ -129,12 +132,12 @@ License: https://site.invalid/license.xml
 def test_what_the_page_may_be_used_for_is_shown(alone: Robots) -> None:
     (alone.folder / "r.txt").write_text(USES)
     done = alone("explain", "--file", "r.txt", "http://site.invalid/a")
-    said = "(Content-Usage: /a train-ai=n, search=y, line 3)"
+    said = "(line 3: Content-Usage: /a train-ai=n, search=y)"
     uses = [line for line in done.lines if line.startswith(("use", "licence"))]
     assert uses == [
-        f"use         train-ai: disallow {said}",
-        f"use         search: allow {said}",
-        "licence     https://site.invalid/license.xml",
+        f"use          train-ai: disallow {said}",
+        f"use          search: allow {said}",
+        "licence      https://site.invalid/license.xml",
     ]
     assert done.status == 0
 

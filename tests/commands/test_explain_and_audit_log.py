@@ -56,4 +56,4 @@ def test_explain_names_what_the_log_names_for_every_denial_of_the_sample_site(
             assert why == (entry.reason, entry.rule, entry.line, entry.form)
             assert tuple(found["group"] or ()) == (entry.group or ())
             assert found["robots_url"] == entry.robots_url
-            assert found["robots_txt"]["sha256"] == entry.sha256
+            assert found["sha256"] == entry.sha256

@@ -10,8 +10,7 @@ import pytest
 import pytest_twisted
 
 from tests.audit import sample_log
-from tests.audit.logs import write, write_sealed
-from tests.audit.sample_log import allowed, denied, read
+from tests.audit.logs import write_sealed
 from tests.crawling import ProbeSpider, crawl, names_rules
 from tests.samples import ROOT
 from tests.sites import Sites, answer, hang_up
@@ -93,13 +92,7 @@ async def everything(sites: Sites, folder: Path) -> Iterator[tuple[str, ...]]:
     moved.robots(answer("", 301, location=host.url("/robots.txt")))
     folder.joinpath("old.txt").write_text("User-agent: *\nDisallow: /\n")
     folder.joinpath("new.txt").write_text(FILE)
-    missing = {"sha256": None, "status": "404", "access": "unavailable"}
-    file: dict[str, Any] = {"crawl": "a", **missing}
-    entries = [read(host.origin, **file), denied(host.origin, "/a", age=0.0, **file)]
     write_sealed(folder / "report.jsonl", sample_log.entries())
-    write(folder / "audit.jsonl", *entries, allowed(host.origin, "/b", age=0.0, **file))
-    cut = folder.joinpath("audit.jsonl").read_bytes().splitlines(keepends=True)[1:]
-    folder.joinpath("cut.jsonl").write_bytes(b"".join(cut))
     job: Any = {"JOBDIR": folder / "job", "CLOSESPIDER_PAGECOUNT": 1, "CONCURRENT_REQUESTS": 1}
     urls = [host.url(f"/{number}") for number in range(5)]
     await crawl(*urls, spider=ProbeSpider, ROBOTS_CRAWL_DELAY_OBEY=False, **job)
@@ -122,10 +115,7 @@ async def everything(sites: Sites, folder: Path) -> Iterator[tuple[str, ...]]:
             ("cache", "list", "--json", *store),
             ("cache", "show", "--json", host.origin, *store),
             ("job", "show", "--urls", "--json", "job"),
-            ("replay", "--json", "audit.jsonl"),
             ("report", "--json", "report.jsonl"),
-            ("replay", "--json", "cut.jsonl"),
-            ("replay", "--json", "audit.jsonl", "cut.jsonl", "--verify"),
         ]
     )
 
@@ -146,7 +136,7 @@ async def test_each_key_is_in_the_table_with_its_type(sites: Sites, tmp_path: Pa
 
 
 def test_a_key_has_one_row() -> None:
-    assert len(TABLE) > 100
+    assert len(TABLE) > 80
 
 
 @pytest.mark.parametrize("kind", sorted({*TABLE.values()} - {"time"}))

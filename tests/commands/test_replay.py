@@ -10,7 +10,6 @@ import termios
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import ANY
 
 import pytest
 import pytest_twisted
@@ -89,23 +88,9 @@ async def test_what_would_have_changed_is_printed_in_groups(sites: Sites, tmp_pa
     assert re.fullmatch(rf" +line \d+: {ruled}/open", example)
     by_dialect = robots("replay", log, "--dialect", "google")
     assert by_dialect.lines[-1].endswith("1 would differ: 1 denied instead of allowed")
-    (*groups, summed) = robots("replay", log, "--agent", "Barbot", "--json").json
-    assert sum(group["count"] for group in groups) == 3
-    assert groups[0]["after"]["allowed"] is not groups[0]["before"]["allowed"]
-    assert summed == {
-        "v": 1,
-        "verdicts": 9,
-        "differ": 3,
-        "now_denied": 1,
-        "now_allowed": 2,
-        "other_reason": 0,
-        "undecided_because": {},
-        "damages": 0,
-        "log_state": "whole",
-        "lines_read": 17,
-        "last_number": 16,
-        "last_hash": ANY,
-    }
+    groups = re.findall(r"^(\d+) x .+: (\w+) .+-> (\w+) ", by_agent.output, re.MULTILINE)
+    assert sum(int(count) for count, _, _ in groups) == 3
+    assert groups[0][1] != groups[0][2]
 
 
 @names_rules
@@ -161,9 +146,9 @@ async def test_a_dialect_gets_the_charset_that_the_crawl_got(sites: Sites, tmp_p
             await crawl(*urls, ROBOTS_AUDIT_LOG=log, ROBOTS_DIALECT=dialect, **ALL)
         here, there = ({e.url: e.allowed for e in _verdicts(log)} for log in logs.values())
         assert sum(here[url] is not there[url] for url in here) == differing
-        done = robots("replay", logs["RFC9309"], "--dialect", "MK1996", "--json")
-        summed = done.json[-1]
-        assert summed["now_denied"] + summed["now_allowed"] == differing
+        done = robots("replay", logs["RFC9309"], "--dialect", "MK1996")
+        instead = re.findall(r"(\d+) \w+ instead of", done.lines[-1])
+        assert sum(map(int, instead)) == differing
 
 
 def _verdicts(log: Path) -> list[VerdictEntry]:
@@ -180,9 +165,9 @@ def test_a_crawl_of_the_sample_site_comes_out_again(spider: str, tmp_path: Path)
     Program(SCRAPY, "crawl", spider, *options, folder=ROOT / "sample_project").succeed()
     robots = Robots(tmp_path)
     assert robots("replay", log, "--verify").status == 0
-    done = robots("replay", log, "--json")
+    done = robots("replay", log)
     assert done.status == 0, done.output
-    assert done.json[-1]["verdicts"] >= 4
+    assert int(done.lines[-1].split()[0]) >= 4
 
 
 # Damage
@@ -250,10 +235,6 @@ def test_damage_is_found_and_named_by_its_line(
     ]
     word = {3: "unfinished", 4: "cut", 5: "damaged"}[status]
     assert done.lines[-2] == f"{word}: {len(lines)} lines"
-    *damages, summed = robots("replay", whole, "--verify", "--json").json
-    assert len(damages) == summed["damages"] == len(found)
-    assert damages[0]["line"] == int(found[0].split()[1].rstrip(":"))
-    assert summed["log_state"] == word
     assert robots("replay", whole).output.startswith(told[0])
 
 
@@ -354,8 +335,9 @@ def test_wrong_usage(whole: Path, arguments: tuple[str, ...], words: str) -> Non
 
 def test_a_closed_pipe_ends_it_silently(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
-    log.write_bytes(b"x\n" * 100_000)
-    done = Robots(tmp_path).into_closed_pipe("replay", log, "--verify", "--json")
+    write(log)
+    log.write_bytes(log.read_bytes() + b"x\n" * 1_000)
+    done = Robots(tmp_path).into_closed_pipe("replay", log, "--verify")
     assert (done.status, done.errors) == (141, "")
 
 
