@@ -10,7 +10,7 @@ from scrapy.utils.python import global_object_name
 
 from .extension import RobotsExtension
 from .hosts.downloader import RobotsDownloader
-from .hosts.queue import RobotsPriorityQueue
+from .hosts.queue import RobotsPriorityQueue, unknown_queue
 from .origins.parsers import RobotsParser
 from .pages.items import RobotsItemMiddleware
 from .pages.middleware import RobotsPagesMiddleware
@@ -39,11 +39,11 @@ class Addon:
     :class:`RobotsPagesMiddleware` and :class:`RobotsItemMiddleware`.
     A subclass of one of them that the project has placed takes its place.
     Unless the project's settings say otherwise, also turns ``ROBOTSTXT_OBEY`` on and replaces
-    Scrapy's classes with :class:`RobotsParser`, :class:`RobotsPriorityQueue` and
-    :class:`RobotsDownloader`. With ``JOBDIR``, requests and fingerprints are kept in one file,
-    unless the project chose a ``SCHEDULER_DISK_QUEUE`` or has begun the job with files. With
-    :class:`~scrapy_robots_plus.redis.RobotsQueue` in scrapy-redis, robots.txt files are kept on the
-    same server.
+    Scrapy's classes with :class:`RobotsParser`, :class:`RobotsDownloader` and
+    :class:`RobotsPriorityQueue`, which keeps the requests and fingerprints of a job in one file.
+    With a job that was begun with files, and queues of requests that are none of Scrapy's own,
+    Scrapy's priority queue stays. With :class:`~scrapy_robots_plus.redis.RobotsQueue` in
+    scrapy-redis, robots.txt files are kept on the same server.
 
     ``ADDONS = {"scrapy_robots_plus.Addon": 300}``
     """
@@ -65,15 +65,13 @@ class Addon:
         _add(settings, "EXTENSIONS", RobotsExtension, 0)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
-        settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
         settings.set("DOWNLOADER", RobotsDownloader, "addon")
         if self._crawler is not None and job_folder(settings) is not None:
             from .job.wiring import leave_job_alone, looks_at_one_page
 
             if looks_at_one_page(self._crawler, settings):
                 leave_job_alone(settings)
-        if job_folder(settings) is not None or settings.get("SCHEDULER_QUEUE_CLASS"):
-            _add(settings, "EXTENSIONS", SchedulerWiring, _FIRST)
+        _add(settings, "EXTENSIONS", SchedulerWiring, _FIRST)
 
 
 class SchedulerWiring:
@@ -85,11 +83,14 @@ class SchedulerWiring:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Called by Scrapy, before it freezes the settings."""
-        if job_folder(crawler.settings) is not None:
-            from .job.wiring import keep_job_in_one_file
+        settings = crawler.settings
+        if unknown_queue(settings) is None:
+            settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
+        if job_folder(settings) is not None:
+            from .job.wiring import wire_job
 
-            keep_job_in_one_file(crawler.settings)
-        _share_files_with_workers(crawler.settings)
+            wire_job(settings)
+        _share_files_with_workers(settings)
         return cls()
 
 

@@ -9,12 +9,14 @@ from scrapy import Spider, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import CloseSpider, NotConfigured
+from scrapy.settings import default_settings
 from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
+from scrapy_robots_plus.hosts.queue import unknown_queue
 from scrapy_robots_plus.origins.parsers import takes_several_names
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.tally import Tally
@@ -25,6 +27,7 @@ from scrapy_robots_plus.report.table import headline, table, uses_line
 from scrapy_robots_plus.settings.declared import DECLARED
 from scrapy_robots_plus.settings.scrapys_own import (
     class_in,
+    has_our_priority_queue,
     has_workers,
     is_replaced,
     job_folder,
@@ -125,21 +128,22 @@ def _report_wiring(crawl: Crawl) -> None:
 
 
 _DEFER = ", and ROBOTS_DEFER has no effect"
+_CONVERT = ' First convert a job that was begun with files: "scrapy robots job convert JOBDIR".'
 _OURS = {
     "DOWNLOADER": "scrapy_robots_plus.RobotsDownloader",
-    "DUPEFILTER_CLASS": "scrapy_robots_plus.job.queues.JobDupeFilter",
+    "DUPEFILTER_CLASS": "scrapy_robots_plus.job.dupefilter.JobDupeFilter",
     "ROBOTSTXT_PARSER": "scrapy_robots_plus.RobotsParser",
-    "SCHEDULER": "scrapy.core.scheduler.Scheduler",
     "SCHEDULER_PRIORITY_QUEUE": "scrapy_robots_plus.RobotsPriorityQueue",
 }
-"""What makes the package work as a whole."""
+"""What makes the package work as a whole, where it is not what Scrapy has by itself."""
 
 
 def _because(what: str, setting: str, settings: BaseSettings) -> str:
     """*what* is so because of the class that *setting* names."""
-    used = global_object_name(class_in(settings, setting))
+    used, needed = class_in(settings, setting), _OURS.get(setting)
     return (
-        f'{what}, because {setting} is {used}. To change that, set {setting} = "{_OURS[setting]}".'
+        f"{what}, because {setting} is {global_object_name(used)}. To change that, set "
+        f'{setting} = "{needed or getattr(default_settings, setting)}".'
     )
 
 
@@ -174,33 +178,25 @@ def _not_in_use(crawl: Crawl) -> Iterator[str]:
     settings = crawl.crawler.settings
     # issubclass() only checks for methods
     is_scrapys = Scheduler in class_in(settings, "SCHEDULER").__mro__
+    is_job = job_folder(settings) is not None and is_scrapys
     if crawl.readiness is None and not (has_workers(settings) and names_our_queue(settings)):
         what = "RobotsPriorityQueue is not in use: requests wait for robots.txt and delays outside "
         what += f"the queue{_DEFER if crawl.settings.defers else ''}"
         if has_workers(settings):
             ours = 'SCHEDULER_QUEUE_CLASS = "scrapy_robots_plus.redis.RobotsQueue"'
             yield f"{what}, and each worker keeps delays for itself. To change that, set {ours}."
+        elif not is_scrapys:
+            yield _because(what, "SCHEDULER", settings)
         else:
-            setting = "SCHEDULER_PRIORITY_QUEUE" if is_scrapys else "SCHEDULER"
-            yield _because(what, setting, settings)
+            what += ", and a kill may lose requests of the job" if is_job else ""
+            setting = unknown_queue(settings) or "SCHEDULER_PRIORITY_QUEUE"
+            yield _because(what, setting, settings) + (_CONVERT if is_job else "")
     if not isinstance(compat.engine_of(crawl.crawler).downloader, RobotsDownloader):
         what = "robots.txt requests and the requests waiting for one count towards"
         yield _because(f"{what} CONCURRENT_REQUESTS", "DOWNLOADER", settings)
-    if job_folder(settings) is not None and is_scrapys:
-        yield from _job_is_kept(settings)
+    if is_job and has_our_priority_queue(settings):
+        from scrapy_robots_plus.job.dupefilter import JobDupeFilter
 
-
-def _job_is_kept(settings: BaseSettings) -> Iterator[str]:
-    """How a job is kept, if a kill may lose something of it that it need not lose."""
-    from scrapy_robots_plus.job.queues import JobDupeFilter
-    from scrapy_robots_plus.job.wiring import keeps_one_file
-
-    if not keeps_one_file(settings):
-        yield (
-            "This job is kept in files, from which a kill may lose requests, because "
-            "SCHEDULER_DISK_QUEUE or SCHEDULER_PRIORITY_QUEUE says so, or because it was begun "
-            'with files. For the latter, "scrapy robots job convert JOBDIR" puts it into one file.'
-        )
-    elif not issubclass(class_in(settings, "DUPEFILTER_CLASS"), JobDupeFilter):
-        what = "After a kill, requests that were not yet written count as seen"
-        yield _because(what, "DUPEFILTER_CLASS", settings)
+        if not issubclass(class_in(settings, "DUPEFILTER_CLASS"), JobDupeFilter):
+            what = "After a kill, requests that were not yet written count as seen"
+            yield _because(what, "DUPEFILTER_CLASS", settings)

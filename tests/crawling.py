@@ -37,9 +37,7 @@ if OTHER_PARSER:
     BASE_SETTINGS["ROBOTSTXT_PARSER"] = f"scrapy.robotstxt.{OTHER_PARSER}"
 
 IN_FILES: dict[str, Any] = {
-    "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue",
-    "SCHEDULER_START_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
-    "DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter",
+    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"
 }
 """Keeps a job as Scrapy does: each queue in a file of its own."""
 

@@ -14,7 +14,6 @@ from scrapy_robots_plus.protocol.product_token import as_text
 from scrapy_robots_plus.settings.scrapys_own import (
     class_in,
     has_workers,
-    is_chosen,
     job_folder,
     names_our_queue,
     user_agent_in_headers,
@@ -60,17 +59,6 @@ def test_it_is_read_there_as_in_a_request(value: str | bytes) -> None:
 def test_start_requests_may_be_kept_with_the_others() -> None:
     name = "SCHEDULER_START_DISK_QUEUE"
     assert class_in(Settings({name: None}), name) is None
-
-
-@pytest.mark.parametrize(
-    ("priority", "chosen"), [("default", False), ("addon", True), ("project", True)]
-)
-def test_a_setting_is_chosen_unless_scrapy_has_set_it(priority: str, chosen: bool) -> None:
-    assert is_chosen(Settings({"DUPEFILTER_CLASS": "x"}, priority), "DUPEFILTER_CLASS") is chosen
-
-
-def test_a_setting_that_nobody_has_set_is_not_chosen() -> None:
-    assert not is_chosen(Settings(), "ROBOTS_UNHEARD_OF")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 import scrapy.signals
 from pydispatch import dispatcher  # type: ignore[import-untyped]
-from scrapy import Request, Spider, pqueues, signals
+from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.utils.asyncio import call_later
@@ -87,7 +87,7 @@ def keep_what_is_scraped(crawler: Crawler) -> None:
     cut_off |= scraped
     scheduler: Any = engine._slot and engine._slot.scheduler  # noqa: SLF001
     in_files = isinstance(scheduler, Scheduler) and scheduler.dqs is not None
-    if not in_files or hasattr(scheduler.dqclass, "newest_first"):  # a queue of this package
+    if not in_files or hasattr(scheduler.dqs, "lanes_asleep"):  # a queue of this package
         return
     for request in scraped:
         if fits_on_disk(request, crawler):
@@ -320,10 +320,6 @@ def parse_sitemap(spider: SitemapSpider, response: Response) -> Iterable[Request
     return spider._parse_sitemap(response)  # noqa: SLF001
 
 
-# How ScrapyPriorityQueue keeps its requests is private in 2.14 to 2.19. What follows can go when
-# public names tell which queues it has, and which comes next.
-
-
 def scheduler_persists(crawler: Crawler) -> bool:
     """Whether requests given to the scheduler now persist until the next crawl.
 
@@ -339,10 +335,6 @@ def scheduler_persists(crawler: Crawler) -> bool:
     return bool(getattr(scheduler, "persist", True))
 
 
-path_safe = pqueues._path_safe  # noqa: SLF001
-"""The name on disk of a downloader slot, so that jobs can be resumed by either queue."""
-
-
 def fits_on_disk(request: Request, crawler: Crawler) -> bool:
     """Whether Scrapy's disk queues take *request*: they cannot name a callback that is a lambda."""
     try:
@@ -350,25 +342,3 @@ def fits_on_disk(request: Request, crawler: Crawler) -> bool:
     except Exception:  # noqa: BLE001 - objects in its meta may raise anything
         return False
     return True
-
-
-def priorities_of(queue: pqueues.ScrapyPriorityQueue) -> list[int]:
-    """Those that have requests."""
-    parts = (*queue.queues.items(), *queue._start_queues.items())  # noqa: SLF001
-    return sorted({priority for priority, part in parts if len(part)})
-
-
-def count_parts(queue: pqueues.ScrapyPriorityQueue) -> int:
-    return len(queue.queues) + len(queue._start_queues)  # noqa: SLF001
-
-
-def best_priority(queue: pqueues.ScrapyPriorityQueue) -> int:
-    """The priority of the request that *queue* would pop; the lowest number is the most urgent.
-
-    ``curprio`` still has the priority of the last request if start requests are left
-    (https://github.com/scrapy/scrapy/pull/7267).
-    """
-    starts = queue._start_queues  # noqa: SLF001
-    if queue.curprio is not None and (queue.curprio in queue.queues or queue.curprio in starts):
-        return queue.curprio
-    return min((*queue.queues, *starts), default=0)

@@ -123,11 +123,6 @@ def most_sockets() -> int:
     return max(min(most_files(), 65_536) // 4, 32)
 
 
-def most_queue_files() -> int:
-    """How many files queues may open: five eighths of all; an eighth is left for pages."""
-    return _limit() * 5 // 8
-
-
 def most_files() -> int:
     """How many files this process may have open, and its reactor can watch."""
     # select() takes no more than 1,024 files, whatever the limit.

@@ -163,18 +163,11 @@ class Lane(ABC):
 
     @abstractmethod
     def push(self, request: Request) -> None:
-        """Raises ValueError if the request cannot be written to disk, OSError if none can."""
+        """Raises ValueError if the request cannot be written to disk."""
 
     @abstractmethod
     def pop(self) -> Request | None:
         """The next request that can be read; None if none is left, or none may go now."""
-
-    def priorities(self) -> list[int]:
-        """Those that have requests, if these are in files, which are opened by them."""
-        return []
-
-    def close(self) -> None:  # noqa: B027 - most have none
-        """Closes the files, if there are any."""
 
     def __len__(self) -> int:
         return self.count

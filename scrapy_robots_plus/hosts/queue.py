@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded, is_of_this_package
-from scrapy_robots_plus.crawl.log import Once, crawl_log
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.scrapys_own import class_in, job_folder
 
-from .lanes import Lanes, LanesInFiles, MemoryOrder
+from .lanes import Lanes, Order
 from .turns import Hosts, hosts_of
 
 if TYPE_CHECKING:
@@ -19,27 +16,31 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.pqueues import QueueProtocol
+    from scrapy.settings import BaseSettings
     from typing_extensions import Self
 
     from .host import Lane
     from .stored_lanes import StoredLanes
 
-logger = crawl_log(__name__)
 
-
-def _keeps_a_job(queue: type) -> bool:
-    """Whether *queue* keeps requests in the one file of a job."""
-    from scrapy_robots_plus.job.queues import JobQueue
-
-    return issubclass(queue, JobQueue)
+def unknown_queue(settings: BaseSettings) -> str | None:
+    """The setting that names a queue of requests that is none of Scrapy's own, which
+    :class:`RobotsPriorityQueue` does not take; None if there is none.
+    """
+    for kind in ("MEMORY", "DISK") if job_folder(settings) else ("MEMORY",):
+        names = f"SCHEDULER_{kind}_QUEUE", f"SCHEDULER_START_{kind}_QUEUE"
+        queue, start_queue = (class_in(settings, name) for name in names)
+        if Order.of(queue, start_queue) is None:
+            return names[Order.of(queue, None) is not None]
+    return None
 
 
 class RobotsPriorityQueue:
     """``SCHEDULER_PRIORITY_QUEUE``: ready hosts take turns, the others wait here.
 
-    The order within a host, the queues on disk and the state of a job are those of Scrapy's
-    ``DownloaderAwarePriorityQueue``; each of the two can resume jobs of the other. Raises
-    ValueError for the state of any other queue.
+    The order within a host is that of Scrapy's ``DownloaderAwarePriorityQueue``. The requests of a
+    job are in one file. Raises ValueError for queues on disk or in memory, such as
+    ``SCHEDULER_MEMORY_QUEUE``, that are none of Scrapy's own: only the order of these counts here.
     """
 
     def __init__(
@@ -61,21 +62,30 @@ class RobotsPriorityQueue:
         self.number = len(hosts.queues)
         """Of the queues of a crawl, the one with the lowest number is asked first."""
         self._length = 0
-        self._not_written = Once()
         hosts.queues.append(self)
         self._stored: StoredLanes | None = None
         self._lanes: Lanes
-        classes: Any = (downstream_queue_cls, start_queue_cls)
-        order = None if key else MemoryOrder.of(*classes)
-        if order is not None:
-            self._lanes = Lanes(self, order)
-        elif _keeps_a_job(downstream_queue_cls):
+        order = Order.of(downstream_queue_cls, start_queue_cls)
+        if order is None:
+            kind = "DISK" if key else "MEMORY"
+            raise ValueError(
+                f"SCHEDULER_{kind}_QUEUE is {downstream_queue_cls}, "
+                f"SCHEDULER_START_{kind}_QUEUE is {start_queue_cls}. "
+                "RobotsPriorityQueue takes those of scrapy.squeues only."
+            )
+        if key:
+            from scrapy_robots_plus.job import FILE_NAME
+
             from .stored_lanes import StoredLanes
 
-            self._lanes = self._stored = StoredLanes(self, hosts, crawler, classes)
+            if startprios and FILE_NAME not in startprios:
+                raise ValueError(
+                    f"The state {startprios!r} of the job was written by another queue. Resume it "
+                    'with that, or use "scrapy robots job convert JOBDIR".'
+                )
+            self._lanes = self._stored = StoredLanes(self, hosts, crawler, order)
         else:
-            self._lanes = in_files = LanesInFiles(self, crawler, classes, key)
-            in_files.resume(startprios, self._resumed)
+            self._lanes = Lanes(self, order)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *arguments: Any, **named: Any) -> Self:
@@ -101,15 +111,13 @@ class RobotsPriorityQueue:
         """
         try:
             lane, before = self._put(request)
-        except Exception as error:  # cannot be written, too many open files, a full disk
+        except Exception as error:  # most often, it cannot be written
             if is_of_this_package(error):
                 Crawl.of(self.crawler).errors.tell("the queue", error)
                 self._stranded.append(request)
                 return
             if self._stored is not None:
                 self._stored.job.stays_in_memory(request, error)
-            elif not isinstance(error, ValueError):
-                self._not_on_disk(error)
             raise ValueError(str(error)) from error
         self._length += 1
         self._was_put(lane, before)
@@ -155,10 +163,10 @@ class RobotsPriorityQueue:
 
     @property
     def state_version(self) -> int:
-        """A number that changes whenever :meth:`state` does, for Scrapy's schedulers that write it
-        while a job runs (https://github.com/scrapy/scrapy/pull/8152).
+        """A number that changes whenever :meth:`state` does: it never does. For Scrapy's schedulers
+        that write it while a job runs (https://github.com/scrapy/scrapy/pull/8152).
         """
-        return self._lanes.changes
+        return 0
 
     def state(self) -> dict[str, list[int]]:
         """What :meth:`close` would return now."""
@@ -175,16 +183,12 @@ class RobotsPriorityQueue:
 
     def _put_stranded(self) -> None:
         """Puts where the next run finds it what an error has left in no lane."""
-        while self._stranded:
+        while self._stored is not None and self._stranded:
+            request = self._stranded.pop()
             try:
-                self._put(self._stranded.pop())
-            except Exception as error:  # noqa: BLE001, PERF203 - the same again, or another
-                self._not_on_disk(error)
-
-    def _resumed(self, lane: Lane) -> None:
-        """The lane holds requests left by an earlier run."""
-        self._length += len(lane)
-        self._hosts.enter(lane)
+                self._put(request)
+            except Exception as error:  # noqa: BLE001 - the same again, or another
+                self._stored.job.stays_in_memory(request, error)
 
     def _pop(self) -> Request | None:
         if self._stored is not None:
@@ -201,14 +205,3 @@ class RobotsPriorityQueue:
         if not left:
             self._lanes.remove(lane)
         return request
-
-    def _not_on_disk(self, error: Exception) -> None:
-        """A request could not be written to disk, and stays in memory."""
-        compat.stats_of(self.crawler).inc_value(stats.QUEUE_KEPT_IN_MEMORY)
-        if self._not_written.is_first():
-            logger(self.crawler).error(
-                "Requests cannot be written to disk (%s). They stay in memory and are lost if the "
-                "crawl is stopped; their number is in %s",
-                printable(str(error) or repr(error)),
-                stats.QUEUE_KEPT_IN_MEMORY,
-            )

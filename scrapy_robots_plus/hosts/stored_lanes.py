@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.job.queues import JobQueue
-
+    from .lanes import Order
     from .turns import Hosts
 
 HELD = State.HELD
@@ -51,7 +50,7 @@ class StoredLane(Lane):
     def pop(self) -> Request | None:
         lanes = self._lanes
         while (rank := self._rank) is not None:
-            request = lanes.job.take(self.name, rank, newest=lanes.newest_first[rank & 1])
+            request = lanes.job.take(self.name, rank, newest=bool(lanes.order[rank & 1]))
             if request is not None:
                 self._took(rank, 1)
                 return request
@@ -88,25 +87,12 @@ class StoredLanes(Lanes):
     LEAST_PAUSE = 1.0
     """Shortest pause in seconds."""
 
-    def __init__(
-        self,
-        queue: LaneQueue,
-        hosts: Hosts,
-        crawler: Crawler,
-        classes: tuple[type[JobQueue], type[JobQueue] | None],
-    ) -> None:
-        """*classes*: of the job's queues, that of start requests last.
-
-        Raises JobFileError if the file of the job cannot be used.
-        """
-        super().__init__(queue)
+    def __init__(self, queue: LaneQueue, hosts: Hosts, crawler: Crawler, order: Order) -> None:
+        """Raises JobFileError if the file of the job cannot be used."""
+        super().__init__(queue, order)
         self._hosts = hosts
         self.job = Job.of(crawler)
         self.job.sort(hosts.name_of)
-        requests, starts = classes
-        self._has_starts = starts is not None
-        self.newest_first = [each.newest_first for each in (requests, starts or requests)]
-        """Whether the newest request goes first; of start requests last."""
         self._pause = self.LEAST_PAUSE
         self._next_exchange = 0.0
         self._woken_in_vain = 0
@@ -141,8 +127,8 @@ class StoredLanes(Lanes):
 
     def add(self, lane: str, request: Request) -> int:
         """Writes *request*; returns its rank. Raises ValueError if it cannot be written."""
-        starts = self._has_starts and bool(request.meta.get(START_META_KEY))
-        rank = rank_of(-priority_of(request), starts)
+        is_start = self.order.keeps_starts_apart and bool(request.meta.get(START_META_KEY))
+        rank = rank_of(-priority_of(request), is_start)
         self.job.add(lane, rank, request)
         return rank
 

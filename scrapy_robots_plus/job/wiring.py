@@ -1,4 +1,4 @@
-"""When a job is kept in one file: which settings say so."""
+"""What a job is kept in: the settings that say so, and what an earlier run has left."""
 
 from __future__ import annotations
 
@@ -9,27 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import Scheduler
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.settings.scrapys_own import (
     class_in,
     has_our_priority_queue,
-    is_chosen,
     job_folder,
 )
 
 from . import FILE_NAME, QUEUE_FOLDER, JobFileError, overview
+from .dupefilter import JobDupeFilter
 from .job import Job
-from .queues import JobDupeFilter, JobQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
 from .recent import recent_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
-
-_QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")
 
 _STATE = "active.json"
 """Scrapy's scheduler writes it, into the folder of the queues, when it is closed, and reads it when
@@ -38,16 +35,16 @@ _NO_FILES = (b"", b"[]", b"{}", b'{"%b": []}' % FILE_NAME.encode())
 """What it says without requests in other files; the last is that of a job in one file."""
 
 
-def keep_job_in_one_file(settings: BaseSettings) -> None:
-    """Sets queues and duplicate filter at add-on priority, if there is a job that they fit."""
-    folder = _folder(settings)
-    if folder is None or not has_our_priority_queue(settings) or is_in_files(folder):
+def wire_job(settings: BaseSettings) -> None:
+    """Sets, at add-on priority, what keeps a job as it was begun, a new one in one file."""
+    folder = folder_of_job(settings)
+    if folder is None:
         return
-    if any(is_chosen(settings, name) and not _is_ours(settings, name) for name in _QUEUES):
-        return
-    settings.set("SCHEDULER_DISK_QUEUE", PickleLifoDiskQueue, "addon")
-    settings.set("SCHEDULER_START_DISK_QUEUE", PickleFifoDiskQueue, "addon")
-    settings.set("DUPEFILTER_CLASS", JobDupeFilter, "addon")
+    if is_in_files(folder):
+        scrapys_own = default_settings.SCHEDULER_PRIORITY_QUEUE
+        settings.set("SCHEDULER_PRIORITY_QUEUE", scrapys_own, "addon")
+    elif has_our_priority_queue(settings):
+        settings.set("DUPEFILTER_CLASS", JobDupeFilter, "addon")
 
 
 def looks_at_one_page(crawler: Crawler, settings: BaseSettings) -> bool:
@@ -76,7 +73,7 @@ def open_job(crawler: Crawler) -> None:
     the crawl. Nothing in the folder has changed then: a start that fails later makes Scrapy empty
     ``spider.state``.
     """
-    settings, folder = crawler.settings, _folder(crawler.settings)
+    settings, folder = crawler.settings, folder_of_job(crawler.settings)
     if folder is None or crawler.spider is None:  # somebody only looks at the settings
         return
     try:
@@ -84,17 +81,12 @@ def open_job(crawler: Crawler) -> None:
     except JobFileError as error:
         compat.end_crawl(crawler, error)
         raise
-    if keeps_one_file(settings):
+    if has_our_priority_queue(settings):
         Job.of(crawler)
         with suppress(OSError):  # Scrapy says which of its files it cannot read or write
             (folder / QUEUE_FOLDER / _STATE).unlink()
     with suppress(OSError):
         _keep_spider_state(folder / "spider.state")
-
-
-def keeps_one_file(settings: BaseSettings) -> bool:
-    """Whether the queues in use keep the job in one file."""
-    return has_our_priority_queue(settings) and all(_is_ours(settings, name) for name in _QUEUES)
 
 
 def is_in_files(folder: Path) -> bool:
@@ -114,42 +106,28 @@ def _holds_requests(path: Path) -> bool:
     return path.name != _STATE or path.read_bytes() not in _NO_FILES
 
 
-def _folder(settings: BaseSettings) -> Path | None:
-    """That of the job; None if there is none, or no scheduler that this package knows."""
+def folder_of_job(settings: BaseSettings) -> Path | None:
+    """``JOBDIR``; None if there is none, or no scheduler that this package knows."""
     folder = job_folder(settings)
     if folder is None or Scheduler not in class_in(settings, "SCHEDULER").__mro__:
         return None
     return Path(folder)
 
 
-def _is_ours(settings: BaseSettings, name: str) -> bool:
-    """Whether the queue on disk that *name* says is one of ours, or as the other."""
-    queue = class_in(settings, name) or class_in(settings, "SCHEDULER_DISK_QUEUE")
-    return issubclass(queue, JobQueue)
-
-
 def _check_settings(settings: BaseSettings, folder: Path) -> None:
-    """Raises JobFileError if the queues in use would not find the requests of the job."""
-    path, names = folder / FILE_NAME, " and ".join(_QUEUES)
-    needed = (
-        f"set {names} from scrapy_robots_plus.job.queues, and no other SCHEDULER_PRIORITY_QUEUE "
-        "than that of this package"
-    )
-    if keeps_one_file(settings):
+    """Raises JobFileError if the queue in use would not find the requests of the job."""
+    path = folder / FILE_NAME
+    if has_our_priority_queue(settings):
         if is_in_files(folder):
             what = "does not exist, and the requests of this job are in files of their own"
-            to_do = 'Convert the job with "scrapy robots job convert JOBDIR"'
-            raise JobFileError(
-                path, what, f"{to_do}, or set the SCHEDULER_DISK_QUEUE it began with"
-            )
-    elif any(_is_ours(settings, name) for name in _QUEUES):
-        what = "would hold a part of the requests only: the queues are of two kinds"
-        raise JobFileError(path, what, f"To have one file, {needed}")
+            to_do = 'Convert the job with "scrapy robots job convert JOBDIR", or resume it with '
+            raise JobFileError(path, what, f"{to_do}the SCHEDULER_PRIORITY_QUEUE it began with")
     elif path.exists():
         held = overview(path, 0)
         if held.stored or held.fingerprints:
-            what = "holds the requests of this job, and the queues are of another kind"
-            raise JobFileError(path, what, f"To resume it, {needed}; or choose another JOBDIR")
+            what = "holds the requests of this job, and SCHEDULER_PRIORITY_QUEUE is another"
+            to_do = "To resume it, set that and the queues of Scrapy's own that it began with"
+            raise JobFileError(path, what, f"{to_do}; or choose another JOBDIR")
         for each in (path, recent_of(path)):  # the job is in other files from now on
             each.unlink(missing_ok=True)
 

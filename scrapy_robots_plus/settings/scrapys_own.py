@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from scrapy.http import Headers
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
 from scrapy_robots_plus.protocol.product_token import as_text
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
 
 
 def class_in(settings: BaseSettings, name: str) -> Any:
@@ -26,11 +28,6 @@ def is_replaced(component: type, settings: BaseSettings, name: str) -> bool:
     placed = settings.getdict(name).items()
     kinds = {load_object(each) for each, where in placed if where is not None} - {component}
     return any(isinstance(each, type) and issubclass(each, component) for each in kinds)
-
-
-def is_chosen(settings: BaseSettings, name: str) -> bool:
-    """Whether the project, an add-on or a command has set *name*."""
-    return (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES["addon"]
 
 
 def has_workers(settings: BaseSettings) -> bool:

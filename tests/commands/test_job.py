@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import scrapy
-from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue, _path_safe
 from scrapy.squeues import (
     MarshalLifoDiskQueue,
     PickleFifoDiskQueue,
@@ -18,7 +18,6 @@ from scrapy.squeues import (
 )
 from scrapy.utils.test import get_crawler
 
-from scrapy_robots_plus.compat import path_safe
 from scrapy_robots_plus.job import FILE_NAME, JobFile
 from scrapy_robots_plus.job.schema import journal_of
 from scrapy_robots_plus.job.written import url_in
@@ -258,7 +257,7 @@ def test_a_job_begun_with_files_is_converted_in_its_order(
     hosts = [f"host{number}.example" for number in range(3)] if separates else [""]
     with JobFile(folder / FILE_NAME) as file:
         for host in hosts:
-            lane = path_safe(host) if host else ""
+            lane = _path_safe(host) if host else ""
             expected = [url for url in urls if host in url]
             assert list(handed_out(file, lane, newest, start is MarshalLifoDiskQueue)) == expected
         assert file.held == 0

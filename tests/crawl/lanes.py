@@ -9,6 +9,7 @@ from scrapy import Request
 
 from scrapy_robots_plus.hosts.host import Address, State
 from scrapy_robots_plus.hosts.lanes import Lanes as LanesOfAQueue
+from scrapy_robots_plus.hosts.lanes import Order
 from scrapy_robots_plus.protocol.origin import Origin
 
 if TYPE_CHECKING:
@@ -17,13 +18,16 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.hosts.host import Lane
 
 
+LIFO = Order(newest_first=True, newest_start_first=None)
+
+
 class Lanes:
     """A queue of lanes, with the numbers that they get."""
 
     number = 0
 
     def __init__(self) -> None:
-        self.open = LanesOfAQueue(self)
+        self.open = LanesOfAQueue(self, LIFO)
         self._numbers = count(1)
 
     def __len__(self) -> int:

@@ -10,9 +10,8 @@ import pytest
 import pytest_twisted
 from scrapy.exceptions import IgnoreRequest
 
-from tests.crawl.jobs import MAIN, all_pages, fetched, run_to_the_end, run_until_so
+from tests.crawl.jobs import all_pages, fetched, run_to_the_end, run_until_so
 from tests.crawling import IN_FILES, OTHER_PARSER, crawl, resumes_jobs, stat
-from tests.programs import Program
 from tests.sites import after, answer, hang_up
 
 if TYPE_CHECKING:
@@ -101,19 +100,3 @@ async def run_a_bit(hosts: list[Host], **settings: Any) -> None:
     before = fetched(hosts)
     await run_until_so(lambda: fetched(hosts) > before, hosts, **settings)
     assert fetched(hosts) > before
-
-
-@pytest_twisted.ensureDeferred
-async def test_a_job_of_a_queue_without_hosts_is_refused_and_kept(
-    sites: Sites, tmp_path: Path
-) -> None:
-    host = sites.host("User-agent: *\nDisallow: /never\n")
-    queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue", **IN_FILES}
-    job = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1}
-    await run_a_bit([host], **job, **queue)
-    assert fetched([host]) < all_pages([host])
-    # In a process of its own: Scrapy leaves the files of such a job open.
-    _, errors = Program(MAIN, str(tmp_path), "", host.url("/0")).communicate(timeout=60)
-    assert b"Resume it with the SCHEDULER_PRIORITY_QUEUE that it started with" in errors
-    await run_to_the_end([host], **job, **queue)
-    assert fetched([host]) == all_pages([host])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 import pytest_twisted
 
 from scrapy_robots_plus.job import FILE_NAME
@@ -22,26 +21,16 @@ from tests.sites import Sites
 if TYPE_CHECKING:
     from pathlib import Path
 
-FILES = {
-    "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue",
-    "SCHEDULER_START_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
-    "DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter",
-}
 
-
-@pytest.mark.parametrize("queue", [SCRAPYS_QUEUE, "scrapy_robots_plus.RobotsPriorityQueue"])
 @pytest_twisted.ensureDeferred
-async def test_a_converted_job_fetches_the_rest_once(
-    sites: Sites, tmp_path: Path, queue: str
-) -> None:
+async def test_a_converted_job_fetches_the_rest_once(sites: Sites, tmp_path: Path) -> None:
     hosts = make_hosts(sites)
     job = str(tmp_path / "job")
     await run_until_so(
         lambda: sum(fetched(hosts).values()) >= 10,
         hosts,
         JOBDIR=job,
-        SCHEDULER_PRIORITY_QUEUE=queue,
-        **FILES,
+        SCHEDULER_PRIORITY_QUEUE=SCRAPYS_QUEUE,
     )
     done = Robots(tmp_path)("job", "convert", "job")
     assert done.status == 0, done.errors

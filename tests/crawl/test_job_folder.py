@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import shutil
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 import pytest_twisted
+from scrapy.squeues import FifoMemoryQueue, PickleFifoDiskQueue
+from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus.job import FILE_NAME, JobFile, JobFileError
 from tests.crawl.jobs import (
@@ -31,10 +34,7 @@ pytestmark = resumes_jobs
 
 RULES = "User-agent: *\nDisallow: /never\n"
 BY_PRIORITY = "scrapy.pqueues.ScrapyPriorityQueue"
-OUR_QUEUES = {
-    "SCHEDULER_DISK_QUEUE": "scrapy_robots_plus.job.queues.PickleLifoDiskQueue",
-    "SCHEDULER_START_DISK_QUEUE": "scrapy_robots_plus.job.queues.PickleFifoDiskQueue",
-}
+OUR_QUEUE = {"SCHEDULER_PRIORITY_QUEUE": "scrapy_robots_plus.RobotsPriorityQueue"}
 
 
 async def begun(host: Host, job: Path, **settings: Any) -> None:
@@ -123,10 +123,18 @@ async def refused(job: Path, **settings: Any) -> str:
     return str(caught.value)
 
 
+class OwnQueue(PickleFifoDiskQueue):  # type: ignore[misc, valid-type]
+    """A project's own."""
+
+
+class OwnMemoryQueue(FifoMemoryQueue):  # type: ignore[misc, valid-type]
+    """A project's own."""
+
+
 OTHERS: list[dict[str, str]] = [
-    IN_FILES,
     {"SCHEDULER_PRIORITY_QUEUE": SCRAPYS_QUEUE},
-    {"SCHEDULER_PRIORITY_QUEUE": BY_PRIORITY, **IN_FILES},
+    {"SCHEDULER_PRIORITY_QUEUE": BY_PRIORITY},
+    {"SCHEDULER_DISK_QUEUE": f"{__name__}.OwnQueue"},
 ]
 
 
@@ -147,7 +155,7 @@ async def test_with_queues_of_another_kind_no_second_job_is_begun(
     monkeypatch.chdir(tmp_path)
     for path in (job, Path("job")):
         why = await refused(path, **queues)
-        assert "holds the requests of this job, and the queues are of another kind" in why
+        assert "holds the requests of this job, and SCHEDULER_PRIORITY_QUEUE is another" in why
     await run_to_the_end([host], JOBDIR=str(job))
     assert fetched([host]) == all_pages([host])
 
@@ -161,7 +169,7 @@ async def test_a_job_in_files_is_not_begun_anew_in_one(
     await begun(host, tmp_path, **IN_FILES)
     if end == "killed":
         (tmp_path / "requests.queue" / "active.json").unlink()
-    why = await refused(tmp_path, **OUR_QUEUES)
+    why = await refused(tmp_path, **OUR_QUEUE)
     assert "the requests of this job are in files of their own. Convert the job" in why
     assert not (tmp_path / FILE_NAME).exists()
 
@@ -196,11 +204,26 @@ async def test_after_a_start_that_failed_the_same_process_can_resume_the_job(
     assert fetched([host]) == all_pages([host])
 
 
+@pytest.mark.parametrize("start", ["", "START_"])
+@pytest.mark.parametrize("kind", ["MEMORY", "DISK"])
 @pytest_twisted.ensureDeferred
-async def test_queues_of_two_kinds_are_refused(tmp_path: Path) -> None:
-    mixed = {**OUR_QUEUES, "SCHEDULER_DISK_QUEUE": IN_FILES["SCHEDULER_DISK_QUEUE"]}
-    for queues in (mixed, {**OUR_QUEUES, "SCHEDULER_PRIORITY_QUEUE": SCRAPYS_QUEUE}):
-        assert "the queues are of two kinds" in await refused(tmp_path, **queues)
+async def test_queues_of_another_kind_leave_scrapys_own_priority_queue_in_place(
+    sites: Sites,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    kind: str,
+    start: str,
+) -> None:
+    host, name = sites.host(RULES), f"SCHEDULER_{start}{kind}_QUEUE"
+    settings = {name: OwnQueue if kind == "DISK" else OwnMemoryQueue, "JOBDIR": str(tmp_path)}
+    with caplog.at_level(logging.INFO):
+        crawler = await run_until_so(lambda: len(host.fetched) > 2, [host], **settings)
+    assert crawler.settings["SCHEDULER_PRIORITY_QUEUE"] == SCRAPYS_QUEUE
+    used = global_object_name(settings[name])
+    assert f"a kill may lose requests of the job, because {name} is {used}." in caplog.text
+    await run_to_the_end([host], **settings)
+    assert fetched([host]) == all_pages([host])
+    assert not (tmp_path / FILE_NAME).exists()
 
 
 @pytest_twisted.ensureDeferred

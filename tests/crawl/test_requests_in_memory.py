@@ -10,20 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy import Request
 from scrapy.pqueues import ScrapyPriorityQueue
-from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
+from scrapy.squeues import (
+    FifoMemoryQueue,
+    LifoMemoryQueue,
+    MarshalFifoDiskQueue,
+    PickleLifoDiskQueue,
+)
 
 from scrapy_robots_plus.hosts.host import Address
-from scrapy_robots_plus.hosts.lanes import LaneInMemory, MemoryOrder
+from scrapy_robots_plus.hosts.lanes import LaneInMemory, Order
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 
-from .world import Host, World
+from .world import World
 
 CRAWLER: Any = SimpleNamespace(spider=None, stats=None)
 KINDS: list[Any] = [FifoMemoryQueue, LifoMemoryQueue]
 
 
 def opened(kind: Any, start_kind: Any = None) -> Any:
-    order = MemoryOrder.of(kind, start_kind)
+    order = Order.of(kind, start_kind)
     assert order is not None
     return LaneInMemory(Address(None, ""), CRAWLER, order)
 
@@ -69,33 +74,25 @@ def test_it_takes_the_same_time_however_many_wait(kind: Any) -> None:
 
 
 class Largest(FifoMemoryQueue):  # type: ignore[misc, valid-type]
-    """A project's own: by the number in the URL."""
-
-    def push(self, request: Request) -> None:
-        super().push(request)
-        held = [self.pop() for _ in range(len(self))]
-        for each in sorted(held, key=lambda each: each.url, reverse=True):
-            super().push(each)
+    """A project's own."""
 
 
 @pytest.mark.parametrize(("kind", "start_kind"), [(Largest, None), (FifoMemoryQueue, Largest)])
-def test_a_queue_class_of_the_project_is_used_from_the_first_request(
-    kind: Any, start_kind: Any
-) -> None:
-    hosts = World([Host(known_until=1e9)]).queue_hosts
-    hosts.queues.clear()
-    queue = RobotsPriorityQueue(CRAWLER, kind, "", start_queue_cls=start_kind, hosts=hosts)
-    for number in (2, 3, 1):
-        queue.push(Request(f"http://host0.example/{number}", meta={"is_start_request": True}))
-    found = [queue.pop() for _ in range(3)]
-    assert [request.url[-1] for request in found if request] == ["3", "2", "1"]
+def test_a_queue_class_of_the_project_is_refused(kind: Any, start_kind: Any) -> None:
+    with pytest.raises(ValueError, match=r"those of scrapy\.squeues only") as caught:
+        RobotsPriorityQueue(
+            CRAWLER, kind, "", start_queue_cls=start_kind, hosts=World([]).queue_hosts
+        )
+    assert f"SCHEDULER_MEMORY_QUEUE is {kind}" in str(caught.value)
+    assert f"SCHEDULER_START_MEMORY_QUEUE is {start_kind}" in str(caught.value)
 
 
 def test_what_is_none_of_scrapys_own_has_no_order_that_is_known() -> None:
-    assert MemoryOrder.of(Largest, None) is None
-    assert MemoryOrder.of(FifoMemoryQueue, Largest) is None
-    assert MemoryOrder.of(LifoMemoryQueue, None) == (True, None)
-    assert MemoryOrder.of(FifoMemoryQueue, LifoMemoryQueue) == (False, True)
+    assert Order.of(Largest, None) is None
+    assert Order.of(FifoMemoryQueue, Largest) is None
+    assert Order.of(LifoMemoryQueue, None) == (True, None)
+    assert Order.of(FifoMemoryQueue, LifoMemoryQueue) == (False, True)
+    assert Order.of(PickleLifoDiskQueue, MarshalFifoDiskQueue) == (True, False)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -16,13 +16,17 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, Spider, signals
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
-from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
+from scrapy.squeues import (
+    FifoMemoryQueue,
+    LifoMemoryQueue,
+    PickleFifoDiskQueue,
+    PickleLifoDiskQueue,
+)
 
 from scrapy_robots_plus.hosts.host import Address
 from scrapy_robots_plus.hosts.known import OriginState, Outlook
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.hosts.turns import Hosts
-from scrapy_robots_plus.job.queues import PickleFifoDiskQueue, PickleLifoDiskQueue
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.protocol.origin import Origin
 
@@ -188,12 +192,11 @@ class World(HandClock):
             ),
         )
         self.crawler = crawler
-        classes: Any = (PickleLifoDiskQueue, PickleFifoDiskQueue)
         return RobotsPriorityQueue(
             crawler,
-            classes[0],
+            PickleLifoDiskQueue,
             str(folder / "requests.queue"),
-            start_queue_cls=classes[1],
+            start_queue_cls=PickleFifoDiskQueue,
             hosts=self.queue_hosts,
         )
 

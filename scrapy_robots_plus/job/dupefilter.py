@@ -1,8 +1,8 @@
-"""Disk queues and a duplicate filter for Scrapy that keep a job in one file."""
+"""A duplicate filter for Scrapy that keeps its fingerprints in the one file of a job."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.dupefilters import RFPDupeFilter
 
@@ -15,24 +15,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from typing_extensions import Self
-
-
-class JobQueue:
-    """Says that ``RobotsPriorityQueue`` keeps requests in the job's file, and in which order."""
-
-    newest_first: ClassVar[bool]
-
-
-class PickleLifoDiskQueue(JobQueue):
-    """As Scrapy's queue of this name: the newest request first."""
-
-    newest_first = True
-
-
-class PickleFifoDiskQueue(JobQueue):
-    """As Scrapy's queue of this name: the oldest request first."""
-
-    newest_first = False
 
 
 class JobDupeFilter(RFPDupeFilter):
