@@ -100,11 +100,20 @@ async def test_what_waits_for_other_crawls_keeps_a_longer_delay(
 async def test_what_waits_for_a_download_delay_is_denied_by_new_rules(sites: Sites) -> None:
     rules = (f"User-agent: *\nDisallow: {path}\n" for path in ("/never", "/"))
     host = sites.host(in_turn(*map(answer, rules)))
-    urls = [host.url(f"/{page}") for page in range(PAGES)]
-    await crawl(*urls, ROBOTS_TTL=(1, 1), DOWNLOAD_DELAY=1)
+
+    class WithOneLater(ProbeSpider):
+        async def start(self) -> AsyncIterator[scrapy.Request]:
+            for page in range(PAGES):
+                yield self.request(host.url(f"/{page}"))
+            await pause(1.5)  # then the rules have expired
+            yield self.request(host.url("/later"))
+
+    queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+    crawler = await crawl(spider=WithOneLater, ROBOTS_TTL=(1, 1), DOWNLOAD_DELAY=1, **queue)
     _, changed_at, *_ = [hit.at for hit in host.hits if hit.path == "/robots.txt"]
     assert {hit.path for hit in host.hits if hit.at > changed_at + 0.3} <= {"/robots.txt"}
-    assert 1 < len(host.fetched) < PAGES
+    assert 1 <= len(host.fetched) < PAGES
+    assert len(crawler.spider.failures) == PAGES + 1 - len(host.fetched)
 
 
 @parts_of_seconds
