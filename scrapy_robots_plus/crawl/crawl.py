@@ -221,7 +221,7 @@ class Crawl:
             report_unknown_settings(self.crawler.settings)  # a crawl that starts does so later
             compat.end_crawl(self.crawler, error)
             raise
-        return replace(settings, now=self.clock.wall)
+        return settings.with_changes(now=self.clock.wall)
 
     @property
     def holds_requests(self) -> bool:

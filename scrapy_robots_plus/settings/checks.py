@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from importlib.util import find_spec
@@ -31,14 +30,14 @@ class UnexpectedError(ValueError):
     """A value is not what the words of its check say."""
 
 
-@dataclass(frozen=True)
 class Check(Generic[_T]):
     """What a setting may be."""
 
-    type: str
-    """In words, as Markdown: the docs say it, and errors do."""
-    convert: Callable[[Any], _T]
-    """Returns the value to use. Raises ValueError saying what is wrong, or UnexpectedError."""
+    def __init__(self, type: str, convert: Callable[[Any], _T]) -> None:  # noqa: A002
+        self.type = type
+        """In words, as Markdown: the docs say it, and errors do."""
+        self.convert = convert
+        """Returns the value to use. Raises ValueError saying what is wrong, or UnexpectedError."""
 
     def read(self, value: object) -> _T:
         """Returns the value to use. Raises ValueError saying what is expected."""
@@ -303,12 +302,12 @@ def file_name(value: object) -> str:
     name = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ""
     if not isinstance(name, str) or not name or "\0" in name or name.endswith(("/", os.sep)):
         raise UnexpectedError
-    if "://" in name or "%" in _STANDS_FOR.sub("", name):
+    if "://" in name or "%" in re.sub(_STANDS_FOR, "", name):
         raise UnexpectedError
     return name
 
 
-_STANDS_FOR = re.compile(r"%%|%\((?:name|time)\)s")
+_STANDS_FOR = r"%%|%\((?:name|time)\)s"
 """What Python's ``%`` puts something else for; it would take more, ``%s`` for example."""
 
 
@@ -336,9 +335,7 @@ def filled_in(setting: str, name: str, began: float) -> Path:
 
 # Moments
 
-_MOMENT = re.compile(
-    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
-)
+_MOMENT = r"(?a)\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)?)?"
 
 
 def moment(text: str, *, at_end: bool = False) -> float:
@@ -347,7 +344,7 @@ def moment(text: str, *, at_end: bool = False) -> float:
 
     Raises ValueError for anything else.
     """
-    found = _MOMENT.fullmatch(text)
+    found = re.fullmatch(_MOMENT, text)
     if found is None:
         raise ValueError(f"{text!r} is neither a day nor a moment")
     given = datetime.fromisoformat(text.replace("Z", "+00:00"))

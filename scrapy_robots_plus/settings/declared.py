@@ -5,7 +5,6 @@ What is checked, documented, overridden, suggested and warned of follows from he
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
@@ -95,17 +94,16 @@ class Setting(NamedTuple):
 
 
 def setting(check: Check[_T], **declared: Any) -> _T:
-    """A dataclass field that declares a setting of the type that *check* returns. *declared*: the
-    other fields of its :class:`Setting`.
+    """Declares a setting of the type that *check* returns. *declared*: the other fields of its
+    :class:`Setting`.
 
-    Its name is ``ROBOTS_`` and that of the field. The docstring below it is a paragraph of Markdown
+    Its name is ``ROBOTS_`` and that of its field. The docstring below it is a paragraph of Markdown
     for docs/settings.md. The README shows only its first sentence.
     """
-    made: _T = field(metadata={"declared": Setting(check, **declared)})
-    return made
+    made: Any = Setting(check, **declared)
+    return made  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Declared:
     """The settings of a crawl, as they are read."""
 
@@ -388,10 +386,9 @@ _SCRAPYS = {"obey": "ROBOTSTXT_OBEY", "user_agent": "ROBOTSTXT_USER_AGENT"}
 """Settings that Scrapy has, too, by their fields."""
 
 DECLARED: dict[str, Setting] = {
-    each.name: each.metadata["declared"]._replace(
-        name=_SCRAPYS.get(each.name, f"ROBOTS_{each.name.upper()}")
-    )
-    for each in fields(Declared)
+    field: each._replace(name=_SCRAPYS.get(field, f"ROBOTS_{field.upper()}"))
+    for field, each in vars(Declared).items()
+    if isinstance(each, Setting)
 }
 """Every setting by the name of its field."""
 

@@ -16,7 +16,7 @@ _EXPECTED = (
     "(https://example.com:8443)"
 )
 
-_HOST = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+_HOST = r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*"
 """Underscores are in no host name, but in names that are used as such."""
 _LONGEST = 253
 """Characters of a name that there can be (RFC 1035 2.3.4)."""
@@ -34,7 +34,7 @@ def plain_host(host: str) -> str:
         return str(ip_address(bare))
     if not bare.isascii():
         bare = bare.encode("idna").decode("ascii").lower()
-    if len(bare) > _LONGEST or not _HOST.fullmatch(bare):
+    if len(bare) > _LONGEST or not re.fullmatch(_HOST, bare):
         raise ValueError(f"{host!r} is not a host")
     return bare
 

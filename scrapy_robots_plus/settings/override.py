@@ -27,7 +27,7 @@ ABOUT = ("reason", "by", "evidence", "until")
 _SHOWN_AS_READ = ("ai_uses", "content_use", "ai_policy", "ai_tokens")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Override:
     """The keys of one override: docs/overrides.md has them all.
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +68,6 @@ _MOST_WARNINGS = 100
 """Of overrides that have ended: requests may bring any number of them."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)  # what they decide is kept by their identity
 class RobotsSettings(Declared):
     """The settings of one crawl, checked. :meth:`from_settings` makes it.
 
@@ -84,6 +82,14 @@ class RobotsSettings(Declared):
     """The text that an override puts in place of the site's, which is not fetched."""
     now: Callable[[], float] = time.time
     """Tells whether an override has ended: a crawl puts its own clock here."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+        vars(self).update(values)
+
+    def with_changes(self, **changes: Any) -> RobotsSettings:
+        """These settings, but for *changes* by their fields."""
+        return RobotsSettings({**self._values, **changes})
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
@@ -104,7 +110,7 @@ class RobotsSettings(Declared):
                 problems.append(f"ADDONS = {name!r}: expected 'scrapy_robots_plus.Addon'")
         if problems:
             raise RobotsSettingsError(problems)
-        return cls(**read)
+        return cls(read)
 
     # Overrides
 
@@ -149,7 +155,7 @@ class RobotsSettings(Declared):
     def under(self, override: Override) -> RobotsSettings:
         """These settings with *override* laid over them, and over the override they have."""
         merged = override if self.override is None else self.override.with_changes(override)
-        return replace(self, override=merged, **override.settings)
+        return self.with_changes(override=merged, **override.settings)
 
     def for_fetching(self, origin: Origin) -> RobotsSettings:
         """The settings under which the file of *origin* is fetched and kept, if it is."""
@@ -160,7 +166,7 @@ class RobotsSettings(Declared):
 
     @cached_property
     def _for_one_that_obeys(self) -> RobotsSettings:
-        return replace(self, obey=True)
+        return self.with_changes(obey=True)
 
     @property
     def own_delay(self) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import date, datetime, timezone
 from typing import Any
 
@@ -158,7 +157,7 @@ def test_it_holds_until_its_end(
         assert overrides.for_origin(there).obey is ("1066" in str(until))  # else for ever
         return
     now = moment.timestamp() - 0.001
-    settings = replace(overrides, now=lambda: now)
+    settings = overrides.with_changes(now=lambda: now)
     assert settings.for_origin(there).obey is False
     assert caplog.text == ""
     now = moment.timestamp()
