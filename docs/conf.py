@@ -99,7 +99,7 @@ _OWN_CLASS = re.compile(r"TypeAliasForwardRef\('([\w.]+)'\)")
 
 def complete(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Gives a value that a package takes from one of its modules the docstring it has there, and a
-    field of a dataclass its default.
+    field of a value its default.
     """
     if what == "data":
         lines[:] = docstrings.of(*public_names.home_of(name, obj)).splitlines()

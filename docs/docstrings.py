@@ -46,9 +46,11 @@ def of(owner: type | ModuleType, name: str) -> str:
 
 
 def default_of(owner: Any, name: str) -> str | None:
-    """That of a field of a dataclass, as one writes it; None where it has none, or None for one."""
+    """That of a field of a value, as one writes it; None where it has none, or None for one."""
     fields = dataclasses.fields(owner) if dataclasses.is_dataclass(owner) else ()
-    default = {field.name: field.default for field in fields}.get(name, dataclasses.MISSING)
+    defaults = {field.name: field.default for field in fields}
+    defaults.update(getattr(owner, "_field_defaults", {}))  # of a NamedTuple
+    default = defaults.get(name, dataclasses.MISSING)
     if default is None or default is dataclasses.MISSING:
         return None
     return str(default) if isinstance(default, enum.Enum) else repr(default)

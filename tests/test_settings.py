@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -303,7 +302,7 @@ def test_without_settings_all_are_at_their_defaults() -> None:
         ({}, 86_400),
         ({"ROBOTS_DIALECT": "GYM2008"}, 7 * 86_400),
         ({"ROBOTS_DIALECT": "mk1996"}, 7 * 86_400),
-        ({"ROBOTS_DIALECT": replace(RFC9309, expiry=900)}, 900),
+        ({"ROBOTS_DIALECT": RFC9309._replace(expiry=900)}, 900),
     ],
 )
 def test_the_dialect_says_how_long_a_copy_is_good(values: dict[str, Any], seconds: float) -> None:

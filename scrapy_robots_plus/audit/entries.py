@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_type_hints
 
@@ -336,5 +336,5 @@ def dialect_from_json(value: str | Mapping[str, Any]) -> Dialect:
     """
     if isinstance(value, str):
         return dialect_named(value)
-    names = {each.name for each in fields(Dialect)}
-    return replace(RFC9309, **{name: value[name] for name in names.intersection(value)})
+    given = {name: value[name] for name in {*Dialect._fields}.intersection(value)}
+    return RFC9309._replace(**given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -107,7 +106,7 @@ class Recorder:
             version=__version__,
             agent=self._crawl.get(Agents).default,
             parser=global_object_name(class_in(crawler.settings, "ROBOTSTXT_PARSER")),
-            dialect=asdict(settings.dialect),
+            dialect=settings.dialect._asdict(),
             **{name: getattr(settings, name) for name in _AS_SET},
             use_tokens=settings.ai_tokens,
             overrides={each: value.as_json() for each, value in settings.overrides.items()} or None,

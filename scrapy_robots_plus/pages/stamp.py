@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -239,4 +238,4 @@ class PagePreferences:
 def _short(said: Statement) -> Statement:
     """*said* with no more of its words than a stamp has."""
     policy = said.policy and said.policy[:MOST_OF_A_TEXT]
-    return replace(said, text=said.text[:MOST_OF_A_TEXT], policy=policy)
+    return said._replace(text=said.text[:MOST_OF_A_TEXT], policy=policy)

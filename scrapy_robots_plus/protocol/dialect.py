@@ -1,18 +1,17 @@
 """Dialects: the ways of reading a robots.txt, as options of one engine.
 
 RFC 9309 settles most questions that its predecessors left open. To agree with an older system, pick
-its dialect; to make another one, use :func:`dataclasses.replace`.
+its dialect; to make another one, use its ``_replace()``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from .rfc9309 import EXPIRY
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """A way of reading a robots.txt. The defaults are RFC 9309.
 
     Numbers of sections are those of RFC 9309.
@@ -86,7 +85,7 @@ GYM2008 = Dialect(
 """robotexclusionrulesparser's syntax of Google, Yahoo and Microsoft's agreement of 2008, which went
 before RFC 9309."""
 
-MK1996 = replace(GYM2008, name="MK1996", wildcards=False)
+MK1996 = GYM2008._replace(name="MK1996", wildcards=False)
 """robotexclusionrulesparser's syntax of Martijn Koster's Internet-Draft of 1996."""
 
 FIRST_MATCH = Dialect(

@@ -7,11 +7,10 @@ as stale (RFC 9111 4.2.1), and the minimum lifetime makes that harmless.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timezone
 from email.utils import parsedate_to_datetime
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .rfc9309 import EXPIRY
 
@@ -32,8 +31,7 @@ REFRESH_GRACE = 3_600.0
 """Seconds after its lifetime in which a record still answers while it is being refreshed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """The limits of all lifetimes, in seconds: ``ROBOTS_TTL``, ``ROBOTS_STALE_MAX``,
     ``ROBOTS_RETRY_INTERVAL``."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from datetime import time
+from typing import NamedTuple
 
 _NUMBER = re.compile(rb"\d{1,300}(?:\.\d{0,300})?|\.\d{1,300}")
 # No two adjacent parts may match the same blanks: trying all ways to split them is quadratic.
@@ -21,8 +21,7 @@ _SECONDS = {b"": 1, b"s": 1, b"m": 60, b"h": 3600, b"d": 86_400}
 _MINUTE, _DAY = 60, 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class VisitTime:
+class VisitTime(NamedTuple):
     """A daily window in UTC in which a site wants to be visited: Visit-time, not part of RFC 9309.
 
     It goes over midnight where ``end`` is before ``start``.
@@ -52,8 +51,7 @@ class VisitTime:
         return 0.0 if self.includes(moment) else (second_of(self.start) - moment) % _DAY
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRate:
+class RequestRate(NamedTuple):
     """No more than ``requests`` in ``seconds``: Request-rate, not part of RFC 9309."""
 
     requests: int
@@ -111,8 +109,7 @@ def request_rate(value: bytes) -> RequestRate | None:
     return RequestRate(requests, seconds, window)
 
 
-@dataclass(frozen=True, slots=True)
-class Timetable:
+class Timetable(NamedTuple):
     """When the requests to a host may be sent.
 
     Delays are seconds from the start of one request to that of the next.

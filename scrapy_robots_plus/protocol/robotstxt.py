@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import pace
 from .dialect import RFC9309, Dialect, dialect_named
@@ -34,8 +33,7 @@ READERS: dict[Field, Callable[[bytes], Any]] = {
 _WHOLE_URL = re.compile("https?://[^/]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class CleanParam:
+class CleanParam(NamedTuple):
     """Query parameters that do not change a page: Yandex's Clean-param, not part of RFC 9309."""
 
     params: tuple[str, ...]

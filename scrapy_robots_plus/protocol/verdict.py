@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .printable import Explained, printable
 
@@ -116,8 +117,7 @@ class Verdict:
         return self.allowed
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """A verdict, and the rules that match the URL as well but were beaten (RFC 9309 2.2.2).
 
     It is true if the URL may be fetched.

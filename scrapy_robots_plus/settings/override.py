@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -75,13 +75,15 @@ class Override:
         if "robots_txt" in shown:
             text = shown["robots_txt"].encode("utf-8", "replace")
             shown["robots_txt"] = hashlib.sha256(text).hexdigest()
+        dialect = shown.get("dialect")
+        if isinstance(dialect, Dialect):
+            is_known = DIALECTS.get(dialect.name) == dialect
+            shown["dialect"] = dialect.name if is_known else dialect._asdict()
         plain: dict[str, Any] = json.loads(json.dumps(shown, default=_plain))
         return plain
 
 
 def _plain(value: object) -> Any:
-    if isinstance(value, Dialect):
-        return value.name if DIALECTS.get(value.name) == value else asdict(value)
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ def killed_crawls(folder: Path, count: int) -> Path:
     digest = sha256(body).hexdigest()
     Bodies(folder / "audit.bodies").put(digest, body)
     about: dict[str, Any] = {"sha256": digest, "status": "200", "access": "rules", "age": 0.0}
-    settings: dict[str, Any] = {"bodies": "audit.bodies", "dialect": asdict(RFC9309)}
+    settings: dict[str, Any] = {"bodies": "audit.bodies", "dialect": RFC9309._asdict()}
     entries: list[Entry] = []
     for number in range(count):
         crawl = f"{number:012x}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -94,7 +93,7 @@ def test_another_dialect(bodies: Bodies) -> None:
     entry = logged(url="http://x.example/robots.txt", agent="barbot")
     assert replayed(bodies, entry).allowed
     assert not replayed(bodies, entry, {"dialect": GOOGLE}).allowed
-    assert not replayed(bodies, entry, dialect=asdict(GOOGLE)).allowed
+    assert not replayed(bodies, entry, dialect=GOOGLE._asdict()).allowed
     overridden = logged(url=entry.url, agent="barbot", override={"dialect": "GOOGLE"})
     assert not replayed(bodies, overridden).allowed
 
@@ -209,12 +208,12 @@ def test_without_texts_only_verdicts_without_rules_are_recomputed() -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
 def test_a_dialect_is_read_as_it_was_written(dialect: Any) -> None:
-    assert dialect_from_json(asdict(dialect)) == dialect
+    assert dialect_from_json(dialect._asdict()) == dialect
     assert dialect_from_json(dialect.name) == dialect == dialect_named(dialect.name)
 
 
 def test_a_field_that_an_older_version_did_not_have_is_as_in_rfc_9309() -> None:
-    fields = asdict(RFC9309)
+    fields = RFC9309._asdict()
     del fields["normal_escapes"]
     assert dialect_from_json({**fields, "of a newer version": 1}) == RFC9309
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,7 +32,7 @@ async def test_what_waits_in_a_job_names_no_module_but_documented_ones(
 ) -> None:
     """Each request has the meta of the page before it, and a dialect of its own."""
     host = sites.host("User-agent: *\nDisallow: /closed\n")
-    override = {"crawl_delay": 0, "dialect": replace(GOOGLE, name="mine", tokens_only=False)}
+    override = {"crawl_delay": 0, "dialect": GOOGLE._replace(name="mine", tokens_only=False)}
     then = tuple(
         (host.url(f"/next/{number}"), {"robots_override": override}) for number in range(PAGES)
     )

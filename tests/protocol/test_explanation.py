@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import pytest
 
@@ -65,7 +65,7 @@ def test_a_verdict_leaves_out_what_it_does_not_know() -> None:
 
 
 def test_robots_txt_itself_beats_a_rule_on_the_first_line() -> None:
-    file = RobotsTxt.parse("Disallow: /", replace(FIRST_MATCH, robots_txt_allowed=True))
+    file = RobotsTxt.parse("Disallow: /", FIRST_MATCH._replace(robots_txt_allowed=True))
     told = file.explain("/robots.txt", "bot")
     assert told.verdict == Verdict(True, Reason.ROBOTS_TXT)
     assert [each.line for each in told.beaten] == [1]

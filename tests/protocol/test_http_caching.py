@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -153,8 +152,8 @@ def test_lifetime(name: str, headers: dict[str, str], seconds: float) -> None:
 def test_what_is_stale_from_the_start_lasts_for_the_minimum_and_no_longer(
     headers: dict[str, str],
 ) -> None:
-    assert lifetime(headers, NOW, replace(LIMITS, ttl_min=0)) == 0
-    assert lifetime(headers, NOW, replace(LIMITS, ttl_min=5)) == 5
+    assert lifetime(headers, NOW, LIMITS._replace(ttl_min=0)) == 0
+    assert lifetime(headers, NOW, LIMITS._replace(ttl_min=5)) == 5
 
 
 def test_the_default_is_not_longer_than_the_maximum() -> None:
@@ -163,8 +162,8 @@ def test_the_default_is_not_longer_than_the_maximum() -> None:
 
 
 def test_a_dialect_may_say_how_long_a_copy_is_good() -> None:
-    assert lifetime({}, NOW, replace(LIMITS, expiry=7_200)) == 7_200
-    assert lifetime({"cache-control": "max-age=900"}, NOW, replace(LIMITS, expiry=7_200)) == 900
+    assert lifetime({}, NOW, LIMITS._replace(expiry=7_200)) == 7_200
+    assert lifetime({"cache-control": "max-age=900"}, NOW, LIMITS._replace(expiry=7_200)) == 900
 
 
 def test_an_answer_from_a_cache_is_not_used_for_longer_than_a_day_after_it_was_made() -> None:

@@ -6,8 +6,7 @@ Here is what pages may be used for, what somebody says about it, and several sta
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.printable import Word, printable
@@ -88,8 +87,7 @@ class Source(Word):
         return not self.value.startswith("robots.txt") and self is not Source.TDM_FILE
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """What one source says about one use (Internet-Draft draft-ietf-aipref-vocab)."""
 
     category: str
@@ -153,8 +151,7 @@ _OVERRULING = (Source.TDM_FILE, Source.TDM_HEADER, Source.TDM_META)
 priority")."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
+class Preferences(NamedTuple):
     """What is preferred for one page, and who says so. Made by :func:`combine`.
 
     If any statement disallows a use, it is disallowed; otherwise, if any allows it, it is allowed;
@@ -232,6 +229,6 @@ def _in_force(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
     if not overruled:
         return statements
     return tuple(
-        replace(each, preference=Preference.UNKNOWN) if each.source in overruled else each
+        each._replace(preference=Preference.UNKNOWN) if each.source in overruled else each
         for each in statements
     )
