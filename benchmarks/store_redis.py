@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from array import array
-from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +54,7 @@ def _of_now(number: int) -> RobotsRecord:
     """One that the server does not remove during the measurement."""
     made, ago = record(number), time.time() - START
     fetched_at, failed_at = (each and each + ago for each in (made.fetched_at, made.failed_at))
-    return replace(made, fetched_at=fetched_at, failed_at=failed_at)
+    return made._replace(fetched_at=fetched_at, failed_at=failed_at)
 
 
 def _memory(server: RedisServer) -> int:

@@ -28,7 +28,7 @@ CallLater = Callable[[float, Callable[[], None]], Cancellable]
 """Calls a function after a number of seconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Clock:
     """``wall`` dates records, ``monotonic`` measures while they are held, ``jitter`` spreads
     retries.

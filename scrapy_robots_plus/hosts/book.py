@@ -39,7 +39,7 @@ LEAST_SILENCE = 1.0
 allowed to send something just before."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Entry:
     """What the book says of one host."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.pace import VisitTime
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Doorway:
     """What all lines of a crawl share."""
 
@@ -57,7 +57,7 @@ class Doorway:
             self.wanting[key] = lines
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Waiter:
     """A request in a line."""
 
@@ -68,7 +68,7 @@ class _Waiter:
     """Whether others of its slot may go meanwhile."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class HostLine:
     """Lets one request at a time go, when its moment has come.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Clock
 
 
-@dataclass
 class TimeAllowed:
     """What is left of ``ROBOTS_FETCH_TIMEOUT``, for all requests of one fetch together.
 
@@ -38,13 +36,10 @@ class TimeAllowed:
     the project, nor while the process itself did nothing.
     """
 
-    seconds: float
-    clock: Clock
-    left: float = field(init=False)
-    """Seconds; 0 or less when the time is up."""
-
-    def __post_init__(self) -> None:
-        self.left = self.seconds
+    def __init__(self, seconds: float, clock: Clock) -> None:
+        self.seconds = self.left = seconds
+        """All of it, and what is left: 0 or less when the time is up."""
+        self.clock = clock
 
 
 class BodyError(ValueError):

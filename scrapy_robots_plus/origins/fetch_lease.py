@@ -83,7 +83,7 @@ MOST_LOOKS = 200
 one question at a time, and its other answers would come too late."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Turn:
     """Of one worker, for one file: it fetches, or waits for another that does.
 

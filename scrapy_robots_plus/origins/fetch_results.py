@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy import Request
@@ -97,7 +96,7 @@ def answered(url: str, response: Response, tap: Tap) -> FetchResult:
         return _result(url, response, error.failure, detail=str(error))
     lines = whole_lines(body, tap.limit)
     result = _result(url, response, response.status)
-    return replace(result, body=lines, is_cut=len(lines) < len(body))
+    return result._replace(body=lines, is_cut=len(lines) < len(body))
 
 
 def failed(url: str, exception: Exception, tap: Tap) -> FetchResult:

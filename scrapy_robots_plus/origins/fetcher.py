@@ -7,7 +7,6 @@ Scrapy's HTTP cache (``HTTPCACHE_ENABLED``) answers in replays and outages alone
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -114,8 +113,8 @@ class Fetcher:
             result = await self._tried(origin, known, is_refresh=is_refresh)
         if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
             # The engine starts no new downloads, and then closes connections.
-            return replace(result, interrupted=True)
-        return replace(result, replayed=True) if self._replays else result
+            return result._replace(interrupted=True)
+        return result._replace(replayed=True) if self._replays else result
 
     async def _tried(
         self, origin: Origin, known: RobotsRecord | None, *, is_refresh: bool
@@ -202,7 +201,7 @@ class Fetcher:
         if not asked or known is None or not _may_be_the_conditions(result):
             return result
         if result.outcome == _NOT_MODIFIED and confirms(result.headers, known.headers):
-            return replace(result, not_modified=True)
+            return result._replace(not_modified=True)
         return await self._get(url, {}, time)
 
     async def _get(self, url: str, headers: Mapping[str, str], time: TimeAllowed) -> FetchResult:

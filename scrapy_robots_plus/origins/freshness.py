@@ -6,8 +6,8 @@ Pure functions of a record and the time. docs/freshness.md has a diagram of the 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.access import (
     Access,
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
-@dataclass(frozen=True, slots=True)
-class FetchResult:
+class FetchResult(NamedTuple):
     """The result of a robots.txt request."""
 
     outcome: Outcome
@@ -45,7 +44,7 @@ class FetchResult:
     """The last URL asked, after redirects."""
     body: bytes = b""
     """Decoded, at most ``ROBOTS_FETCH_MAX_BYTES``, whole lines."""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
     """Names in lower case."""
     not_modified: bool = False
     """Whether it is a 304 to a conditional request, so that the known answer still holds."""
@@ -77,8 +76,7 @@ _NOTHING = hashlib.sha256(b"").hexdigest()
 
 def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:
     """*record*, perhaps from a crawl with other settings, with its lifetimes within *limits*."""
-    return replace(
-        record,
+    return record._replace(
         lifetime=limits.lifetime(record.lifetime),
         retry_in=limits.retry_in(record.retry_in),
     )
@@ -130,7 +128,7 @@ def under_statuses(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord:
     access = access_of(record.outcome, statuses)
     if access is Access.RULES and record.access is not Access.RULES:
         access = Access.UNREACHABLE
-    return record if access is record.access else replace(record, access=access)
+    return record if access is record.access else record._replace(access=access)
 
 
 def as_meant_under(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord | None:
@@ -142,7 +140,7 @@ def as_meant_under(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord 
     access = access_of(record.outcome, statuses)
     if access is record.access:
         return record
-    return None if is_definite(record.outcome) else replace(record, access=access)
+    return None if is_definite(record.outcome) else record._replace(access=access)
 
 
 def receive(
@@ -214,8 +212,7 @@ def _renewed(
     """
     # A response without a Date gets the time of its receipt (RFC 9110 6.6.1), not the old Date.
     stored = {name: value for name, value in previous.headers.items() if name != "date"}
-    return replace(
-        previous,
+    return previous._replace(
         fetched_at=now,
         lifetime=lifetime({**stored, **result.headers}, now, limits),
         headers={**stored, **_kept(result.headers, _RENEWED)},
@@ -229,8 +226,7 @@ def _failing(
 ) -> RobotsRecord:
     failures = previous.failures + 1
     asked = retry_after(result.headers, now)
-    return replace(
-        previous,
+    return previous._replace(
         failure=result.outcome,
         failures=failures,
         failed_at=now,

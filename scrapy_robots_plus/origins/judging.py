@@ -6,9 +6,9 @@ a replay of its audit log asks them again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_forms, target_of
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from .parsers import ParsedFile
 
 
-@dataclass(frozen=True, slots=True)
-class Delay:
+class Delay(NamedTuple):
     """A Crawl-delay, as asked and as kept, in seconds."""
 
     asked: float

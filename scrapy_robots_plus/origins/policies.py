@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from twisted.internet.defer import Deferred
 
@@ -56,8 +56,7 @@ USES = (*LABELS, *(uses_of((), each)[0] for each in get_args(ContentUse)))
 """The uses that can be asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(NamedTuple):
     """What :meth:`~scrapy_robots_plus.origins.policies.Policies.may` knows. It is true unless the
     page must not be fetched (RFC 9309), or somebody objects to its use: an unknown preference
     restricts nothing."""
@@ -85,7 +84,7 @@ LEAST_PAUSE = 0.1
 """Minimum seconds between two fetches of an unreadable robots.txt, whatever its error TTL."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Fetch:
     """A fetch under way. Separate from the cache, so that an eviction leaves no waiter behind."""
 

@@ -67,14 +67,16 @@ def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings
     return ANY_PACE if pace == ANY_PACE else pace
 
 
-@dataclass(slots=True)
 class Paces:
     """The paces that requests to one origin keep: all agents share one server, so the longest delay
     of any of them counts.
     """
 
-    table: Timetable = AT_ANY_TIME
-    """All of them together."""
+    __slots__ = ("table",)
+
+    def __init__(self) -> None:
+        self.table = AT_ANY_TIME
+        """All of them together."""
 
     def add(self, pace: Pace) -> bool:
         """Puts *pace* in force. Returns whether its delay is longer than all before."""
@@ -395,7 +397,7 @@ class Policy:
         return self.settings.override.label if self.settings.override else None
 
 
-@dataclass(slots=True)  # not frozen: one is created per page, in half the time
+@dataclass(slots=True, eq=False, repr=False)  # one is created per page
 class Passes:
     """It may be sent."""
 
@@ -405,8 +407,7 @@ class Passes:
     """Why it does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """It must not be sent."""
 
     verdict: Verdict

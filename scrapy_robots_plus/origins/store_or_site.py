@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -256,7 +255,7 @@ class Retrieval:
         settings = self._settings.for_fetching(record.origin)
         file: ParsedFile | None = None
         charset = charset_of(record.headers)
-        slim = replace(record, body=b"", headers=_charset_alone(charset))
+        slim = record._replace(body=b"", headers=_charset_alone(charset))
         if record.access is Access.RULES:
             of_text = slim.sha256, slim.headers
             if previous and (previous.record.sha256, previous.record.headers) == of_text:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .policy import Policy
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Row:
     """One origin's numbers, with the latest policy of its robots.txt."""
 
@@ -34,22 +34,16 @@ class Row:
     """How it treats the requests that are allowed."""
 
 
-@dataclass(slots=True)
-class Forgotten:
-    """Origins that were added up. One that comes back afterwards is counted again."""
-
-    origins: int = 0
-    allowed: int = 0
-    denied: int = 0
-
-
 class Tally:
     """Counts by origin, in bounded memory: the least recently used origins are added up."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._rows: OrderedDict[Origin, Row] = OrderedDict()
-        self.forgotten = Forgotten()
+        self.forgotten = Row()
+        """The numbers of all origins that were added up."""
+        self.forgotten_origins = 0
+        """How many there are. One that comes back afterwards is counted again."""
         self.not_asked = 0
         """Requests with ``dont_obey_robotstxt``, which are in no row."""
         self.not_followed = 0
@@ -90,9 +84,7 @@ class Tally:
         row = self._row(origin)  # without it, it was added to the others meanwhile
         self._count(request, row if row.allowed else self.forgotten, allowed=-1)
 
-    def _count(
-        self, request: Request, row: Row | Forgotten | None, allowed: int = 0, denied: int = 0
-    ) -> None:
+    def _count(self, request: Request, row: Row | None, allowed: int = 0, denied: int = 0) -> None:
         for each in (row, self._starts if request.meta.get(START_META_KEY) else None):
             if each is not None:
                 each.allowed = max(0, each.allowed + allowed)
@@ -107,7 +99,7 @@ class Tally:
         return iter(self._rows.items())
 
     def __len__(self) -> int:
-        return len(self._rows) + self.forgotten.origins
+        return len(self._rows) + self.forgotten_origins
 
     @property
     def allowed(self) -> int:
@@ -136,6 +128,6 @@ class Tally:
         return row
 
     def _forget(self, row: Row) -> None:
-        self.forgotten.origins += 1
+        self.forgotten_origins += 1
         self.forgotten.allowed += row.allowed
         self.forgotten.denied += row.denied

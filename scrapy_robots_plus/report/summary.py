@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import asdict
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +64,11 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
         "not_indexed": tally.not_indexed,
         "denied_by_reason": stats.by_part(crawl.stats.get_stats(), stats.FORBIDDEN_BY_REASON),
         "uses": uses_fields(crawl),
-        "forgotten": asdict(tally.forgotten),
+        "forgotten": {
+            "origins": tally.forgotten_origins,
+            "allowed": tally.forgotten.allowed,
+            "denied": tally.forgotten.denied,
+        },
     }
 
 

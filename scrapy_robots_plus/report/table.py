@@ -168,11 +168,11 @@ def table(tally: Tally, *, delays: bool = True) -> str:
 
     *delays*: whether the crawl keeps delays, so that there are any to show.
     """
-    forgotten = tally.forgotten
-    rows = [_HEAD, *_lines(sites_of(tally), MOST_LINES - bool(forgotten.origins))]
-    if forgotten.origins:
+    forgotten, origins = tally.forgotten, tally.forgotten_origins
+    rows = [_HEAD, *_lines(sites_of(tally), MOST_LINES - bool(origins))]
+    if origins:
         counts = f"{forgotten.allowed:,}", f"{forgotten.denied:,}"
-        rows.append((f"{forgotten.origins:,} more", "forgotten", "-", "-", *counts))
+        rows.append((f"{origins:,} more", "forgotten", "-", "-", *counts))
     if not delays:
         rows = [row[: _DELAYS.start] + row[_DELAYS.stop :] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -21,8 +21,8 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from dataclasses import dataclass, field, fields
 from hashlib import sha256
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.access import Access, Failure, Outcome, is_definite
@@ -36,8 +36,7 @@ KEPT_HEADERS = ("cache-control", "content-type", "date", "etag", "expires", "las
 """The response headers that a record keeps, for freshness, validation and the charset."""
 
 
-@dataclass(frozen=True, slots=True)
-class RobotsRecord:
+class RobotsRecord(NamedTuple):
     """What is known about an origin's robots.txt: its last readable answer, and failures since.
 
     Freshness is that of RFC 9111, within the bounds of RFC 9309 2.4. Times are wall clock, in
@@ -57,7 +56,7 @@ class RobotsRecord:
     """When the answer was received or last found unchanged."""
     lifetime: float
     """How many seconds after ``fetched_at`` it is fresh."""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
     """Headers of the answer that are needed later, names in lower case: ``cache-control``,
     ``content-type``, ``date``, ``etag``, ``expires``, ``last-modified``."""
     sha256: str = ""
@@ -72,8 +71,11 @@ class RobotsRecord:
     """How many seconds after ``failed_at`` it is fetched again."""
     is_cut: bool = False
     """Whether the file is longer than ``body`` was (``ROBOTS_FETCH_MAX_BYTES``)."""
-    body: bytes = field(default=b"", repr=False)
+    body: bytes = b""
     """The text of the rules. Empty in records in memory, which keep the parsed rules instead."""
+
+    def __repr__(self) -> str:
+        return f"RobotsRecord{self[:-1]}"  # not the body
 
     @property
     def readable(self) -> bool:
@@ -134,7 +136,7 @@ LENGTH_OF_STANDING = _PREFIX.size
 _CHECKED = 17
 """Where the bytes begin that the checksum is of."""
 
-_IN_HEADER = [each.name for each in fields(RobotsRecord) if each.name != "body"]
+_IN_HEADER = [name for name in RobotsRecord._fields if name != "body"]
 
 # Part of version 2: changing one byte of it makes every stored record unreadable.
 _DICTIONARY = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -132,7 +131,7 @@ class TestWhatCouldNotBeStored:
             crawl.learn(learnt)
         crawl.learn(NEWER)
         with locked(file):
-            crawl.learn(replace(learnt, fetched_at=START + 300))
+            crawl.learn(learnt._replace(fetched_at=START + 300))
         assert crawl.load() is None
 
     def test_is_not_answered_by_an_older_record_of_another_crawl(
@@ -141,7 +140,7 @@ class TestWhatCouldNotBeStored:
         with locked(file):
             crawl.learn(learnt)
         with SqliteStore(file, 100) as other:
-            other.put(replace(rules(1, START + 50), failure=503, failed_at=START + 400))
+            other.put(rules(1, START + 50)._replace(failure=503, failed_at=START + 400))
         assert crawl.load() is None
 
     def test_is_removed_for_the_next_crawl(
@@ -157,8 +156,8 @@ class TestWhatCouldNotBeStored:
     ) -> None:
         with locked(file):
             crawl.learn(learnt)
-        slim = replace(learnt, body=b"")
-        crawl.learn(replace(slim, failure=503, failures=1, failed_at=START + 150))
+        slim = learnt._replace(body=b"")
+        crawl.learn(slim._replace(failure=503, failures=1, failed_at=START + 150))
         assert crawl.load() is None
 
     def test_holds_where_the_file_is_lost(
@@ -178,14 +177,14 @@ class TestWhatCouldNotBeStored:
 def test_an_outage_that_outlasts_the_copy_is_not_forgotten(file: Path) -> None:
     crawl = Crawl(f"sqlite:{file}", ROBOTS_STALE_MAX=0)
     with locked(file):
-        crawl.learn(replace(OLD, failure=503, failures=1, failed_at=START + 100))
+        crawl.learn(OLD._replace(failure=503, failures=1, failed_at=START + 100))
     assert crawl.load() is None
     crawl.close()
 
 
 def test_an_outage_leaves_the_copy_in_force(file: Path, crawl: Crawl) -> None:
     with locked(file):
-        crawl.learn(replace(OLD, failure=503, failures=1, failed_at=START + 100))
+        crawl.learn(OLD._replace(failure=503, failures=1, failed_at=START + 100))
     assert crawl.load() == OLD
 
 
@@ -195,7 +194,7 @@ def test_a_crawl_that_closed_a_site_does_not_take_it_from_one_that_lags_behind(
     crawl.learn(closed(START + 100))
     assert crawl.store.get(origin(1)) is None
     with SqliteStore(file, 100) as other:
-        other.put(replace(OLD, failure=503, failed_at=START + 200))
+        other.put(OLD._replace(failure=503, failed_at=START + 200))
     assert crawl.load() is None
     crawl.close()
     with SqliteStore(file, 100) as other:  # the next crawl asks again
@@ -208,7 +207,7 @@ def test_a_renewed_answer_whose_text_is_not_stored_is_not_replaced_by_the_old(
     """After the put of a new file failed, a 304 renews what is held without its text."""
     with locked(file):
         crawl.learn(NEW)
-    crawl.learn(replace(NEW, body=b"", fetched_at=START + 200))
+    crawl.learn(NEW._replace(body=b"", fetched_at=START + 200))
     assert crawl.load() is None
 
 
@@ -217,10 +216,10 @@ def test_what_is_held_without_its_text_does_not_replace_what_is_stored(crawl: Cr
     the file had changed.
     """
     validators = {"etag": '"1"', "last-modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
-    stored = replace(NEW, headers={**validators, "content-type": "text/plain; charset=ascii"})
+    stored = NEW._replace(headers={**validators, "content-type": "text/plain; charset=ascii"})
     crawl.learn(stored)
-    held = replace(stored, body=b"", headers={"content-type": "text/plain; charset=utf-8"})
-    crawl.learn(replace(held, failure=503, failures=1, failed_at=START + 200))
+    held = stored._replace(body=b"", headers={"content-type": "text/plain; charset=utf-8"})
+    crawl.learn(held._replace(failure=503, failures=1, failed_at=START + 200))
     assert crawl.load() == stored
 
 
@@ -380,7 +379,7 @@ class World:
 
     def learn(self, record: RobotsRecord, number: int, order: int) -> None:
         self.learnt[number] = order
-        self.held[number] = replace(record, body=b"")
+        self.held[number] = record._replace(body=b"")
         self.crawl.archive.save(record)
 
     def answer(self, number: int) -> None:
@@ -395,12 +394,12 @@ class World:
 
     def outage(self, number: int) -> None:
         if number in self.held and self.held[number].readable:
-            record = replace(self.held[number], failure=503, failures=1, failed_at=self.crawl.now)
+            record = self.held[number]._replace(failure=503, failures=1, failed_at=self.crawl.now)
             self.crawl.archive.save(record)
 
     def renewal(self, number: int) -> None:
         if number in self.held and self.held[number].readable:
-            self.crawl.archive.save(replace(self.held[number], fetched_at=self.crawl.now))
+            self.crawl.archive.save(self.held[number]._replace(fetched_at=self.crawl.now))
 
     def another_crawl(self, number: int, which: int, fails: bool) -> None:
         """Writes what the site says now, or what it has held for long."""
@@ -408,7 +407,7 @@ class World:
         past = past if self.clock_is_right else []
         record = past[which] if which < len(past) else self.given(number)
         if fails:
-            record = replace(record, failure=503, failures=1, failed_at=self.crawl.now)
+            record = record._replace(failure=503, failures=1, failed_at=self.crawl.now)
         MemoryStore.put(self.store, record)
 
     def fails(self, what: frozenset[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -80,7 +79,7 @@ async def test_what_is_saved_is_found_at_once_and_by_the_next_crawl(server: Redi
         crawl.learn(NEW)
         assert await crawl.load() == NEW
         crawl.learn(NEWER)
-        crawl.learn(replace(NEWER, failure=503, failures=1, failed_at=START + 300))
+        crawl.learn(NEWER._replace(failure=503, failures=1, failed_at=START + 300))
     async with crawling(server.url, START + 300) as crawl:
         found = await crawl.load()
         assert found is not None
@@ -121,7 +120,7 @@ async def test_what_could_not_be_saved_is_not_answered_by_what_was_stored_before
         assert await crawl.load() is None
         server.limit_memory(0)
         assert await crawl.load() is None
-        other.put(replace(rules(1, START + 50), failure=503, failed_at=START + 400))
+        other.put(rules(1, START + 50)._replace(failure=503, failed_at=START + 400))
         assert await crawl.load() is None
         crawl.learn(NEWER)
         assert await crawl.load() == NEWER

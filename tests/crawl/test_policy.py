@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,7 +43,7 @@ def test_what_a_record_allows_now_is_what_its_policy_allows(
             "failed_at": NOW + failed,
             "retry_in": retry,
         }
-        record = replace(record, **failure)
+        record = record._replace(**failure)
     now, set_back = NOW, 0.0
     clock = Clock(wall=lambda: now - set_back, monotonic=lambda: now - NOW)
     policy = Policy(record, None, SETTINGS, clock, STATS)
@@ -64,7 +63,7 @@ def policy_of(
     outcome = 404 if access is Access.UNAVAILABLE else 200
     record = RobotsRecord(ORIGIN, access, outcome, ORIGIN.robots_url, NOW, 3_600.0)
     if failure:
-        record = replace(record, outcome=failure[0], failure=failure[0], failed_at=NOW)
+        record = record._replace(outcome=failure[0], failure=failure[0], failed_at=NOW)
     values = {"ROBOTSTXT_OBEY": True, **changed}
     clock = Clock(wall=lambda: NOW, monotonic=lambda: 0.0)
     parsed = read(file) if isinstance(file, bytes) else file
@@ -160,7 +159,7 @@ def test_questions_change_nothing() -> None:
 
 def test_the_last_good_copy_tells_what_is_the_matter() -> None:
     policy = policy_of()
-    record = replace(policy.record, failure=503, failed_at=NOW, retry_in=60.0)
+    record = policy.record._replace(failure=503, failed_at=NOW, retry_in=60.0)
     held = Policy(record, policy.file, SETTINGS, Clock(wall=lambda: NOW), STATS)
     assert (held.status, held.in_words) == ("200, now 503", "200, now 503, rules")
     assert repr(held) == f"<Policy {ORIGIN}: 200, now 503, rules>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -89,7 +88,7 @@ def age_records(path: Path, host: Host) -> None:
     record = store.get(origin)
     assert record is not None
     store.delete(record.origin)
-    store.put(replace(record, fetched_at=record.fetched_at - 7_200))
+    store.put(record._replace(fetched_at=record.fetched_at - 7_200))
     store.close()
 
 

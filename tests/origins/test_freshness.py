@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,7 +38,7 @@ def answer(status: int = 200, body: bytes = b"Disallow: /", **headers: str) -> F
 
 
 def unchanged(**headers: str) -> FetchResult:
-    return replace(answer(304, b"", **headers), not_modified=True)
+    return answer(304, b"", **headers)._replace(not_modified=True)
 
 
 def after(
@@ -116,13 +115,13 @@ class TestFreshFor:
         assert fresh_for(record, NOW + seconds) == expected
 
     def test_what_is_not_readable_is_due_at_once(self) -> None:
-        assert fresh_for(replace(GOOD, access=Access.UNREACHABLE), NOW) == 0
+        assert fresh_for(GOOD._replace(access=Access.UNREACHABLE), NOW) == 0
 
 
 class TestHeldTo:
     def test_a_record_of_other_settings_lasts_no_longer_than_these_say(self) -> None:
-        record = replace(OUTAGE, lifetime=7 * DAY, retry_in=DAY)
-        assert held_to(record, LIMITS) == replace(OUTAGE, lifetime=DAY, retry_in=3_600)
+        record = OUTAGE._replace(lifetime=7 * DAY, retry_in=DAY)
+        assert held_to(record, LIMITS) == OUTAGE._replace(lifetime=DAY, retry_in=3_600)
 
     def test_what_is_shorter_stays(self) -> None:
         assert held_to(OUTAGE, LIMITS) == OUTAGE
@@ -143,9 +142,9 @@ class TestConditions:
         [
             (None, URL),
             (GOOD, "https://y.example/robots.txt"),
-            (replace(ABSENT, headers=ETAG), URL),
-            (replace(NEVER, headers=ETAG), URL),
-            (replace(GOOD, body=b""), URL),  # the rules are not at hand
+            (ABSENT._replace(headers=ETAG), URL),
+            (NEVER._replace(headers=ETAG), URL),
+            (GOOD._replace(body=b""), URL),  # the rules are not at hand
             (PLAIN, URL),
         ],
     )
@@ -209,8 +208,7 @@ class TestReceive:
     def test_not_modified_renews(self) -> None:
         later = NOW + 1_000
         renewed = after(unchanged(cache_control="max-age=900", etag='"2"'), GOOD, later)
-        assert renewed == replace(
-            GOOD,
+        assert renewed == GOOD._replace(
             fetched_at=later,
             lifetime=900,
             headers={"etag": '"2"', "cache-control": "max-age=900"},
@@ -242,7 +240,7 @@ class TestReceive:
         assert after(answer(304, b""), previous).failure == 304
 
     def test_an_outage_keeps_the_copy(self) -> None:
-        assert replace(OUTAGE, failure=None, failures=0, failed_at=0.0, retry_in=0.0) == GOOD
+        assert OUTAGE._replace(failure=None, failures=0, failed_at=0.0, retry_in=0.0) == GOOD
         assert (OUTAGE.failure, OUTAGE.failures) == (Failure.TIMEOUT, 1)
         assert (OUTAGE.failed_at, OUTAGE.retry_in) == (NOW + 700, 60)
 
@@ -266,13 +264,13 @@ class TestReceive:
         assert after(answer(429, retry_after="999999"), GOOD).retry_in == 3_600
 
     def test_a_crawl_that_ends_opens_no_site_whatever_the_status_policy_says(self) -> None:
-        ended = replace(failure(Failure.ERROR), interrupted=True)
+        ended = failure(Failure.ERROR)._replace(interrupted=True)
         assert after(ended, settings=OPEN).access is Access.UNREACHABLE
-        assert after(replace(ended, interrupted=False), settings=OPEN).access is Access.UNAVAILABLE
+        assert after(ended._replace(interrupted=False), settings=OPEN).access is Access.UNAVAILABLE
         assert after(ended, GOOD, settings=OPEN).access is Access.RULES
 
     def test_recovery(self) -> None:
-        assert after(answer(**GOOD_HEADERS), OUTAGE) == replace(GOOD, headers=GOOD_KEPT)
+        assert after(answer(**GOOD_HEADERS), OUTAGE) == GOOD._replace(headers=GOOD_KEPT)
 
     def test_gone_after_rules_opens_the_site(self) -> None:
         assert after(answer(404), GOOD).access is Access.UNAVAILABLE
@@ -291,8 +289,8 @@ class TestReceive:
     def test_a_policy_that_opens_keeps_the_copy_too(
         self, result: FetchResult, previous: RobotsRecord
     ) -> None:
-        result = replace(result, headers={})
-        record = after(result, replace(previous, headers={}), NOW + 700, OPEN)
+        result = result._replace(headers={})
+        record = after(result, previous._replace(headers={}), NOW + 700, OPEN)
         kept = (record.access, record.outcome, record.body, record.fetched_at)
         assert kept == (previous.access, previous.outcome, previous.body, previous.fetched_at)
         assert (record.failure, record.failures) == (result.outcome, previous.failures + 1)

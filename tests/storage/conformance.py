@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -101,20 +100,20 @@ class StoreConformance(ABC):
 
     def test_the_same_moment_takes_the_place(self, store: Store) -> None:
         assert store.put(rules(1)) is True
-        assert store.put(replace(rules(1), lifetime=60.0)) is True
-        assert store.get(origin(1)) == replace(rules(1), lifetime=60.0)
+        assert store.put(rules(1)._replace(lifetime=60.0)) is True
+        assert store.get(origin(1)) == rules(1)._replace(lifetime=60.0)
 
     def test_a_record_without_its_body_is_refused(self, store: Store) -> None:
         store.put(rules(1))
         with pytest.raises(StoreError, match="sha256"):
-            store.put(replace(rules(1, START + 1), body=b""))
+            store.put(rules(1, START + 1)._replace(body=b""))
         assert store.get(origin(1)) == rules(1)
 
     @pytest.mark.parametrize("time", [float("nan"), float("inf"), float("-inf")])
     def test_a_record_of_no_time_is_refused(self, store: Store, time: float) -> None:
         for name in ("fetched_at", "failed_at", "lifetime", "retry_in"):
             with pytest.raises(StoreError, match="not JSON compliant"):
-                store.put(replace(rules(1), **{name: time}))  # type: ignore[arg-type]
+                store.put(rules(1)._replace(**{name: time}))  # type: ignore[arg-type]
         assert len(store) == 0
 
     def test_a_body_over_the_maximum_is_refused(self, store: Store) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -199,7 +198,7 @@ def test_the_server_decides_which_record_is_newer_as_we_do(
 
 def _dated(readable: bool, fetched_at: float, failed_at: float) -> Any:
     made = rules(1) if readable else never_read(1)
-    return replace(made, fetched_at=fetched_at, failed_at=failed_at)
+    return made._replace(fetched_at=fetched_at, failed_at=failed_at)
 
 
 @pytest.mark.parametrize("later", [True, False])
