@@ -115,7 +115,7 @@ FIXED_FETCH_META: dict[str, Any] = {
 OWN_FETCH_META = (*FIXED_FETCH_META, TAP_META_KEY, TIMEOUT_META_KEY, MAXSIZE_META_KEY)
 """What makes a request one for a robots.txt."""
 
-_NOT_HTTP = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:(?!\d+(?:[/?#]|$))", re.IGNORECASE)
+_NOT_HTTP = r"(?i)(?!https?:)[a-z][a-z0-9+-]*:(?!\d+(?:[/?#]|$))"
 """Matches the start of ``mailto:someone``, but not ``localhost:8080/``, which lacks a scheme."""
 
 _EXPECTED = "expected an absolute URL with a host, such as https://site.example/page"
@@ -127,7 +127,7 @@ def as_requested(url: str) -> str:
     A URL that is not http or https stays unchanged. Raises ValueError, saying what is expected, if
     no request can be sent: no scheme, no host, or an impossible port.
     """
-    if _NOT_HTTP.match(url):
+    if re.match(_NOT_HTTP, url):
         return url
     try:
         requested = Request(url).url

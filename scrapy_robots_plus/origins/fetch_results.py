@@ -20,20 +20,19 @@ from .freshness import FetchResult
 if TYPE_CHECKING:
     from scrapy.http import Headers, Response
 
-_TEXT_VIEW = re.compile(
-    rb"\s*(?:<!doctype[^<>]*>\s*)?<html[^<>]*>"
+_TEXT_VIEW = (
+    rb"(?is)\s*(?:<!doctype[^<>]*>\s*)?<html[^<>]*>"
     rb"<head[^<>]*>(?:<(?:meta|link)\b[^<>]*>|<title></title>)*</head>"
-    rb"<body[^<>]*><pre[^<>]*>([^<]*)(.*)",
-    re.IGNORECASE | re.DOTALL,
+    rb"<body[^<>]*><pre[^<>]*>([^<]*)(.*)"
 )
 """The page that Chromium, Firefox and WebKit show a text file in: the text, and what follows."""
 _TEXT_VIEW_ENDS = (
     b"</pre></body></html>",
     b'</pre><div class="json-formatter-container"></div></body></html>',  # Chromium
 )
-_BARE_PAGE = re.compile(rb"\s*<html><head></head><body>(.*)</body></html>\s*", re.DOTALL)
+_BARE_PAGE = rb"(?s)\s*<html><head></head><body>(.*)</body></html>\s*"
 """The same of a text that was served as text/html and contains no tags."""
-_HTML = re.compile(rb"\s*(?:<!doctype html|<html)", re.IGNORECASE)
+_HTML = rb"(?i)\s*(?:<!doctype html|<html)"
 _WINDOWS_1252: dict[int, int] = {}
 """Maps characters to their bytes, if the numbers differ."""
 for _byte in range(0x80, 0xA0):
@@ -43,7 +42,7 @@ for _byte in range(0x80, 0xA0):
 
 def is_html(body: bytes) -> bool:
     """Whether *body* begins like an HTML page."""
-    return _HTML.match(body) is not None
+    return re.match(_HTML, body) is not None
 
 
 def text_in(page: bytes) -> bytes | None:
@@ -51,9 +50,9 @@ def text_in(page: bytes) -> bytes | None:
 
     Raises BodyError if the page is cut off, so that the rest of the file is missing.
     """
-    view = _TEXT_VIEW.match(page)
+    view = re.match(_TEXT_VIEW, page)
     if view is None:
-        bare = _BARE_PAGE.fullmatch(page)
+        bare = re.fullmatch(_BARE_PAGE, page)
         return bare and _unescaped(bare[1])
     text, end = view[1], view[2].rstrip()
     if end in _TEXT_VIEW_ENDS:

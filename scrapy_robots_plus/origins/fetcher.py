@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.storage.record import RobotsRecord
 
 _NOT_MODIFIED = 304
-_NO_HOST = re.compile(r"\s*(?:https?:)?//(?:[/?#\s]|$)", re.IGNORECASE)
+_NO_HOST = r"(?i)\s*(?:https?:)?//(?:[/?#\s]|$)"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT = NETWORK_FAILURES | {Failure.CUT}
 _NO_ANSWER = _TRANSIENT | {Failure.ERROR}
@@ -277,7 +277,7 @@ def _redirect_target(url: str, location: str) -> str | None:
     try:
         target = urljoin(url, safe_url_string(location.encode("latin-1")))
         origin = Origin.of(target)
-        if origin is None or not location.strip() or _NO_HOST.match(location):
+        if origin is None or not location.strip() or re.match(_NO_HOST, location):
             return None
         if "@" in urlsplit(target).netloc or len(target) > LONGEST_URL:
             return None

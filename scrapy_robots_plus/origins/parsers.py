@@ -337,7 +337,7 @@ def charset_of(headers: Mapping[str, str]) -> str | None:
     return http_content_type_encoding(headers.get("content-type", ""))
 
 
-_UNDECODED = re.compile("[\udc80-\udcff]")
+_UNDECODED = "[\udc80-\udcff]"
 """The characters that ``surrogateescape`` makes of octets that are not UTF-8."""
 
 
@@ -348,7 +348,7 @@ def _in_utf8(body: bytes, charset: str | None) -> bytes:
     Such octets are percent-escaped, which means the same (RFC 9309 2.2.2).
     """
     text = to_utf8(body, charset or "").decode("utf-8", "surrogateescape")
-    return _UNDECODED.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", text).encode()
+    return re.sub(_UNDECODED, lambda found: f"%{ord(found[0]) - 0xDC00:02X}", text).encode()
 
 
 class ParsedFile:

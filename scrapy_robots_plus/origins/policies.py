@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, get_args
@@ -84,17 +83,17 @@ LEAST_PAUSE = 0.1
 """Minimum seconds between two fetches of an unreadable robots.txt, whatever its error TTL."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Fetch:
     """A fetch under way. Separate from the cache, so that an eviction leaves no waiter behind."""
 
-    request: Request | None
-    """The request that started it, for Scrapy's ``robots_parsed``."""
-    waiters: list[Deferred[Policy | None]] = field(default_factory=list)
-    """One Deferred each: a shared one gives its result to the first waiter only."""
-    running: Deferred[None] | None = None
-    policy: Policy | None = None
-    """Its result, once it has ended."""
+    def __init__(self, request: Request | None) -> None:
+        self.request = request
+        """The request that started it, for Scrapy's ``robots_parsed``."""
+        self.waiters: list[Deferred[Policy | None]] = []
+        """One Deferred each: a shared one gives its result to the first waiter only."""
+        self.running: Deferred[None] | None = None
+        self.policy: Policy | None = None
+        """Its result, once it has ended."""
 
     def answer(self, policy: Policy | None) -> None:
         waiters, self.waiters = self.waiters, []

@@ -96,7 +96,7 @@ PRESETS: Mapping[str, StatusTable] = {
 }
 
 _WORDS = {"allow": _ALLOW, "disallow": _DENY}
-_STATUS = re.compile("[1-9][0-9]{2}")
+_STATUS = "[1-9][0-9]{2}"
 
 
 def access_of(outcome: Outcome, table: StatusTable) -> Access:
@@ -122,7 +122,7 @@ def status_table(value: object) -> StatusTable:
     changes = {str(key).lower(): word for key, word in value.items()}
     table = dict(_preset(changes.pop("preset", "rfc9309")))
     for key, word in changes.items():
-        if key not in PRESETS["rfc9309"] and not _STATUS.fullmatch(key):
+        if key not in PRESETS["rfc9309"] and not re.fullmatch(_STATUS, key):
             raise ValueError(
                 f"{key!r} is not a status (404), a class ({', '.join(_CLASSES)}) "
                 f"or a failure ({', '.join(map(str, Failure))})"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Headers = Mapping[str, str]
     """Names in lower case; the values of a repeated header are joined with commas."""
 
-_ENTITY_TAG = re.compile(r'(?:W/)?"(?P<opaque>[!#-~\x80-\xff]*)"')
+_ENTITY_TAG = r'(?:W/)?"(?P<opaque>[!#-~\x80-\xff]*)"'
 """RFC 9110 8.8.3, as latin-1."""
 
 CLOCK_SKEW = 60.0
@@ -182,7 +182,7 @@ def entity_tag(headers: Headers) -> str:
 
     An empty tag is well-formed, but a server that sends one sends it with every version.
     """
-    found = _ENTITY_TAG.fullmatch(headers.get("etag", "").strip())
+    found = re.fullmatch(_ENTITY_TAG, headers.get("etag", "").strip())
     return found[0] if found and found["opaque"] else ""
 
 

@@ -13,10 +13,8 @@ from typing import NamedTuple
 
 _NUMBER = re.compile(rb"\d{1,300}(?:\.\d{0,300})?|\.\d{1,300}")
 # No two adjacent parts may match the same blanks: trying all ways to split them is quadratic.
-_RATE = re.compile(rb"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)(?:\s(.*))?", re.IGNORECASE)
-_WINDOW = re.compile(
-    rb"(\d\d):?(\d\d)(?:\s*-\s*|\s+)(\d\d):?(\d\d)(?:\s*(?:UTC|GMT|Z))?", re.IGNORECASE
-)
+_RATE = rb"(?i)(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)(?:\s(.*))?"
+_WINDOW = rb"(?i)(\d\d):?(\d\d)(?:\s*-\s*|\s+)(\d\d):?(\d\d)(?:\s*(?:UTC|GMT|Z))?"
 _SECONDS = {b"": 1, b"s": 1, b"m": 60, b"h": 3600, b"d": 86_400}
 _MINUTE, _DAY = 60, 86_400
 
@@ -86,7 +84,7 @@ def crawl_delay(value: bytes) -> float | None:
 
 def visit_time(value: bytes) -> VisitTime | None:
     """``0600-0845`` or ``0600 0845`` (UTC); None for anything else."""
-    match = _WINDOW.fullmatch(value)
+    match = re.fullmatch(_WINDOW, value)
     if not match:
         return None
     hour, minute, end_hour, end_minute = map(int, match.groups())
@@ -98,7 +96,7 @@ def visit_time(value: bytes) -> VisitTime | None:
 
 def request_rate(value: bytes) -> RequestRate | None:
     """``10/60``, ``1/10s``, ``100/15m 0600-0845``; None for anything else."""
-    match = _RATE.fullmatch(value)
+    match = re.fullmatch(_RATE, value)
     if not match:
         return None
     requests, seconds = int(match[1]), int(match[2]) * _SECONDS[match[3].lower()]

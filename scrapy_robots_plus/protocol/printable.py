@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_UNPRINTABLE = re.compile(
+_UNPRINTABLE = (
     "["
     "\x00-\x1f\x7f-\x9f"  # C0 with ESC and line ends, DEL, C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # change the direction of what follows
@@ -28,7 +28,7 @@ def printable(text: object, most: int | None = None) -> str:
     Text of more than *most* characters is cut and ends in ``...``.
     """
     shown = str(text) if most is None else cut(str(text), most)
-    return shown if shown.isprintable() else _UNPRINTABLE.sub(_escaped, shown)
+    return shown if shown.isprintable() else re.sub(_UNPRINTABLE, _escaped, shown)
 
 
 def cut(text: str, most: int) -> str:

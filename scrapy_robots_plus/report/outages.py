@@ -66,7 +66,7 @@ class Outages:
     def _in_words(self, origin: Origin, policy: Policy) -> str:
         url, why = printable(origin.robots_url), str(policy.record.failure)
         if policy.detail:
-            why += ": " + _WRAPPED.sub(r"\1", policy.detail)
+            why += ": " + re.sub(_WRAPPED, r"\1", policy.detail)
         again = (
             f"Next attempt in {duration(policy.fresh_for)} at the earliest."
             if policy.fresh_for > 0
@@ -103,5 +103,5 @@ class Outages:
 _THE_REST = " Further ones are logged at DEBUG; see the table at the end of the crawl."
 
 
-_WRAPPED = re.compile(r"\[?<twisted\.python\.failure\.Failure [\w.]+: (.*?)>\]?")
+_WRAPPED = r"\[?<twisted\.python\.failure\.Failure [\w.]+: (.*?)>\]?"
 """How Twisted shows an exception that it wraps in another one."""

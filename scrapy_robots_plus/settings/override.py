@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,6 @@ ABOUT = ("reason", "by", "evidence", "until")
 _SHOWN_AS_READ = ("ai_uses", "content_use", "ai_policy", "ai_tokens")
 
 
-@dataclass(eq=False, repr=False)
 class Override:
     """The keys of one override: docs/overrides.md has them all.
 
@@ -35,10 +33,11 @@ class Override:
     it.
     """
 
-    read: Mapping[str, Any]
-    """The values to use."""
-    given: Mapping[str, Any]
-    """The keys as the user wrote them."""
+    def __init__(self, read: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+        self.read = read
+        """The values to use."""
+        self.given = given
+        """The keys as the user wrote them."""
 
     @property
     def label(self) -> str:

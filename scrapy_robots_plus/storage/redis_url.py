@@ -20,14 +20,14 @@ _HOST = r"(?P<place>(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:/\d*)?)"
 _PATH = r"(?P<place>/[^?#\0]+)"
 _OPTIONS = r"(?:\?(?P<options>[^@#\s]*))?"
 _FORMS = {
-    "redis": re.compile(_CREDENTIALS + _HOST + _OPTIONS, re.ASCII),
-    "rediss": re.compile(_CREDENTIALS + _HOST + _OPTIONS, re.ASCII),
-    "unix": re.compile(_CREDENTIALS + _PATH + _OPTIONS, re.ASCII),
+    "redis": _CREDENTIALS + _HOST + _OPTIONS,
+    "rediss": _CREDENTIALS + _HOST + _OPTIONS,
+    "unix": _CREDENTIALS + _PATH + _OPTIONS,
 }
 """What may follow ``://``. Strict: what is not understood could be part of a password."""
 
-_LIKE_OURS = re.compile(r"\W*(?:b\W*)?(rediss?|unix):", re.IGNORECASE)
-_USER_INFO = re.compile(r"//[^\s/]*@")
+_LIKE_OURS = r"(?i)\W*(?:b\W*)?(rediss?|unix):"
+_USER_INFO = r"//[^\s/]*@"
 
 _KNOWN_OPTIONS = frozenset(
     {"client_name", "cluster", "db", "password", "protocol", "username"}
@@ -71,9 +71,9 @@ def hidden(url: str) -> str:
 
 def without_password(text: str) -> str:
     """*text*, which may be meant as a URL of any kind, to be shown."""
-    if _LIKE_OURS.match(text):
+    if re.match(_LIKE_OURS, text):
         return hidden(text)
-    return _USER_INFO.sub("//***@", text)
+    return re.sub(_USER_INFO, "//***@", text)
 
 
 def secrets_in(url: str) -> list[str]:
@@ -98,7 +98,8 @@ def is_cluster(url: str) -> bool:
 
 def _match(url: str) -> re.Match[str] | None:
     scheme, separator, rest = url.partition("://")
-    return _FORMS[scheme].fullmatch(rest) if separator and scheme in _FORMS else None
+    form = _FORMS.get(scheme)
+    return re.fullmatch(form, rest, re.ASCII) if separator and form else None
 
 
 def _options_in(match: re.Match[str]) -> dict[str, str]:
