@@ -75,7 +75,7 @@ async def test_a_job_is_refused_and_left_as_it_was(old: Path) -> None:
     (old / file.name).rename(file)
     before = file.read_bytes()
     told = (
-        f"{file}: has layout 1; this version of scrapy-robots-plus knows 4. "
+        f"{file}: has layout 1; this version of scrapy-robots-plus knows 5. "
         "End the job with the version that began it, or choose another JOBDIR"
     )
     with pytest.raises(JobFileError, match=f"^{re.escape(told)}$"):

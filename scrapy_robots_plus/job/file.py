@@ -13,13 +13,11 @@ from scrapy_robots_plus.storage.sqlite_file import Identity, identity, is_damage
 
 from .mending import (
     MENDED,
-    UNREADABLE,
     alone,
     check_tables,
     finish_replacing,
     replace,
     salvage,
-    unused,
 )
 from .recent import Recent, Step, read_recent, recent_of
 from .requests import LOSSES, UNSORTED, JobRequests, guarded
@@ -76,8 +74,9 @@ class JobFile(JobRequests):
         """
         place, written_at = _state_of(self.path)
         if place != self._place:
-            self._keep_elsewhere()
-        elif written_at != self._written_at or self._recent.is_full or self._recent.is_gone:
+            what = "was deleted or replaced while it was in use"
+            raise self._failed(JobFileError(self.path, what, "Restore it from a copy"))
+        if written_at != self._written_at or self._recent.is_full or self._recent.is_gone:
             self._write()  # SQLite may have begun to, as its memory is full
         else:
             self._note_done()
@@ -127,17 +126,14 @@ class JobFile(JobRequests):
                 except FAULTS as error:
                     if not is_damage(error):
                         raise
-                    kept = self._salvage(error, read_recent(self._recent.path).generation)
+                    self._salvage(error, read_recent(self._recent.path).generation)
                     self.troubles.clear()
-                    self._attach(kept)
+                    self._attach()
         except FAULTS as error:
             raise explained(self.path, error) from error
 
-    def _attach(self, kept: Path | None = None) -> None:
-        """Opens the file and does again what was done since it was written.
-
-        *kept*: the damaged one that it was just made of.
-        """
+    def _attach(self) -> None:
+        """Opens the file and does again what was done since it was written."""
         is_there = self.path.exists()
         # It is there while a crawl runs, and empty but for the moment when the file is written.
         had_journal = journal_of(self.path).exists()
@@ -149,13 +145,13 @@ class JobFile(JobRequests):
         found = read_recent(self._recent.path)
         has_steps = found.generation is not None
         self.load(self._connection)
-        if found.damage and kept is None:
+        damage = self.note(MENDED)
+        if found.damage and not damage:
             raise sqlite3.DatabaseError(found.damage)
         if is_empty or (not is_there and (has_steps or had_journal)):
             what = f"{self.path} is gone or empty"
             self.troubles.append(f"{what}: if the job had begun, all of it is lost")
         self.was_killed = bool(self.written.running) and not found.damage
-        damage = self.note(MENDED)
         is_copy = found.file != identity(self.path)
         if self.was_killed and not damage and (is_copy or not had_journal):
             check_tables(self._run)
@@ -172,18 +168,17 @@ class JobFile(JobRequests):
         self.newly_aside, gone = self.resume(_boot_id(), was_killed=self.was_killed)
         self.recovered = under_way - gone if self.was_killed else 0
         if damage:
-            self._tell_what_is_lost(damage, gone, kept)
+            self._tell_what_is_lost(damage, gone)
         elif gone:
             raise sqlite3.DatabaseError("requests are missing")
         self._write()
 
-    def _tell_what_is_lost(self, why: str, gone: int, kept: Path | None) -> None:
+    def _tell_what_is_lost(self, why: str, gone: int) -> None:
         missing = max(0, self.count_again() + gone)
         is_known = self.written.stored != UNKNOWN
         lost = f", {missing:,} are lost" if is_known else "; how many are lost cannot be told"
         told = f"{counted(self.stored, 'request')} can be read{lost}"
-        where = kept or f"one in {self.path.parent / UNREADABLE}"
-        what = f"{self.path} was damaged ({why}). {told}; the damaged file is kept as {where}"
+        what = f"{self.path} was damaged ({why}). {told}; the damaged file is kept beside it"
         self.troubles.append(what)
         self.lost = missing if is_known else 0
         if missing or not is_known:
@@ -200,8 +195,8 @@ class JobFile(JobRequests):
         self._recent.begin(self.written.generation, identity(self.path))
         self._place, self._written_at = _state_of(self.path)
 
-    def _salvage(self, error: Exception, generation: int | None) -> Path:
-        """Puts a new file in the place of the damaged one; returns where that is kept."""
+    def _salvage(self, error: Exception, generation: int | None) -> None:
+        """Puts a new file in the place of the damaged one."""
         self._disconnect()
         try:
             if salvage(self.path, str(error), generation):
@@ -211,20 +206,6 @@ class JobFile(JobRequests):
             raise JobFileError(self.path, what, "Make room and resume the job") from second
         what = f"is not the file of a job, or all of it is damaged ({error})"
         raise JobFileError(self.path, what, "Move it away")
-
-    def _keep_elsewhere(self) -> None:
-        """The file was deleted or replaced. Its data are still there while it is open."""
-        what = "was deleted or replaced while it was in use"
-        kept = unused(self.path.with_suffix(".kept"))
-        try:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            self.copy(kept)
-        except FAULTS as error:
-            what = f"{what}, and cannot be written again ({error})"
-            raise self._failed(JobFileError(self.path, what, "Restore it from a copy")) from error
-        self._recent.remove()
-        to_do = f"The job as it was is in {kept}: give it the name {self.path.name}"
-        raise self._failed(JobFileError(self.path, what, to_do))
 
     def _failed(self, fault: Exception) -> Exception:
         """What is raised from now on. Nothing more is written."""

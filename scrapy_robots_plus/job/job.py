@@ -19,12 +19,10 @@ from scrapy import Request, Spider, signals
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 
 from . import FILE_NAME, JobFile, JobFileError, StoredRequest
 from .reports import JobReports
-from .schema import State
 from .written import read, written
 
 if TYPE_CHECKING:
@@ -87,8 +85,8 @@ class Job:
         self._under_way: dict[Request, int] = {}
         self._last: Request | None = None
         """The last one handed out: the engine may not know it yet."""
-        self._suspect: tuple[Request, StoredRequest] | None = None
         self._alone: Request | None = None
+        """One that may be why the process was killed. No other is handed out beside it."""
         self._unsent: dict[str, list[int]] = {}
         """Requests set aside in this run, by why they cannot be sent."""
         self._is_stopped = False
@@ -99,7 +97,7 @@ class Job:
         self._check_spider()
         self._reports.opened(self.file)
         crawler.signals.connect(self._begin, signals.spider_opened)
-        crawler.signals.connect(self._give_out_suspects, signals.spider_idle)
+        crawler.signals.connect(self._recall_suspects, signals.spider_idle)
         crawler.signals.connect(self.close, signals.spider_closed)
         self._process = os.getpid()
         """A fork of it that a callback made leaves the file alone."""
@@ -145,11 +143,8 @@ class Job:
     def add(self, lane: str, rank: int, request: Request) -> None:
         """Raises ValueError, like Scrapy's queues, if the request cannot be written."""
         data = written(request, self.spider)
-        hard_ends = 0
-        if self._suspect is not None and request is self._suspect[0]:
-            hard_ends = self._suspect[1].hard_ends
         try:
-            self.file.add(lane, rank, data, hard_ends=hard_ends)
+            self.file.add(lane, rank, data)
         except JobFileError as error:
             self.fail(error)
             raise ValueError(str(error)) from error
@@ -195,6 +190,7 @@ class Job:
     _see = _unless_failed(JobFile.see, lambda: True)
     _forget = _unless_failed(JobFile.forget, lambda: None)
     _stop = _unless_failed(JobFile.stop, lambda: None)
+    _recall = _unless_failed(JobFile.recall, lambda: False)
 
     def see(self, request: Request, fingerprint: bytes) -> bool:
         """Whether *fingerprint*, that of *request*, is new.
@@ -303,41 +299,19 @@ class Job:
         self._under_way[request] = taken.id
         self._last = request
         self._handed_out += 1
-        if taken.state == State.ALONE:
+        if taken.is_suspect and self.file.group == 1:
             self._alone = request
         if taken.is_suspect or self._handed_out <= self.WRITTEN_AT_ONCE:
             self.file.commit()
 
-    # Requests that may be why the process was killed
-
-    def _give_out_suspects(self) -> None:
-        """All others are dealt with: some of these go to the scheduler."""
+    def _recall_suspects(self) -> None:
+        """All others are dealt with: those that may be why the process was killed have their
+        turn.
+        """
         self.look()
-        given = 0
-        try:
-            while given < self.file.group and not self.is_held_up:
-                taken = self.file.take_last()
-                if taken is None:
-                    break
-                request = self._read(taken)
-                if request is not None:
-                    self._schedule(request, taken)
-                    given += 1
-        except JobFileError as error:
-            self.fail(error)
-        if given:
+        if not self.is_held_up and self._recall():
+            compat.wake_engine(self._crawler)
             raise DontCloseSpider
-
-    def _schedule(self, request: Request, taken: StoredRequest) -> None:
-        if PUT_BACK_META_KEY not in request.meta:  # the duplicate filter has seen it
-            request.meta[PUT_BACK_META_KEY] = request.dont_filter
-            request.dont_filter = True
-        self._suspect = (request, taken)
-        try:
-            compat.engine_of(self._crawler).crawl(request)
-        finally:
-            self._suspect = None
-        self.file.end(taken.id)  # it is in the file again, or was dropped
 
     def fail(self, error: JobFileError) -> None:
         """The file cannot be used any longer."""

@@ -10,10 +10,9 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing, contextmanager, suppress
-from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.storage.sqlite_file import is_damage
+from scrapy_robots_plus.storage.sqlite_file import is_damage, keep_aside
 
 from .schema import (
     FAULTS,
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .schema import Run
-
-UNREADABLE = "unreadable"
-"""The folder, beside the file, that damaged files are moved to."""
 
 MENDED = "mended"
 """The note of a new file, until it is told what is lost: what was wrong with the old one."""
@@ -183,16 +179,10 @@ def _copy(damaged: Run, new: sqlite3.Connection) -> None:
                 new.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (key, value))
 
 
-def replace(path: Path) -> Path:
-    """Puts the new file in the place of the old one; returns where that is kept."""
-    kept = unused(path.parent / UNREADABLE / path.name)
-    kept.parent.mkdir(exist_ok=True)
-    # The journal first: it must never lie beside the new file.
-    with suppress(FileNotFoundError):
-        os.rename(journal_of(path), journal_of(kept))
-    os.rename(path, kept)
+def replace(path: Path) -> None:
+    """Puts the new file in the place of the old one, which is kept beside it."""
+    keep_aside(path)
     finish_replacing(path)
-    return kept
 
 
 def finish_replacing(path: Path) -> None:
@@ -201,12 +191,6 @@ def finish_replacing(path: Path) -> None:
     """
     if part_of(path).exists() and not path.exists():
         os.replace(part_of(path), path)
-
-
-def unused(path: Path) -> Path:
-    """*path*, or the same with a number if that file exists."""
-    numbered = (path.with_name(f"{path.name}-{number}") for number in count(2))
-    return next(each for each in chain([path], numbered) if not each.exists())
 
 
 def part_of(path: Path) -> Path:

@@ -68,16 +68,9 @@ def held_requests(path: Path) -> Iterator[tuple[StoredRequest, str]]:
     with _opened(path) as (connection, _):
         for fields in connection.execute("SELECT * FROM requests ORDER BY id"):
             request = StoredRequest(*fields)
-            yield request, _STATES[State(request.state)]
+            yield request, State(request.state).name.lower().replace("_", " ")
 
 
-_STATES = {
-    State.WAITING: "waiting",
-    State.UNDER_WAY: "under way",
-    State.ALONE: "under way",
-    State.LAST: "last",
-    State.SET_ASIDE: "set aside",
-}
 _SEEN = f"SELECT coalesce(sum(length(digests)), 0) / {DIGEST} FROM seen"  # noqa: S608
 _WAITING = f"FROM requests WHERE state = {State.WAITING}"
 _LARGEST = (

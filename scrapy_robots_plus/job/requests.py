@@ -1,9 +1,9 @@
 """The requests of a job, through one connection to its file.
 
 What was under way when the last run ended waits again. A request that was under way at two kills
-may be their cause: it waits until nothing else is left, and is then added to its lane, with a group
-of such. If the process is killed once more, the next group is a quarter of that. One that is alone
-at a kill was the cause, and is set aside.
+may be their cause: it waits until nothing else is left, and then at its old place again, with a
+group of such. If the process is killed once more, the next group is a quarter of that. One that is
+alone at a kill was the cause, and is set aside.
 
 Requests that do not just wait in a lane are in memory: the file has them from when it is written
 until it is opened.
@@ -40,7 +40,6 @@ from .schema import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
-    from pathlib import Path
 
 MOST_BYTES = 999_000_000
 """Of a request: a little less than what SQLite keeps in a row."""
@@ -53,8 +52,7 @@ for each time that damage has taken requests."""
 _STOPPED = "stopped"
 """Stands in the place of the id of a start of the machine, and is none."""
 
-WAITING, UNDER_WAY, ALONE, LAST, SET_ASIDE = State
-_OUT = (UNDER_WAY, ALONE)
+WAITING, UNDER_WAY, LAST, SET_ASIDE = State
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -127,20 +125,19 @@ class JobRequests:
     # Requests
 
     @guarded
-    def add(self, lane: str, rank: int, data: bytes, *, hard_ends: int = 0) -> None:
+    def add(self, lane: str, rank: int, data: bytes) -> None:
         """Lets *data* wait in *lane*. A new lane is asleep.
 
-        *rank*: see :func:`~scrapy_robots_plus.job.rank_of`. *hard_ends*: those of the request so
-        far, if it is one of the last. Raises ValueError for what cannot be stored: more than 1 GB,
-        a name that is not Unicode, a rank of more than 64 bits.
+        *rank*: see :func:`~scrapy_robots_plus.job.rank_of`. Raises ValueError for what cannot be
+        stored: more than 1 GB, a name that is not Unicode, a rank of more than 64 bits.
         """
         if len(data) > MOST_BYTES:
             raise ValueError(f"a request of {len(data):,} bytes is too long for the job's file")
         id_ = self._last_id + 1
-        self._wait(StoredRequest(id_, lane, rank, data, checksum(id_, lane, rank, data), hard_ends))
+        self._wait(StoredRequest(id_, lane, rank, data, checksum(id_, lane, rank, data)))
         self._last_id = id_
         self.stored += 1
-        self.done.append((Step.ADD, id_, lane, rank, data, hard_ends))
+        self.done.append((Step.ADD, id_, lane, rank, data))
 
     @guarded
     def take(self, lane: str, rank: int, *, newest: bool) -> StoredRequest | None:
@@ -151,23 +148,22 @@ class JobRequests:
         the process is killed while it is under way, the next run sets it aside.
         """
         row = self._next(lane, rank, newest)
-        if row is None:
-            return None
-        is_alone = row.is_suspect and self.group == 1
-        return self._move(row, ALONE if is_alone else UNDER_WAY)
+        return None if row is None else self._move(row, UNDER_WAY)
 
     @guarded
-    def take_last(self) -> StoredRequest | None:
-        """One of those that were under way at two kills or more, to be added to a lane again.
+    def recall(self) -> bool:
+        """Lets a group of those that were under way at two kills or more wait at their old places
+        again, in lanes that are asleep. Returns whether there are any.
 
         Only when nothing else waits and nothing is under way.
         """
         last = self.requests(LAST)
-        if not last:
-            return None
-        if len(last) == 1 and self.stored - self.aside == 1:
+        if len(last) == self.stored - self.aside == 1:
             self._set_group(1)
-        return self._move(last[0], UNDER_WAY)
+        for row in last[: self.group]:
+            self.awake.discard(row.lane)
+            self._move(row, WAITING)
+        return bool(last)
 
     @guarded
     def end(self, id_: int) -> None:
@@ -191,18 +187,18 @@ class JobRequests:
             self._move(row._replace(hard_ends=0), WAITING)
         return rows
 
-    def requests(self, *states: State) -> list[StoredRequest]:
+    def requests(self, state: State) -> list[StoredRequest]:
         """All that stand so; not for those that wait."""
-        return sorted(row for row in self._elsewhere.values() if row.state in states)
+        return sorted(row for row in self._elsewhere.values() if row.state == state)
 
     @property
     def under_way(self) -> int:
         """Requests taken and not ended."""
-        return len(self.requests(*_OUT))
+        return len(self.requests(UNDER_WAY))
 
     @property
     def last(self) -> int:
-        """Requests that wait until nothing else is left: see :meth:`take_last`."""
+        """Requests that wait until nothing else is left: see :meth:`recall`."""
         return len(self.requests(LAST))
 
     @property
@@ -330,13 +326,14 @@ class JobRequests:
         for fields in self._run(_ELSEWHERE).fetchall():  # those that wait
             self._move(_whole(fields), LAST)
         is_blamed = was_killed and self.note(_BOOT) in (None, boot)
-        rows, group, aside = self.requests(*_OUT), self.group, list[StoredRequest]()
-        if is_blamed and any(row.is_suspect and row.state == UNDER_WAY for row in rows):
-            group = max(1, group // 4)
-        for row in rows:
+        group, aside = self.group, list[StoredRequest]()
+        for row in self.requests(UNDER_WAY):
+            is_found = is_blamed and row.is_suspect
+            if is_found:
+                group = max(1, self.group // 4)
             if is_blamed or not was_killed:  # of a stop, none is the cause
                 row = row._replace(hard_ends=(row.hard_ends + 1) * is_blamed)
-            if is_blamed and row.state == ALONE:
+            if is_found and self.group == 1:
                 aside.append(self._move(row, SET_ASIDE))
             else:
                 self._move(row, LAST if row.is_suspect else WAITING)
@@ -364,19 +361,19 @@ class JobRequests:
                 case Step.NOTE:
                     self.set_note(*values)
 
-    def _add_again(self, id_: int, lane: str, rank: int, data: bytes, hard_ends: int) -> None:
+    def _add_again(self, id_: int, lane: str, rank: int, data: bytes) -> None:
         if not self._find(id_):
             self._last_id = id_ - 1
-            self.add(lane, rank, data, hard_ends=hard_ends)
+            self.add(lane, rank, data)
 
     def _move_again(self, id_: int, state: State) -> None:
         row = self._elsewhere.get(id_) or self._find(id_)
         if row is None:  # damage has taken it: nothing is known but that it was there
             row = self._elsewhere[id_] = StoredRequest(id_, "", 0, b"", -1, state=UNDER_WAY)
-        if state != WAITING:
+        if row.state == SET_ASIDE:
+            row = row._replace(hard_ends=0)
+        if row.is_whole or state != WAITING:
             self._move(row, state)
-        elif row.is_whole:
-            self._move(row._replace(hard_ends=0), state)
 
     def count_again(self) -> int:
         """After damage, corrects :attr:`stored`. Returns how many requests are missing."""
@@ -411,12 +408,6 @@ class JobRequests:
         write_counts(self._run, read_counts(self._run)._replace(running=0))
         self._run("COMMIT")
 
-    def copy(self, to: Path) -> None:
-        """Writes everything into a new file too, which no run uses."""
-        self.save(running=0)
-        self._run("ROLLBACK")
-        self._run("VACUUM INTO ?", (str(to),))
-
     def _withdraw(self) -> None:
         """Leaves only those that wait in the table."""
         self._run_many(_DELETE, ((id_,) for id_ in self._elsewhere))
@@ -441,7 +432,7 @@ class JobRequests:
         return None if found is None else _whole(found, WAITING)
 
     def _is_out(self, id_: int) -> bool:
-        return id_ in self._elsewhere and self._elsewhere[id_].state in _OUT
+        return id_ in self._elsewhere and self._elsewhere[id_].state == UNDER_WAY
 
     def _move(self, row: StoredRequest, state: State) -> StoredRequest:
         """Lets *row* stand in *state* from now on, wherever it stood; returns it as it is then."""

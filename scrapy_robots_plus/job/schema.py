@@ -33,7 +33,7 @@ SUSPECT_AFTER = 2
 APPLICATION_ID = int.from_bytes(b"RbJb", "big")
 """In the header of every job's file, to recognize it as ours."""
 
-LAYOUT = 4
+LAYOUT = 5
 """The ``user_version`` of the file. Those before it were of code before the first release."""
 
 COPIES = ("job", "job_2", "job_3", "job_4")
@@ -57,11 +57,9 @@ class State(IntEnum):
     WAITING = 0
     """In its lane."""
     UNDER_WAY = 1
-    ALONE = 2
-    """Under way while no other is."""
-    LAST = 3
+    LAST = 2
     """Waits until nothing else is left."""
-    SET_ASIDE = 4
+    SET_ASIDE = 3
     """Not handed out any more."""
 
 

@@ -138,16 +138,22 @@ def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
     """
     if damaged is None or identity(path) != damaged:
         return
-    number = 1
-    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
-        number += 1
-    # The file last: while it is there, nobody creates a new store that these would belong to.
-    for suffix in ("-shm", "-wal", ""):
-        with suppress(FileNotFoundError):
-            os.rename(f"{path}{suffix}", f"{aside}{suffix}")
+    aside = keep_aside(path)
     logger.warning(
         "%s is damaged (%s); it is kept as %s, and a new one is created", path, why, aside
     )
+
+
+def keep_aside(path: Path) -> Path:
+    """Renames a damaged file and what SQLite keeps beside it; returns its new name."""
+    number = 1
+    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    # The file last: while it is there, nobody creates a new one that these would belong to.
+    for suffix in ("-journal", "-shm", "-wal", ""):
+        with suppress(FileNotFoundError):
+            os.rename(f"{path}{suffix}", f"{aside}{suffix}")
+    return aside
 
 
 def _switch_to_wal(connection: sqlite3.Connection, wait: float) -> None:

@@ -45,14 +45,8 @@ def poisoned(folder: Path, url: str = "http://b.example/") -> Path:
         file.add("b.example", 0, data_of(url))
     for _ in range(3):
         file = JobFile(path)
-        last = file.take_last()
-        if last is None:
-            taken = file.take("b.example", 0, newest=True)
-        else:
-            file.add("b.example", 0, last.data, hard_ends=last.hard_ends)
-            file.end(last.id)
-            taken = file.take("b.example", 0, newest=True)
-        assert taken is not None
+        file.recall()
+        assert file.take("b.example", 0, newest=True) is not None
         file.commit()
         killed = kill_copy(path, folder / "killed")
         file.close()

@@ -74,12 +74,8 @@ def drain(file: JobFile, found: Counter[bytes] | None = None) -> Counter[bytes]:
         if not lanes and file.held and not searched:
             searched = True
             file.search()
-        elif not lanes:
-            break
-    while (taken := file.take_last()) is not None:
-        found[taken.data] += 1
-        file.end(taken.id)
-    return found
+        elif not lanes and not file.recall():
+            return found
 
 
 def drained(path: Path) -> tuple[Counter[bytes], int, str]:

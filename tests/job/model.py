@@ -107,27 +107,16 @@ class Trial:
         if taken.hard_ends >= 2 and self.model.group == 1:
             self.model.alone.add(taken.id)
 
-    def take_last(self) -> None:
-        """As a crawl does: it is added to its lane, and taken from there."""
-        if self.model.waiting or self.model.under_way:
+    def recall(self) -> None:
+        model = self.model
+        if model.waiting or model.under_way:
             return
-        taken = self.file.take_last()
-        if not self.model.last:
-            assert taken is None
-            return
-        assert taken is not None
-        if len(self.model.last) == 1:
-            self.model.group = 1
-        expected = self.model.last.pop(0)
-        assert taken.data == expected.data
-        hard_ends = self.model.hard_ends[expected.number]
-        assert taken.hard_ends == hard_ends >= 2
-        self.file.add(expected.lane, 0, taken.data, hard_ends=hard_ends)
-        self.file.end(taken.id)
-        self.model.count += 1
-        entry = Entry(self.model.count, expected.lane, 0, expected.data)
-        self.model.hard_ends[entry.number] = hard_ends
-        self.model.waiting.append(entry)
+        assert self.file.recall() == bool(model.last)
+        if len(model.last) == 1:
+            model.group = 1
+        model.waiting += model.last[: model.group]
+        self.awake -= {each.lane for each in model.waiting}
+        del model.last[: model.group]
 
     def end(self, which: int) -> None:
         if self.model.under_way:

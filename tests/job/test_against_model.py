@@ -38,8 +38,8 @@ class Job(RuleBasedStateMachine):
         self.trial.take(lane, rank, newest=newest)
 
     @rule()
-    def take_last(self) -> None:
-        self.trial.take_last()
+    def recall(self) -> None:
+        self.trial.recall()
 
     @rule(which=st.integers(0, 5))
     def end(self, which: int) -> None:
@@ -100,7 +100,7 @@ def test_long_jobs_with_many_kills(tmp_path: Path, seed: int) -> None:
             case 4:
                 trial.sleep(lane)
             case 5:
-                trial.take_last()
+                trial.recall()
             case 6:
                 trial.commit()
             case 7:

@@ -86,7 +86,7 @@ def test_a_page_that_turns_out_to_be_damaged_takes_what_was_in_it_alone(path: Pa
         drain(file, found)
     more, lost, told = drained(path)
     assert 0 < lost < 100
-    assert f"{lost} are lost; the damaged file is kept as" in told
+    assert f"{lost} are lost; the damaged file is kept beside it" in told
     assert (found + more).total() == len(bodies) + 1 - lost - len(ended)
     with JobFile(path) as file:
         assert file.stored == 0

@@ -165,7 +165,7 @@ def test_another_layout_is_refused_and_left_alone(path: Path, layout: int) -> No
     before = path.read_bytes()
     with pytest.raises(
         JobFileError,
-        match=rf"has layout {layout}; this version of scrapy-robots-plus knows 4\. End the job "
+        match=rf"has layout {layout}; this version of scrapy-robots-plus knows 5\. End the job "
         "with the version that began it, or choose another JOBDIR$",
     ):
         JobFile(path)

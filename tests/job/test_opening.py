@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         ("cache_size", -65_536),
         ("busy_timeout", 0),
         ("application_id", int.from_bytes(b"RbJb", "big")),
-        ("user_version", 4),
+        ("user_version", 5),
     ],
 )
 def test_how_a_connection_is_set_up(path: Path, pragma: str, value: object) -> None:

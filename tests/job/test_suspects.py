@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 def take(file: JobFile) -> StoredRequest | None:
     """The next, as a crawl takes it: those for the end when nothing else is left."""
-    for _ in range(0 if file.held or file.under_way else file.group):
-        if (last := file.take_last()) is not None:
-            file.add("host", 0, last.data, hard_ends=last.hard_ends)
-            file.end(last.id)
+    if not file.held and not file.under_way:
+        file.recall()
     return file.take("host", 0, newest=False)
 
 
@@ -177,10 +175,8 @@ def test_a_suspect_whose_turn_had_come_waits_for_the_end_again(path: Path) -> No
         other = file.take("other", 0, newest=True)
         assert other is not None
         file.end(other.id)
-    last = file.take_last()
-    assert last is not None
-    file.add("host", 0, last.data, hard_ends=last.hard_ends)
-    file.end(last.id)
+    assert file.recall()
+    assert (file.held, file.last) == (1, 0)
     file.close()
     with JobFile(file.path) as file:
         assert (file.held, file.last, file.stored) == (0, 1, 1)

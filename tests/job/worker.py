@@ -54,12 +54,7 @@ def handle_next(file: JobFile, out: int) -> bool:
         file.end(taken.id)
         file.sleep(lane)
         return True
-    taken = file.take_last()
-    if taken is None:
-        return False
-    file.add("last", 0, taken.data)
-    file.end(taken.id)
-    return True
+    return file.recall()
 
 
 def main() -> None:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.job.mending import (
-    finish_replacing,
-    part_of,
-    replace,
-    unused,
-)
+from scrapy_robots_plus.job.mending import finish_replacing, part_of, replace
 from scrapy_robots_plus.job.schema import journal_of
 
 if TYPE_CHECKING:
@@ -28,25 +23,25 @@ def test_the_old_file_is_kept_with_its_log(path: Path) -> None:
     path.write_bytes(b"old")
     journal_of(path).write_bytes(b"old log")
     part_of(path).write_bytes(b"new")
-    kept = path.parent / "unreadable" / path.name
-    assert replace(path) == kept
+    replace(path)
     assert files_in(path.parent) == {
         path.name: b"new",
-        f"unreadable/{path.name}": b"old",
-        f"unreadable/{path.name}-journal": b"old log",
+        f"{path.name}.damaged-1": b"old",
+        f"{path.name}.damaged-1-journal": b"old log",
     }
 
 
 def test_one_that_was_kept_before_stays(path: Path) -> None:
     path.write_bytes(b"0")
-    kept = []
     for number in (b"1", b"2", b"3"):
         part_of(path).write_bytes(number)
-        kept.append(replace(path))
-    unreadable = path.parent / "unreadable"
-    assert kept == [unreadable / f"{path.name}{end}" for end in ("", "-2", "-3")]
-    assert [each.read_bytes() for each in kept] == [b"0", b"1", b"2"]
-    assert path.read_bytes() == b"3"
+        replace(path)
+    assert files_in(path.parent) == {
+        path.name: b"3",
+        f"{path.name}.damaged-1": b"0",
+        f"{path.name}.damaged-2": b"1",
+        f"{path.name}.damaged-3": b"2",
+    }
 
 
 def test_a_new_file_that_was_not_complete_at_a_kill_is_not_used(path: Path) -> None:
@@ -61,11 +56,3 @@ def test_after_a_kill_in_between_the_new_file_is_put_in_place(path: Path) -> Non
     part_of(path).write_bytes(b"new")
     finish_replacing(path)  # the old one had been moved away
     assert files_in(path.parent) == {path.name: b"new"}
-
-
-def test_a_name_that_is_in_use_gets_the_next_number(path: Path) -> None:
-    assert unused(path) == path
-    path.touch()
-    assert unused(path) == path.with_name(f"{path.name}-2")
-    path.with_name(f"{path.name}-2").touch()
-    assert unused(path) == path.with_name(f"{path.name}-3")
