@@ -198,14 +198,10 @@ class JobFile(JobRequests):
     def _salvage(self, error: Exception, generation: int | None) -> None:
         """Puts a new file in the place of the damaged one."""
         self._disconnect()
-        try:
-            if salvage(self.path, str(error), generation):
-                return replace(self.path)
-        except FAULTS as second:
-            what = f"is damaged ({error}), and what is whole cannot be copied ({second})"
-            raise JobFileError(self.path, what, "Make room and resume the job") from second
-        what = f"is not the file of a job, or all of it is damaged ({error})"
-        raise JobFileError(self.path, what, "Move it away")
+        if not salvage(self.path, str(error), generation):
+            what = f"is not the file of a job, or all of it is damaged ({error})"
+            raise JobFileError(self.path, what, "Move it away")
+        replace(self.path)
 
     def _failed(self, fault: Exception) -> Exception:
         """What is raised from now on. Nothing more is written."""

@@ -142,11 +142,13 @@ class JobRequests:
     @guarded
     def take(self, lane: str, rank: int, *, newest: bool) -> StoredRequest | None:
         """The newest or oldest that waits; it is under way from now on, until :meth:`end`. None if
-        there is none.
+        there is none. Its lane is awake from now on.
 
         If it is a suspect, commit before it is sent. If :attr:`group` is 1, send nothing else: if
         the process is killed while it is under way, the next run sets it aside.
         """
+        if lane not in self.awake:
+            self.wake_one(lane)
         row = self._next(lane, rank, newest)
         return None if row is None else self._move(row, UNDER_WAY)
 
@@ -244,9 +246,9 @@ class JobRequests:
         """
         if lane in self.awake:
             self.awake.remove(lane)
-            first = self._first_priority(lane)
+            first = self._run(_FIRST, (lane,)).fetchone()
             if first is not None:
-                self._fall_asleep(lane, first)
+                self._fall_asleep(lane, first[0])
 
     def _let_all_sleep(self) -> None:
         """In the order of their oldest requests."""
@@ -313,7 +315,7 @@ class JobRequests:
             self.set_note(_BOOT, _STOPPED)
 
     def resume(self, boot: str, *, was_killed: bool) -> tuple[list[StoredRequest], int]:
-        """What was under way waits.
+        """What was under way waits, and all lanes are asleep.
 
         *boot*: the id of this start of the machine. If it was another when the last run was killed,
         or that had been told to end, no request is to blame. Returns what is set aside now, and how
@@ -339,12 +341,12 @@ class JobRequests:
                 self._move(row, LAST if row.is_suspect else WAITING)
         self.set_note(_BOOT, boot)
         self._set_group(group if self.last and not aside else MOST_AT_ONCE)
+        self._let_all_sleep()
         return aside, len(gone)
 
     def redo(self, done: Iterable[Done]) -> None:
         """Does what was done after the file was written. What damage has taken is left."""
         self._withdraw()
-        self._let_all_sleep()
         for step, *values in done:
             match step:
                 case Step.ADD:
@@ -437,7 +439,9 @@ class JobRequests:
     def _move(self, row: StoredRequest, state: State) -> StoredRequest:
         """Lets *row* stand in *state* from now on, wherever it stood; returns it as it is then."""
         if row.id not in self._elsewhere:
-            self._leave_lane(row)
+            if self._run(_DELETE, (row.id,)).rowcount != 1:
+                raise sqlite3.DatabaseError(f"request {row.id} is not where it belongs")
+            self.held -= 1
         if row.state != state:
             row = row._replace(state=state)
         if state == WAITING:
@@ -448,18 +452,6 @@ class JobRequests:
         self.done.append((Step.MOVE, row.id, int(state)))
         return row
 
-    def _leave_lane(self, row: StoredRequest) -> None:
-        if self._run(_DELETE, (row.id,)).rowcount != 1:
-            raise sqlite3.DatabaseError(f"request {row.id} is not where it belongs")
-        self.held -= 1
-        if row.lane not in self.awake:
-            first = self._first_priority(row.lane)
-            if first is None:
-                self._run(_REMOVE, (row.lane,))
-                self.asleep -= 1
-            elif first != row.priority:
-                self._run(_SET_PRIORITY, (first, row.lane))
-
     def _wait(self, row: StoredRequest) -> None:
         self._run(_INSERT, row)  # it may refuse, and then no lane is changed
         if row.lane not in self.awake:
@@ -469,12 +461,6 @@ class JobRequests:
             elif row.priority < found[0]:
                 self._run(_SET_PRIORITY, (row.priority, row.lane))
         self.held += 1
-
-    def _first_priority(self, lane: str) -> int | None:
-        """Of the most urgent request in the lane; None if it holds none."""
-        first = "SELECT rank FROM requests WHERE lane = ? ORDER BY rank LIMIT 1"
-        row = self._run(first, (lane,)).fetchone()
-        return None if row is None else int(row[0]) >> 1
 
     def _fall_asleep(self, lane: str, priority: int) -> None:
         self._run("INSERT INTO lanes VALUES (?, ?, ?)", (lane, priority, self._turns + 1))
@@ -517,6 +503,7 @@ _LANES = (
     "CREATE INDEX temp.lanes_in_turn ON lanes (priority, turn)",
 )
 _ALL_SLEEP = "INSERT INTO lanes SELECT lane, min(rank) >> 1, min(id) FROM requests GROUP BY lane"
+_FIRST = "SELECT rank >> 1 FROM requests WHERE lane = ? ORDER BY rank LIMIT 1"
 _IN_TURN = "SELECT name FROM lanes ORDER BY priority, turn LIMIT ?"
 _REMOVE = "DELETE FROM lanes WHERE name = ?"
 _REMOVE_IN_TURN = f"DELETE FROM lanes WHERE name IN ({_IN_TURN})"  # noqa: S608

@@ -6,7 +6,6 @@ needed to put it back at its place.
 
 from __future__ import annotations
 
-import errno
 import sqlite3
 from collections.abc import Callable
 from enum import IntEnum
@@ -228,20 +227,13 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
         raise JobFileError(path, "is another program's database", "Choose another JOBDIR")
 
 
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
 def explained(path: Path, error: Exception) -> JobFileError:
-    """What *error*, which is not damage, means to a user."""
-    says = str(error) if isinstance(error, sqlite3.Error) else ""  # others quote the path
+    """What *error* means to a user."""
     if is_damage(error):
         what, to_do = f"is damaged ({error})", "The next run mends it as far as it can be read"
-    elif "locked" in says:
+    elif isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         what, to_do = "is in use by another crawl or command", "Wait for it, or stop it"
-    elif "full" in says or getattr(error, "errno", None) in _NO_SPACE:
-        what, to_do = "cannot be written: no space is left", "Make room and resume the job"
-    elif isinstance(error, MemoryError | sqlite3.InterfaceError):  # the latter in Python 3.10
-        what, to_do = "cannot be used: no memory is left", "Resume the job"
-    else:
-        what, to_do = f"cannot be used ({error})", "Fix the cause and resume the job"
+    else:  # no space or memory is left, or whatever else
+        what = f"cannot be used ({str(error) or repr(error)})"
+        to_do = "Fix the cause and resume the job"
     return JobFileError(path, what, to_do)

@@ -59,6 +59,8 @@ def drain(file: JobFile, found: Counter[bytes] | None = None) -> Counter[bytes]:
     """Takes all that the file hands out, as a crawl would, and ends it. Adds it to *found*."""
     found = Counter[bytes]() if found is None else found
     searched = False
+    for lane in list(file.awake):
+        file.sleep(lane)
     while True:
         lanes = file.wake(7)
         for lane in lanes:

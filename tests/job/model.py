@@ -96,6 +96,8 @@ class Trial:
         part = [each for each in self.model.lane(lane) if each.rank == rank]
         expected = (part[-1] if newest else part[0]) if part else None
         taken = self.file.take(lane, rank, newest=newest)
+        if part or self.model.lane(lane):
+            self.awake.add(lane)
         if expected is None:
             assert taken is None
             return

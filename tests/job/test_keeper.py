@@ -107,9 +107,8 @@ def test_a_damaged_file_that_cannot_be_copied(file: JobFile, path: Path) -> None
     with pytest.raises(JobFileError) as raised:
         JobFile(path)
     told = str(raised.value)
-    begin = f"{path}: is damaged (requests are missing), and what is whole cannot be copied ("
-    assert told.startswith(begin)
-    assert told.endswith("). Make room and resume the job")
+    assert told.startswith(f"{path}: cannot be used (")
+    assert told.endswith("). Fix the cause and resume the job")
     assert path.is_file()
 
 

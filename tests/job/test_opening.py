@@ -53,7 +53,7 @@ def test_how_a_connection_is_set_up(path: Path, pragma: str, value: object) -> N
         ),
         (
             sqlite3.OperationalError("database or disk is full"),
-            "cannot be written: no space is left. Make room and resume the job",
+            "cannot be used (database or disk is full). Fix the cause and resume the job",
         ),
         (
             sqlite3.OperationalError("disk I/O error"),
