@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.storage.sqlite_file import identity
@@ -81,14 +81,14 @@ _LARGEST = (
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
     """With what was done since the file was last written. Nothing is changed."""
-    journal = journal_of(path)
-    had_journal, is_clean = journal.exists(), identity(journal, least_size=1) is None
     try:
         # After a run that was closed the file is complete: SQLite need not lock it.
+        is_clean = identity(journal_of(path), least_size=1) is None
         is_complete = is_clean and not recent_of(path).exists()
         how = "mode=ro&immutable=1" if is_complete else "mode=rw"
         uri = f"{path.absolute().as_uri()}?{how}"
         with closing(sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = TRUNCATE")  # the next run looks for it
             check_layout(connection, path)
             job = JobRequests(connection)
             found = read_recent(recent_of(path))  # now that no run adds to it
@@ -99,7 +99,3 @@ def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
             connection.execute("ROLLBACK")
     except FAULTS as error:
         raise explained(path, error) from error
-    finally:
-        if had_journal:
-            with suppress(OSError):
-                journal.touch()

@@ -40,9 +40,8 @@ class Step:
     """To another :class:`~scrapy_robots_plus.job.schema.State`."""
     END = 3
     SEE = 4
-    FORGET = 5
-    NOTE = 6
-    DAMAGE = 7
+    NOTE = 5
+    DAMAGE = 6
     """Was found: the job's file must be mended before it is used."""
 
 

@@ -38,12 +38,6 @@ class JobReports:
                 counted(file.recovered, "request"),
             )
             self._stats.set_value(stats.QUEUE_RECOVERED, file.recovered)
-        if file.last:
-            self._log.warning(
-                "%s of this job were under way at two kills in a row or more. They are sent last, "
-                "a few at a time, to find out whether one of them ends the process",
-                counted(file.last, "request"),
-            )
         for aside in file.newly_aside:
             self._log.error(
                 "The process was killed %d times while it processed %s, which is set aside. %s",

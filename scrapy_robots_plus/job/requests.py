@@ -16,7 +16,6 @@ it is opened, all are asleep, in the order of their oldest requests.
 from __future__ import annotations
 
 import sqlite3
-from array import array
 from collections import defaultdict
 from contextlib import suppress
 from functools import wraps
@@ -262,13 +261,11 @@ class JobRequests:
         are asleep afterwards, in the order of their oldest requests.
         """
         moved = "UPDATE requests SET lane = ?, crc = ? WHERE id = ?"
-        for id_ in array("q", (id_ for (id_,) in self._run("SELECT id FROM requests ORDER BY id"))):
-            row = self._find(id_)
-            if row is None:
-                raise sqlite3.DatabaseError("requests are missing")
-            lane = name_of(row.data)
-            if lane is not None and lane != row.lane:
-                self._run(moved, (lane, checksum(id_, lane, row.rank, row.data), id_))
+        for fields in self._run("SELECT * FROM requests ORDER BY id"):  # which stay as they are
+            id_, old, rank, data, *_ = _whole(fields, WAITING)
+            lane = name_of(data)
+            if lane is not None and lane != old:
+                self._run(moved, (lane, checksum(id_, lane, rank, data), id_))
         self._let_all_sleep()
 
     # What else is kept
@@ -285,7 +282,8 @@ class JobRequests:
     def forget(self, fingerprint: bytes) -> None:
         """Makes the one that was just seen new again: its request could not be stored."""
         self._fingerprints.forget(fingerprint)
-        self.done.append((Step.FORGET, fingerprint))
+        if self.done[-1:] == [(Step.SEE, fingerprint)]:
+            self.done.pop()
 
     @guarded
     def note(self, key: str) -> str | None:
@@ -358,8 +356,6 @@ class JobRequests:
                     self.end(values[0])
                 case Step.SEE:
                     self.see(*values)
-                case Step.FORGET:
-                    self.forget(*values)
                 case Step.NOTE:
                     self.set_note(*values)
 
