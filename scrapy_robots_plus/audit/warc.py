@@ -132,8 +132,6 @@ def _pairs(headers: Headers) -> Pairs:
 def _true_headers(exchange: Exchange) -> Pairs:
     """The headers of the answer that are true of its body as the download handler returned it."""
     headers, body = exchange.response.headers.copy(), exchange.response.body
-    if exchange.encoding and not headers.getlist("Content-Encoding"):
-        headers["Content-Encoding"] = exchange.encoding
     if not body.startswith(_COMPRESSED):
         headers.pop("Content-Encoding", None)  # the handler has decoded the body
     headers.pop("Transfer-Encoding", None)  # and has put the chunks together

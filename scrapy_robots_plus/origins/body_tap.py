@@ -1,8 +1,8 @@
 """A robots.txt request in a download handler: limited in time and length, and can be cancelled.
 
 Reads a response up to a limit, whatever its length or compression. Undoes content codings (RFC 9110
-8.4.1), and tells a body that was cut off: Scrapy's own decoders hand over what they have of a body
-that ends too early, as if it was whole.
+8.4.1) before any middleware sees it, and tells a body that was cut off: Scrapy's own decoders hand
+over what they have of a body that ends too early, as if it was whole.
 """
 
 from __future__ import annotations
@@ -102,6 +102,10 @@ if (zstd := compat.codec("zstd")) is not None:
     _DECODERS[b"zstd"] = partial(_members, decoder=_frame, begins=(_ZSTD, *_SKIPPABLE))
 
 
+_SCRAPYS = frozenset({*_DECODERS, b"br", b"zstd"})
+"""The codings that Scrapy may undo. What cannot be undone here is not left to it: nobody could tell
+whether the body was cut off."""
+
 _brotli = compat.codec("brotli")
 
 
@@ -124,6 +128,9 @@ def is_gzip(body: bytes) -> bool:
     """Whether *body* begins as a gzip file does (RFC 1952 2.3.1). No text begins like that."""
     return body.startswith(_GZIP + _DEFLATE)
 
+
+_STOPPED = "download_stopped"
+"""Scrapy's flag for a body that a StopDownload has ended."""
 
 _CODING_OVERHEAD = 64
 """Bytes by which compression may lengthen a body: some handlers return an inflated body with the
@@ -155,7 +162,11 @@ class Tap:
         """Whether headers have arrived."""
         self.received = 0
         self.response: Response | None = None
-        self.encoding = b""
+        """As the download handler returned it."""
+        self.body = b""
+        """Its body, in no coding: a few octets more than ``limit`` at most, if it had one."""
+        self.error: BodyError | None = None
+        """Why the body of a 2xx is not the file."""
 
     @property
     def seconds_left(self) -> float:
@@ -203,22 +214,24 @@ class Tap:
         self._expired_at = self._time.clock.monotonic()
         self.call_off()
 
-    def downloaded(self, response: Response) -> None:
-        self.response = response
-        # Now, because HttpCompressionMiddleware removes the header.
-        self.encoding = content_encoding(response)
-
-    @property
-    def compressed(self) -> bool:
-        """Whether the body has content codings that :meth:`inflated` undoes."""
-        codings = codings_in(self.encoding)
-        return bool(codings) and all(coding in _DECODERS for coding in codings)
-
-    @property
-    def cannot_be_checked(self) -> bool:
-        """Whether nobody can tell if the body was cut off: Scrapy may decode it all the same."""
-        codings = codings_in(self.encoding)
-        return any(each in (b"br", b"zstd") and each not in _DECODERS for each in codings)
+    def take(self, response: Response) -> Response:
+        """Notes the *response* of the handler; returns it without its codings. Those that Scrapy
+        does not undo either are left to the middlewares of the project.
+        """
+        self.response, self.body = response, response.body
+        codings = codings_in(response)
+        is_scrapys = _SCRAPYS.issuperset(codings)
+        try:
+            if missing := self._missing(response):
+                raise BodyError(Failure.CUT, missing)
+            if is_scrapys and response.body and (codings or is_gzip(response.body)):
+                self.body = self.inflated(response, codings or [b"gzip"])
+        except BodyError as error:
+            self.error = error
+        headers = response.headers.copy()
+        if is_scrapys:
+            headers.pop("Content-Encoding", None)
+        return response.replace(body=self.body, headers=headers)
 
     def came_from(self, url: str) -> bool:
         """Whether the body is exactly what *url* sent, rather than a browser's version of it.
@@ -228,17 +241,16 @@ class Tap:
         """
         return self.started and self.response is not None and self.response.url == url
 
-    def missing(self, response: Response) -> str:
+    def _missing(self, raw: Response) -> str:
         """Why the body of a 2xx is only a part of the file; empty if it is complete.
 
         Bytes over the limit do not count as missing.
         """
-        raw = self.response or response
         if raw.status == 206:
             return "a 206 in response to a request for the whole file"
         if self.received > self.limit or len(raw.body) > self.limit:
             return ""
-        if "download_stopped" in raw.flags:
+        if _STOPPED in raw.flags:
             return "another component raised StopDownload"
         if "dataloss" in raw.flags:
             return "the connection was closed before the end of the body"
@@ -250,15 +262,14 @@ class Tap:
             return "the body is shorter than its Content-Length"
         return ""
 
-    def inflated(self, raw: bytes) -> bytes:
-        """The first octets of the body *raw*, a few more than ``limit`` at most, with its codings
-        undone; gzip, if it has none.
+    def inflated(self, response: Response, codings: list[bytes]) -> bytes:
+        """The first octets of the body, a few more than ``limit`` at most, with *codings* undone.
 
         Decoding stops at the limit, so a decompression bomb costs no more than any other body.
         Raises BodyError if the body is cut off, damaged, or not so encoded.
         """
-        body, is_whole = raw, True
-        for coding in reversed(codings_in(self.encoding) or [b"gzip"]):
+        body, is_whole = response.body, True
+        for coding in reversed(codings):
             if not is_whole and len(body) <= self.limit:
                 break
             try:
@@ -268,16 +279,11 @@ class Tap:
                 raise BodyError(Failure.UNDECODABLE, detail) from None
             is_whole = is_whole and has_end
         # A download may have been stopped exactly where a gzip member ends.
-        was_stopped = self.response is not None and "download_stopped" in self.response.flags
-        if len(body) <= self.limit and (was_stopped or not is_whole):
+        if len(body) <= self.limit and (_STOPPED in response.flags or not is_whole):
             raise BodyError(Failure.CUT, "the compressed body is cut off")
         if is_gzip(body):
             raise BodyError(Failure.UNDECODABLE, "the body is compressed twice")
         return body
-
-
-def content_encoding(response: Response) -> bytes:
-    return b",".join(response.headers.getlist("Content-Encoding")).strip().lower()
 
 
 _NO_CODINGS = frozenset(
@@ -286,8 +292,9 @@ _NO_CODINGS = frozenset(
 """What servers put there for a body as it is, most of them by mistake; browsers read it, too."""
 
 
-def codings_in(encoding: bytes) -> list[bytes]:
-    """The codings that a body has, in the order in which they were applied."""
+def codings_in(response: Response) -> list[bytes]:
+    """The codings that the body has, in the order in which they were applied."""
+    encoding = b",".join(response.headers.getlist("Content-Encoding")).lower()
     names = (name.strip() for name in encoding.split(b","))
     return [name for name in names if name not in _NO_CODINGS]
 
@@ -336,12 +343,12 @@ class BodyTaps:
         request.meta[TIMEOUT_META_KEY] = tap.seconds_left
         tap.begin()  # anew, if a middleware has the request sent again
         response = await tap.run(download(request))
-        tap.downloaded(response)
-        # The handler had a limit of its own. This one is for HttpCompressionMiddleware, which runs
-        # next and would inflate a bomb up to DOWNLOAD_MAXSIZE.
+        # The handler had a limit of its own. This one is for HttpCompressionMiddleware, which would
+        # inflate a bomb up to DOWNLOAD_MAXSIZE if it has another coding, too.
         request.meta[MAXSIZE_META_KEY] = tap.limit
-        request.meta["dont_cache"] = not self._may_be_cached(response, tap)
-        return response
+        taken = tap.take(response)
+        request.meta["dont_cache"] = not self._may_be_cached(taken, tap)
+        return taken
 
     def _headers_received(self, request: Request, headers: Headers, **_: Any) -> None:
         if tap := _tap_of(request):

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from scrapy import Request
-from scrapy.exceptions import IgnoreRequest, StopDownload
+from scrapy.exceptions import StopDownload
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
@@ -14,7 +14,7 @@ from scrapy_robots_plus.protocol.access import Failure, Outcome
 from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.standing import is_challenge
 
-from .body_tap import BodyError, Tap, codings_in, content_encoding, is_gzip
+from .body_tap import BodyError, Tap, codings_in
 from .freshness import FetchResult
 
 if TYPE_CHECKING:
@@ -88,9 +88,10 @@ def answered(url: str, response: Response, tap: Tap) -> FetchResult:
 
     An incomplete body is a failure: the crawl would break the missing rules.
     """
-    made, response = response, _as_sent(response, tap)
+    if tap.response is None:
+        response = tap.take(response)  # from Scrapy's HTTP cache, or made by a middleware
     try:
-        body = _file_in(url, response, made, tap)
+        body = _file_in(url, response, tap) if 200 <= response.status < 300 else b""
     except BodyError as error:
         return _result(url, response, error.failure, detail=str(error))
     lines = whole_lines(body, tap.limit)
@@ -101,55 +102,28 @@ def answered(url: str, response: Response, tap: Tap) -> FetchResult:
 def failed(url: str, exception: Exception, tap: Tap) -> FetchResult:
     """The result of a download that raised *exception*."""
     if isinstance(exception, StopDownload) and exception.response is not None:
-        tap.downloaded(exception.response)
-        return answered(url, exception.response, tap)
-    # HttpCompressionMiddleware rejects a body over the limit; we only ignore the rest. It also
-    # fails on the empty body of a 404 or a redirect that claims to be compressed.
-    is_refused = isinstance(exception, IgnoreRequest) and exception.__cause__ is None
-    raw = None if is_refused else tap.response
-    if raw is not None and (tap.compressed or (tap.encoding and not _is_file(raw))):
-        return answered(url, raw, tap)
+        return answered(url, tap.take(exception.response), tap)
     detail = _in_words(exception)
     # asyncio's CancelledError passes through. Neither says anything about the site.
     if isinstance(exception, CancelledError) or compat.shortage_in(exception):
         return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
-    if raw is not None:
-        return _result(url, raw, Failure.UNDECODABLE, detail)
     failure = Failure(compat.kind_of_failure(exception, headers_received=tap.started))
     return FetchResult(failure, url, detail=detail)
 
 
-def _as_sent(response: Response, tap: Tap) -> Response:
-    """What the handler returned, if the middlewares have only undone codings that can be undone
-    here, or cut it; else what they made of it.
+def _file_in(url: str, response: Response, tap: Tap) -> bytes:
+    """The file in the body of *response*, unless a middleware has only cut that off. Raises
+    BodyError.
     """
+    if tap.error is not None:
+        raise tap.error
+    if response.body and codings_in(response):
+        encoding = b",".join(response.headers.getlist("Content-Encoding")).decode("latin-1")
+        raise BodyError(Failure.UNDECODABLE, f"Content-Encoding: {encoding}")
     raw = tap.response
-    if raw is None or raw.status != response.status:
-        return response
-    is_cut = not tap.encoding and raw.body.startswith(response.body)
-    return raw if is_cut or tap.compressed else response
-
-
-def _file_in(url: str, response: Response, made: Response, tap: Tap) -> bytes:
-    """The file in the body of *response*, in no coding; or that in *made*, if the middlewares have
-    done more than to undo its codings or to cut it. Raises BodyError.
-    """
-    if 200 <= response.status < 300 and (missing := tap.missing(response)):
-        raise BodyError(Failure.CUT, missing)
-    if not _is_file(response):
-        return b""
-    body, is_coded = response.body, response is tap.response and tap.compressed
-    if not is_coded:
-        encoding = tap.encoding if tap.cannot_be_checked else content_encoding(response)
-        if codings_in(encoding):
-            detail = f"Content-Encoding: {encoding.decode('latin-1')}"
-            raise BodyError(Failure.UNDECODABLE, detail)
-    if is_coded or is_gzip(body):  # although no header says so
-        body = tap.inflated(body)
-        is_begun = any(each.startswith(made.body) for each in (body, response.body))
-        if is_coded and not is_begun and not codings_in(content_encoding(made)):
-            body = made.body
-    elif not tap.came_from(Request(url).url):  # but from a browser, perhaps
+    is_cut = raw and raw.status == response.status and tap.body.startswith(response.body)
+    body = tap.body if is_cut else response.body
+    if not tap.came_from(Request(url).url):  # but from a browser, perhaps
         text = text_in(body)
         body = body if text is None else text
     if is_challenge(_text(response.headers)) and is_html(body):
@@ -167,11 +141,6 @@ def _in_words(exception: Exception) -> str:
     name, cause = type(exception).__qualname__, exception.__cause__
     said = str(exception) or (type(cause).__qualname__ if cause else "")
     return f"{name}: {said}" if said else name
-
-
-def _is_file(response: Response) -> bool:
-    """Whether the body counts, and so its encoding; for other statuses it does not."""
-    return 200 <= response.status < 300 and bool(response.body)
 
 
 _LAST_COUNTS = frozenset({b"location", b"retry-after", b"content-type"})

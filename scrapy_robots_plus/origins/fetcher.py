@@ -61,9 +61,7 @@ class Exchange(NamedTuple):
     """When it was sent, in seconds since the epoch."""
     request: Request
     response: Response
-    """As the download handler returned it, but for a header that is in *encoding*."""
-    encoding: bytes
-    """Its Content-Encoding, in lower case, which Scrapy's middleware removes from it."""
+    """As the download handler returned it."""
 
 
 class Fetcher:
@@ -162,9 +160,7 @@ class Fetcher:
             if found is None:
                 return FetchResult(Failure.ERROR, url, detail="not in the HTTP cache")
             found.flags.append(CACHED)
-            tap = Tap(self._settings.fetch_max_bytes, time)
-            tap.downloaded(found)
-            return answered(url, found, tap)
+            return answered(url, found, Tap(self._settings.fetch_max_bytes, time))
 
         result = await self._follow(origin, look_up)
         return result if result.replayed else None
@@ -230,7 +226,7 @@ class Fetcher:
             self._taps.close()
             if tap.response is not None:
                 for listener in self._listeners:
-                    listener(Exchange(began, request, tap.response, tap.encoding))
+                    listener(Exchange(began, request, tap.response))
         response = response or tap.response
         if response is not None:
             self._stats.inc_value(stats.RESPONSES)

@@ -42,7 +42,6 @@ def exchanged(
     body: bytes = RULES.encode(),
     address: str | None = None,
     is_cut: bool = False,
-    encoding: bytes = b"",
 ) -> Exchange:
     request = Request(url, headers={"User-Agent": "Foobot"})
     response = Response(
@@ -53,7 +52,7 @@ def exchanged(
         flags=["download_stopped"] if is_cut else [],
         ip_address=None if address is None else ip_address(address),
     )
-    return Exchange(1_795_201_080.5, request, response, encoding)
+    return Exchange(1_795_201_080.5, request, response)
 
 
 def records_in(path: Path) -> list[tuple[str, Any, bytes]]:
@@ -127,19 +126,6 @@ def test_a_coding_that_the_handler_has_undone_is_not_claimed(tmp_path: Path) -> 
     assert [body for kind, _, body in records_in(path) if kind == "response"] == [
         RULES.encode()
     ] * 2
-
-
-def test_a_coding_that_the_handler_has_taken_from_the_headers_is_put_back(tmp_path: Path) -> None:
-    path, packed = tmp_path / "robots.warc", gzip.compress(RULES.encode())
-    warc = Warc(path, Warned())
-    warc.add(exchanged(body=packed, encoding=b"gzip"))
-    warc.add(exchanged(body=packed, encoding=b"br", headers={"Content-Encoding": "gzip"}))
-    warc.add(exchanged(body=packed))
-    assert warc.flush()
-    warc.close()
-    responses = [record for kind, record, _ in records_in(path) if kind == "response"]
-    codings = [each.http_headers.get_header("Content-Encoding") for each in responses]
-    assert codings == ["gzip", "gzip", None]
 
 
 def test_what_cannot_be_written_waits_and_is_warned_of_once(tmp_path: Path) -> None:
