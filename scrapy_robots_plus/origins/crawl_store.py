@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from functools import partial
 from hashlib import sha256
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,22 +13,22 @@ from scrapy import signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
-from scrapy_robots_plus.origins.fetch_results import NETWORK_FAILURES
-from scrapy_robots_plus.origins.freshness import access_at, as_meant_under, held_to
-from scrapy_robots_plus.protocol.access import Failure, Outcome, says_unavailable
+from scrapy_robots_plus.protocol.access import says_unavailable
 from scrapy_robots_plus.protocol.http_caching import span_of_use
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import Store, StoreError, open_store
 from scrapy_robots_plus.storage.trust import Trust
+
+from .freshness import access_at, as_meant_under, held_to
+from .network_away import NetworkAway
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.crawl.clock import Clock, Now
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.record import RobotsRecord
     from scrapy_robots_plus.storage.redis_server import Server
 
@@ -49,30 +48,6 @@ _NO_BODY = ("", sha256(b"").hexdigest())
 """The hash of records that have no text by right."""
 
 
-SECONDS_OF_SILENCE = 60.0
-"""How long ago an answer of any site shows that the network works."""
-
-
-class OwnNetwork:
-    """A worker that has lost its network must not tell the others that all sites are down."""
-
-    def __init__(self, crawler: Crawler, now: Now) -> None:
-        """*now*: monotonic."""
-        self._now = now
-        self._answered_at = -inf
-        crawler.signals.connect(self._answered, signals.response_downloaded)
-
-    def may_be_why(self, failure: Outcome) -> bool:
-        """Whether *failure* may be the fault of this crawl rather than of the site."""
-        if failure is Failure.ERROR:
-            return True
-        silent = self._now() - self._answered_at > SECONDS_OF_SILENCE
-        return failure in NETWORK_FAILURES and silent
-
-    def _answered(self) -> None:
-        self._answered_at = self._now()
-
-
 class CrawlStore:
     """Keeps readable records in ``ROBOTS_STORE``. A record that was never readable is kept for the
     workers that run at the same time; the next crawl fetches the file again.
@@ -82,17 +57,17 @@ class CrawlStore:
     asking: at once, or, in a store on a server, by a thread that the crawl does not wait for.
     """
 
-    def __init__(self, crawler: Crawler, settings: RobotsSettings, clock: Clock) -> None:
-        self._crawler = crawler
-        self._settings = settings
-        self._clock = clock
-        self._stats = compat.stats_of(crawler)
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler = crawler = crawl.crawler
+        self._settings = settings = crawl.settings
+        self._clock = clock = crawl.clock
+        self._stats = crawl.stats
+        self._network = crawl.get(NetworkAway)
         self._once = Once()
         self._trust = Trust()
         self._store = self._opened(settings.store or _default_uri(crawler))
         self._losses = self._store.losses
         self.calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
-        self._own_network = OwnNetwork(crawler, clock.monotonic) if self._store.remote else None
         if not self._store.remote:
             earliest, latest = span_of_use(clock.wall(), settings.limits)
             self._do(lambda: self._store.purge(earliest, latest, PURGED_AT_A_START))
@@ -129,8 +104,8 @@ class CrawlStore:
         crawl's own is not told to those on other machines.
         """
         self._trust.saw(record)
-        own = self._own_network
-        if own is not None and record.failure is not None and own.may_be_why(record.failure):
+        failure = record.failure
+        if self._store.remote and failure is not None and self._network.may_be_why(failure):
             return
         done = partial(self._was_saved, record)
         if record.readable:

@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
+from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS, Failure, Outcome
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
+
+from .fetch_results import NETWORK_FAILURES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,7 +49,8 @@ class NetworkAway:
     """Seconds after a failure in which somebody may answer unasked."""
     TRUST = LONGEST = 60.0
     """For how many seconds nothing is put down to a network that has just been found to work, and
-    how long a failed fetch waits for one that does not."""
+    how long a failed fetch waits for one that does not. After as long a silence, other workers are
+    told of no failure."""
     POLL = 0.25
     """Seconds between two looks."""
     TELLS_EVERY = 600.0
@@ -86,6 +89,13 @@ class NetworkAway:
         self._heard_at = self._crawl.clock.monotonic()
         if self._is_away:  # who does not answer while others do tells nothing of the network
             self._is_away, self._back_at, self._known = False, self._heard_at, None
+
+    def may_be_why(self, failure: Outcome) -> bool:
+        """Whether *failure* may be the fault of this crawl rather than of the site: a worker that
+        has lost its network must not tell the others that all sites are down.
+        """
+        is_silent = self._crawl.clock.monotonic() - self._heard_at > self.LONGEST
+        return failure is Failure.ERROR or (failure in NETWORK_FAILURES and is_silent)
 
     async def was_why(self, origin: Origin, began: float, until: float, ask: Ask) -> bool:
         """Whether the network was away in the fetch of *origin* that *began* then and has failed

@@ -57,7 +57,7 @@ class Retrieval:
         self._fetcher = crawl.get(Fetcher)
         self._budget = crawl.get(FetchBudget)
         self._clock = crawl.clock
-        self._store = CrawlStore(crawl.crawler, settings, crawl.clock)
+        self._store = CrawlStore(crawl)
         self._longest_fetch = settings.fetch_timeout + SPARE_SECONDS
         server = self._store.server
         self._leases = Leases(server, self._longest_fetch) if server else None

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scrapy_robots_plus.crawl import crawl as shared
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.origins.crawl_store import CrawlStore
 from scrapy_robots_plus.protocol.access import Access
-from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage import StoreError
 from scrapy_robots_plus.storage.memory_store import MemoryStore
 from scrapy_robots_plus.storage.sqlite_store import SqliteStore
@@ -47,7 +47,7 @@ class Crawl:
         self.now = now
         self.crawler = make_crawler(ROBOTS_STORE=store, **overrides)
         clock = Clock(wall=lambda: self.now)
-        self.archive = CrawlStore(self.crawler, RobotsSettings.from_settings(self.settings), clock)
+        self.archive = CrawlStore(shared.Crawl.of(self.crawler, clock))
         self.store: Any = self.archive._store
 
     @property

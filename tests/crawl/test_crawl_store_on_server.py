@@ -11,10 +11,10 @@ import pytest
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_robots_plus.compat import loops
+from scrapy_robots_plus.crawl import crawl as shared
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.origins import crawl_store as store_module
 from scrapy_robots_plus.origins.crawl_store import CrawlStore
-from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.redis_store import RedisStore
 from tests.crawl.scripted import make_crawler
 from tests.redis_proxy import RedisProxy
@@ -34,8 +34,8 @@ class Crawl:
     def __init__(self, url: str, now: float = START, **overrides: Any) -> None:
         self.now = now
         self.crawler = make_crawler(ROBOTS_STORE=url, **overrides)
-        settings = RobotsSettings.from_settings(self.crawler.settings)
-        self.archive = CrawlStore(self.crawler, settings, Clock(wall=lambda: self.now))
+        clock = Clock(wall=lambda: self.now)
+        self.archive = CrawlStore(shared.Crawl.of(self.crawler, clock))
 
     def learn(self, record: RobotsRecord) -> None:
         self.now = max(self.now, record.fetched_at, record.failed_at)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from scrapy import Request, signals
-from scrapy.http import Response
 
-from scrapy_robots_plus.origins.crawl_store import SECONDS_OF_SILENCE, OwnNetwork
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.network_away import NetworkAway
 from scrapy_robots_plus.protocol.access import Failure
 from tests.crawl.hand_clock import HandClock
 from tests.crawl.scripted import make_crawler
@@ -19,14 +19,10 @@ class World(HandClock):
     def __init__(self) -> None:
         super().__init__()
         self.crawler = make_crawler()
-        self.network = OwnNetwork(self.crawler, self.clock)
+        self.network = NetworkAway(Crawl.of(self.crawler, Clock(monotonic=self.clock)))
 
     def answer(self) -> None:
-        request = Request("http://site.example/")
-        response = Response(request.url, 503)
-        self.crawler.signals.send_catch_log(
-            signals.response_downloaded, response=response, request=request, spider=None
-        )
+        self.network.heard_from("http://site.example/", None)
 
 
 @pytest.mark.parametrize("failure", NETWORK)
@@ -35,7 +31,7 @@ def test_as_long_as_no_site_answers_the_network_may_be_down(failure: Failure) ->
     assert world.network.may_be_why(failure)
     world.answer()
     assert not world.network.may_be_why(failure)
-    world.pass_time(SECONDS_OF_SILENCE)
+    world.pass_time(NetworkAway.LONGEST)
     assert not world.network.may_be_why(failure)
     world.pass_time(1)
     assert world.network.may_be_why(failure)
