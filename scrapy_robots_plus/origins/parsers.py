@@ -27,7 +27,7 @@ from scrapy_robots_plus.protocol.octets import to_utf8
 from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
-from scrapy_robots_plus.protocol.rules import Rules, deciding_pattern
+from scrapy_robots_plus.protocol.rules import deciding_pattern
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.scrapys_own import class_in
 
@@ -156,10 +156,10 @@ class RobotsParser(RobotParser):
     """Those among which it is kept parsed."""
     _is_packed: bool = field(default=False, init=False)
     _file: RobotsTxt | None = field(default=None, init=False)
-    _rules: Rules | None = field(default=None, init=False)
-    """What it says to the agent that asked first."""
     _agent: Agent | None = field(default=None, init=False)
+    """The one that asked first."""
     _compact: bytes | None = field(default=None, init=False)
+    """What it says to that agent, once it is not kept parsed."""
     _verdicts: dict[bytes | None, Verdict] | None = field(default=None, init=False)
     """By the compact rule that decides; None before it is needed."""
     _uses: Uses | None = field(default=None, init=False)
@@ -209,37 +209,28 @@ class RobotsParser(RobotParser):
             self._is_packed = True
         if self._file is not None and self._agent is not None and self._compact is None:
             self._compact = self._file.rules_for(self._agent).compact()
-        self._file = self._rules = None
+        self._file = None
         if self._uses is not None and not self._uses.is_short:
             self._uses = None
 
     def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
         """Whether the user agent may fetch the URL."""
-        # A crawl may ask this of each URL: whose rules are known is not checked again.
-        if user_agent == self._agent:
-            if self._rules is not None:
-                self._hot.touch(self)
-                return self._rules.allowed(url)
-            if self._file is None and self._compact is not None:
-                return self._verdict_by_compact_rules(self._compact, url, user_agent).allowed
-        is_allowed = self.file.allowed(url, user_agent)
-        if self._agent is None:
-            self._agent = user_agent
-        if self._file is not None and user_agent == self._agent:
-            self._rules = self._file.rules_for(user_agent)
-        return is_allowed
+        verdict = self._by_compact_rules(url, user_agent)
+        return self.file.allowed(url, user_agent) if verdict is None else verdict.allowed
 
     def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
         """Whether the user agent may fetch the URL, and which rule on which line says so."""
-        if user_agent == self._agent and self._file is None and self._compact is not None:
-            return self._verdict_by_compact_rules(self._compact, url, user_agent)
-        if self._agent is None:
-            self._agent = user_agent
-        return self.file.verdict(url, user_agent)
+        verdict = self._by_compact_rules(url, user_agent)
+        return self.file.verdict(url, user_agent) if verdict is None else verdict
 
-    def _verdict_by_compact_rules(self, compact: bytes, url: str | bytes, agent: Agent) -> Verdict:
-        """Reads the file again only for a rule that has not decided yet."""
-        pattern = deciding_pattern(compact, url, self.dialect)
+    def _by_compact_rules(self, url: str | bytes, agent: Agent) -> Verdict | None:
+        """None if there are none for the agent, or the file is kept parsed. Reads the file again
+        only for a rule that has not decided yet."""
+        if self._agent is None:
+            self._agent = agent
+        if self._file is not None or self._compact is None or agent != self._agent:
+            return None
+        pattern = deciding_pattern(self._compact, url, self.dialect)
         known = self._verdicts
         if known is None or len(known) >= _MOST_VERDICTS:
             known = self._verdicts = {}
