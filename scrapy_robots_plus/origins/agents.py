@@ -31,7 +31,7 @@ class Agents:
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
         self._settings = settings
-        self.fixed = _understood(settings.user_agent, crawler)
+        self.fixed = settings.user_agent
         """``ROBOTSTXT_USER_AGENT``: if set, the headers of requests do not matter."""
         # Not in the meta, which spiders hand on to other requests.
         self._judged: WeakKeyDictionary[Request, str | None] = WeakKeyDictionary()
@@ -64,27 +64,19 @@ class Agents:
 
     def default_under(self, settings: RobotsSettings) -> AgentNames:
         """Like :attr:`default`, for requests with these *settings*."""
-        return self._named_in(settings) or self.default
+        return settings.user_agent or self.default
 
     def asked_for(self, agent: Agent | None, settings: RobotsSettings) -> AgentNames:
         """*agent*, in whatever form code names it; without one, that of :meth:`default_under`."""
-        named = _understood(as_names(agent), self._crawler) if agent else None
-        return named or self.default_under(settings)
-
-    def _named_in(self, settings: RobotsSettings) -> AgentNames | None:
-        """The agent that *settings* name; None if the headers of requests decide."""
-        if settings is self._settings:
-            return self.fixed
-        return _understood(settings.user_agent, self._crawler)
+        return as_names(agent) if agent else self.default_under(settings)
 
     def of(self, request: Request, settings: RobotsSettings) -> AgentNames:
         """The agent to judge *request* by, as far as it can be known before it is sent.
 
         *settings*: those of the request.
         """
-        named = self._named_in(settings)
-        if named is not None:
-            return named
+        if settings.user_agent is not None:
+            return settings.user_agent
         header = compat.user_agent_of(request)
         return self.default if header is None else as_text(header)
 
@@ -110,10 +102,3 @@ class Agents:
                 return None
         sent = as_text(compat.user_agent_of(request) or b"")
         return sent if sent != judged else None
-
-
-def _understood(names: AgentNames | None, crawler: Crawler) -> AgentNames | None:
-    """*names* as the parser takes them: parsers other than ours only get the first."""
-    if names is None or isinstance(names, str):
-        return names
-    return names if takes_several_names(crawler.settings) else names[0]

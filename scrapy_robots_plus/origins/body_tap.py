@@ -305,10 +305,8 @@ class BodyTaps:
     Connected to Scrapy's signals only while such requests exist, so that pages pay nothing.
     """
 
-    def __init__(self, crawler: Crawler, may_be_cached: Callable[[Response, Tap], bool]) -> None:
-        """*may_be_cached*: whether Scrapy's HTTP cache may keep a response."""
+    def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._may_be_cached = may_be_cached
         self._open = 0
         self._is_between = False
 
@@ -347,7 +345,9 @@ class BodyTaps:
         # inflate a bomb up to DOWNLOAD_MAXSIZE if it has another coding, too.
         request.meta[MAXSIZE_META_KEY] = tap.limit
         taken = tap.take(response)
-        request.meta["dont_cache"] = not self._may_be_cached(taken, tap)
+        # Scrapy's HTTP cache was not to answer. It may keep what the site has answered, but for a
+        # part of a file: where the cache answers, nobody would see that it is one.
+        request.meta["dont_cache"] = tap.error is not None
         return taken
 
     def _headers_received(self, request: Request, headers: Headers, **_: Any) -> None:

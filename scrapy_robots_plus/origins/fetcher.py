@@ -73,7 +73,7 @@ class Fetcher:
         self._settings = crawl.settings
         self._clock = crawl.clock
         self._stats = crawl.stats
-        self._taps = BodyTaps(crawler, self._may_be_cached)
+        self._taps = BodyTaps(crawler)
         self._has_http_cache = crawler.settings.getbool("HTTPCACHE_ENABLED")
         self._replays = self._has_http_cache and crawler.settings.getbool(
             "HTTPCACHE_IGNORE_MISSING"
@@ -232,14 +232,6 @@ class Fetcher:
             self._stats.inc_value(stats.RESPONSES)
             self._stats.inc_value(stats.filled(stats.RESPONSES_BY_STATUS, response.status))
         return result
-
-    def _may_be_cached(self, response: Response, tap: Tap) -> bool:
-        """Scrapy's HTTP cache was not to answer. It may keep what the site has answered, but for a
-        part of a file: where the cache answers, nobody would see that it is one.
-        """
-        if not self._has_http_cache:
-            return False
-        return not isinstance(answered(response.url, response, tap).outcome, Failure)
 
     def _request(self, url: str, headers: Mapping[str, str], tap: Tap) -> Request:
         settings, given = self._settings, dict(self._settings.fetch_meta)

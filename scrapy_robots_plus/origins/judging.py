@@ -65,13 +65,6 @@ def delay_in(
     return max(delays, key=lambda each: each.asked, default=None)
 
 
-class Rules(Protocol):
-    """A parsed file, whichever parser has read it."""
-
-    def verdict(self, url: str, agent: AgentNames, /) -> Verdict:
-        """Whether *agent* may fetch *url*, with rule and line if the parser names them."""
-
-
 class Known(Protocol):
     """What is known of an origin."""
 
@@ -83,8 +76,8 @@ class Known(Protocol):
     def access(self) -> Access: ...
 
     @property
-    def file(self) -> Rules | None:
-        """Its rules; None if there are none."""
+    def file(self) -> ParsedFile | RobotsTxt | None:
+        """Its rules, whichever parser has read them; None if there are none."""
 
     def delay_for(self, agent: AgentNames, /) -> Delay | None:
         """The Crawl-delay that requests of *agent* keep, or are skipped for."""

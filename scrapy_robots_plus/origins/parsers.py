@@ -364,8 +364,7 @@ class ParsedFile:
 
     def allowed(self, url: str, agent: AgentNames) -> bool:
         """Whether *agent* may fetch *url*."""
-        # Several names are passed only to a parser that takes them: see takes_several_names().
-        return self.parser.allowed(url, cast("str", agent))
+        return self.parser.allowed(url, self._understood(agent))
 
     def verdict(self, url: str, agent: AgentNames) -> Verdict:
         """Whether *agent* may fetch *url*, with rule and line if the parser is ours."""
@@ -382,8 +381,12 @@ class ParsedFile:
             for name in ("crawl_delay", "get_crawl_delay"):
                 ask = getattr(holder, name, None)
                 if callable(ask):
-                    return ask(agent)
+                    return ask(self._understood(agent))
         return None
+
+    def _understood(self, agent: AgentNames) -> str:
+        """*agent* as the parser takes it: parsers other than ours only get the first name."""
+        return agent[0] if isinstance(agent, tuple) and not self.ours else cast("str", agent)
 
     def request_rate(self, agent: AgentNames) -> RequestRate | None:
         """The Request-rate for *agent*."""

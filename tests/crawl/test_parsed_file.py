@@ -235,6 +235,8 @@ def test_a_parser_that_lacks_something_is_found_at_the_start() -> None:
 def test_several_names_are_for_ours_alone(parser: Any, takes: bool) -> None:
     crawler = get_crawler(settings_dict={"ROBOTSTXT_PARSER": parser})
     assert takes_several_names(crawler.settings) is takes
+    file = read(b"User-agent: b\nDisallow: /\n", parser)
+    assert file.allowed("http://x.example/", ("a", "b")) is (parser is PROTEGO or not takes)
 
 
 FIRST_OR_LONGEST = b"User-agent: *\nAllow: /\nDisallow: /b\xfccher\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,7 +14,6 @@ from scrapy_robots_plus.protocol.preferences import combine
 from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.origins.judging import Rules
     from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
@@ -29,7 +28,7 @@ SITE = "http://a.example"
 class Known:
     """An origin whose file was read, unless a test says otherwise."""
 
-    file: Rules | None = FILE
+    file: Any = FILE
     access: Access = Access.RULES
     obeys: bool = True
     delay: Delay | None = None
