@@ -24,7 +24,6 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
-from scrapy_robots_plus.origins.fetch_results import NETWORK_FAILURES
 from scrapy_robots_plus.origins.network_away import NetworkAway
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -80,16 +79,11 @@ class OwnShortage:
             response = await download(request)
         except Exception as error:
             if self._kind_of(error) is None:
-                if compat.kind_of_failure(error, headers_received=False) in NETWORK_FAILURES:
-                    if TAP_META_KEY in request.meta:
-                        self._network.robots_txt_failed()
-                    else:
-                        await self._network.hold_failed_page()
+                await self._network.failed(request, error)
                 raise
             failure = error
         else:
-            robots_status = response.status if TAP_META_KEY in request.meta else None
-            self._network.heard_from(request.url, robots_status)
+            self._network.answered(request, response)
             return response
         return await self._download_later(download, request, failure)
 

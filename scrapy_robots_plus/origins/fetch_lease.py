@@ -124,26 +124,23 @@ class Turn:
 
     async def wait(self) -> None:
         """Waits until the other crawl has ended its fetch, or has not in time."""
-        if self.leases is None:
+        leases, seconds, holder = self.leases, FIRST_PAUSE, self._holder
+        if leases is None:
             return
-        self.leases.awaited += 1
-        try:
-            await self._look_until_it_ends(self.leases)
-        finally:
-            self.leases.awaited -= 1
-
-    async def _look_until_it_ends(self, leases: Leases) -> None:
         give_up_at = self.clock.monotonic() + self.longest
-        seconds, holder = FIRST_PAUSE, self._holder
-        while not self.fetches_anyway and holder is not None and holder == self._holder:
-            left = give_up_at - self.clock.monotonic()
-            if left <= 0:
-                self.fetches_anyway = True
-                return
-            pause = max(seconds, leases.awaited / MOST_LOOKS) * (0.5 + self.clock.jitter())
-            await self.clock.sleep(min(pause, left))
-            seconds = min(1.5 * seconds, LONGEST_PAUSE)
-            holder = await self._ask(lambda leases: leases.holder(self.origin))
+        leases.awaited += 1
+        try:
+            while not self.fetches_anyway and holder is not None and holder == self._holder:
+                left = give_up_at - self.clock.monotonic()
+                if left <= 0:
+                    self.fetches_anyway = True
+                    return
+                pause = max(seconds, leases.awaited / MOST_LOOKS) * (0.5 + self.clock.jitter())
+                await self.clock.sleep(min(pause, left))
+                seconds = min(1.5 * seconds, LONGEST_PAUSE)
+                holder = await self._ask(lambda leases: leases.holder(self.origin))
+        finally:
+            leases.awaited -= 1
 
     def release(self) -> None:
         """The fetch has ended, and what it has brought is stored; or it never began."""

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS, Failure, Outcome
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
@@ -30,6 +31,9 @@ from .fetch_results import NETWORK_FAILURES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from scrapy import Request
+    from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.crawl import Crawl
 
@@ -53,8 +57,6 @@ class NetworkAway:
     told of no failure."""
     POLL = 0.25
     """Seconds between two looks."""
-    TELLS_EVERY = 600.0
-    """Seconds at least between two lines in the log."""
     SAYS = (
         "%s cannot be fetched, and %s, which has answered before, does not answer either: the "
         "network of this machine may be away. Such files are fetched again when a site answers, if "
@@ -68,19 +70,19 @@ class NetworkAway:
         self._is_asking = self._is_away = False
         self._waiting, self._failed_at = 0, -inf
         """How many fetches wait, and when one was last tried in vain."""
-        self._trusted_until = self._back_at = self._given_up = self._tell_at = -inf
+        self._trusted_until = self._back_at = self._given_up = -inf
 
-    def heard_from(self, url: str, robots_status: int | None) -> None:
-        """There is an answer from *url*; *robots_status*: its status, if it is for a robots.txt.
+    def answered(self, request: Request, response: Response) -> None:
+        """A site has answered *request*.
 
         Only a host that was asked for a robots.txt is asked for it again: not one with an override,
         of which it is not fetched. Nor is one that may want to be left alone.
         """
         self._heard()
-        if robots_status is None:
+        if TAP_META_KEY not in request.meta:
             return
-        origin = Origin.of(url)
-        if robots_status != TOO_MANY_REQUESTS and robots_status < 500:
+        origin = Origin.of(request.url)
+        if response.status != TOO_MANY_REQUESTS and response.status < 500:
             self._known = origin
         elif self._known and origin and self._known.host == origin.host:
             self._known = None
@@ -115,7 +117,7 @@ class NetworkAway:
         try:
             while now() < until and last_heard > self._given_up and not crawl.is_closing:
                 await crawl.clock.sleep(self.PATIENCE if self._is_away else self.POLL)
-                if self._heard_at > last_heard or failed < self._trusted_until:
+                if self._heard_at > last_heard:
                     return began < self._back_at
                 if now() > failed + self.PATIENCE and not self._is_asking:
                     await self._ask(other, ask, origin)
@@ -124,14 +126,16 @@ class NetworkAway:
         self._given_up = last_heard
         return False
 
-    def robots_txt_failed(self) -> None:
-        """A try to fetch one got no answer."""
-        self._failed_at = self._crawl.clock.monotonic()
-
-    async def hold_failed_page(self) -> None:
-        """Waits as long as fetches do, or for another one that has just been tried in vain. Nobody
+    async def failed(self, request: Request, error: Exception) -> None:
+        """A try of *request* has ended in *error*. If the network may be why, and it is for a page,
+        waits as long as fetches do, or for another one that has just been tried in vain. Nobody
         waits if there is no host to ask."""
         crawl, now, last_heard = self._crawl, self._crawl.clock.monotonic, self._heard_at
+        if compat.kind_of_failure(error, headers_received=False) not in NETWORK_FAILURES:
+            return
+        if TAP_META_KEY in request.meta:
+            self._failed_at = now()
+            return
         while self._heard_at == last_heard > self._given_up and not crawl.is_closing:
             is_tried = self._waiting or now() <= self._failed_at + self.PATIENCE
             if not (is_tried and self._known) or now() < self._trusted_until:
@@ -147,8 +151,7 @@ class NetworkAway:
                     self._trusted_until = self._heard_at + self.TRUST
                 return
             self._is_away = True
-            if (now := self._crawl.clock.monotonic()) >= self._tell_at:
-                self._tell_at = now + self.TELLS_EVERY
+            if not was_away:
                 fetched, asked = printable(origin.robots_url), printable(other)
                 logger(self._crawl.crawler).warning(self.SAYS, fetched, asked, self.LONGEST)
             await self._crawl.clock.sleep(self.SILENCE)

@@ -157,10 +157,9 @@ class Twice(MeetsOthers):
 
 @pytest_twisted.ensureDeferred
 async def test_a_network_that_comes_and_goes_is_not_trusted(
-    sites: Sites, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """And it is told again, ten minutes later."""
-    monkeypatch.setattr(NetworkAway, "TELLS_EVERY", 0.0)
+    """And it is told again."""
     first, other, last = sites.host(), sites.host(), sites.host()
     spider: Any = type("Twice", (Twice,), {"others": [other.url()], "again": last.url()})
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from scrapy import Request
+from scrapy.http import Response
 
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl
@@ -22,7 +24,8 @@ class World(HandClock):
         self.network = NetworkAway(Crawl.of(self.crawler, Clock(monotonic=self.clock)))
 
     def answer(self) -> None:
-        self.network.heard_from("http://site.example/", None)
+        request = Request("http://site.example/")
+        self.network.answered(request, Response(request.url, 503))
 
 
 @pytest.mark.parametrize("failure", NETWORK)
