@@ -87,7 +87,7 @@ class RobotsExtension:
         _report_wiring(self._crawl)
         if not self._crawl.has_middleware:
             return
-        self._crawl.get(Policies).subscribe(Outages(self._crawl).landed)
+        self._crawl.get(Policies).listeners.append(Outages(self._crawl).landed)
         if self._crawl.settings.summary_file is not None:
             from scrapy_robots_plus.report.summary import SummaryFile
 

@@ -83,7 +83,7 @@ class Recorder:
         crawl.decision_listeners.append(survives(self._decided))
         crawl.exemption_listeners.append(survives(self._exempted))
         crawl.standing_listeners.append(survives(self._stands_otherwise))
-        crawl.get(Retrieval).subscribe(survives(self._retrieved))
+        crawl.get(Retrieval).listeners.append(survives(self._retrieved))
         if not crawl.settings.enforces:
             crawl.end_listeners.append(survives(self._left))
 

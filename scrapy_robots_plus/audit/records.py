@@ -56,7 +56,7 @@ class Audit:
         if settings.audit_warc:
             path = filled_in(settings.audit_warc, spider.name, now)
             warc = Warc(path, self._warn)
-            crawl.get(Fetcher).subscribe(self._survives(warc.add))
+            crawl.get(Fetcher).listeners.append(self._survives(warc.add))
             self._logs.append(warc)
         write = self._survives(self._write)
         write()

@@ -40,7 +40,7 @@ class Check(Subcommand):
             self._add(asked, source.policy if asked.origin else None)  # whatever the site
 
     async def _ask(self, crawl: Crawl) -> None:
-        crawl.get(Retrieval).subscribe(lambda found: self._tell_if_cut(found.record))
+        crawl.get(Retrieval).listeners.append(lambda found: self._tell_if_cut(found.record))
         async for asked, policy in urls.with_policies(self._urls, crawl.get(Policies)):
             self._add(asked, policy)
 

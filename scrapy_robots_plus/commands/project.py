@@ -177,7 +177,7 @@ class Project:
             def note(each: Retrieved) -> None:
                 records.setdefault(each.record.origin, each.record)
 
-            crawl.get(Retrieval).subscribe(note)
+            crawl.get(Retrieval).listeners.append(note)
             for origin in origins:
                 compat.run_in_background(policies.obtain(origin))
             for origin in origins:

@@ -67,7 +67,7 @@ def hosts_of(crawler: Crawler) -> Hosts:
         crawl.end_listeners.append(hosts.came_back)
         if crawl.holds_requests:
             crawl.get(Door).subscribe(hosts.changed, hosts.handed_over)
-            crawl.get(Policies).subscribe(hosts.fetch_ended)
+            crawl.get(Policies).listeners.append(hosts.fetch_ended)
     return hosts
 
 

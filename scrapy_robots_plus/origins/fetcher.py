@@ -79,11 +79,8 @@ class Fetcher:
             "HTTPCACHE_IGNORE_MISSING"
         )
         self._network, self._names = crawl.get(NetworkAway), crawl.get(NamesAway)
-        self._listeners: list[Callable[[Exchange], None]] = []
-
-    def subscribe(self, listener: Callable[[Exchange], None]) -> None:
-        """Calls *listener* with each request that was answered, redirects and retries included."""
-        self._listeners.append(listener)
+        self.listeners: list[Callable[[Exchange], None]] = []
+        """Called with each request that was answered, redirects and retries included."""
 
     async def fetch(
         self, origin: Origin, known: RobotsRecord | None = None, *, is_refresh: bool = False
@@ -225,7 +222,7 @@ class Fetcher:
             tap.call_off()  # it may still run if only we were cancelled
             self._taps.close()
             if tap.response is not None:
-                for listener in self._listeners:
+                for listener in self.listeners:
                     listener(Exchange(began, request, tap.response))
         response = response or tap.response
         if response is not None:

@@ -127,15 +127,12 @@ class Policies:
         """The one used last comes last."""
         self._fetches: dict[Origin, Fetch] = {}
         self._closing_watch = ClosingWatch(crawl.crawler, self._call_off)
-        self._listeners: list[Callable[[Origin, Policy | None], None]] = []
+        self.listeners: list[Callable[[Origin, Policy | None], None]] = []
+        """Called when a fetch has ended, with its origin and its policy."""
         self.said: Recent[str, tuple[Statement, ...]] = Recent(settings.cache_size)
         """What pages of the crawl have said of their use, by URL, if it declares one."""
         self.waiting = 0
         """How many requests wait in the middleware for a robots.txt."""
-
-    def subscribe(self, listener: Callable[[Origin, Policy | None], None]) -> None:
-        """*listener* is called when a fetch has ended, with its origin and its policy."""
-        self._listeners.append(listener)
 
     def __iter__(self) -> Iterator[Policy]:
         return iter(list(self._recent.values()))
@@ -356,7 +353,7 @@ class Policies:
         if not self._fetches:
             self._closing_watch.stop()
         fetch.answer(None if compat.is_closing(self._crawler) else fetch.policy)
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener(origin, fetch.policy)
 
     def _call_off(self) -> None:

@@ -64,11 +64,8 @@ class Retrieval:
         self._stats = crawl.stats
         self.parsers = Parsers(crawl.crawler)
         """Those of the crawl."""
-        self._listeners: list[Callable[[Retrieved], None]] = []
-
-    def subscribe(self, listener: Callable[[Retrieved], None]) -> None:
-        """Calls *listener* with what each retrieval has brought."""
-        self._listeners.append(listener)
+        self.listeners: list[Callable[[Retrieved], None]] = []
+        """Called with what each retrieval has brought."""
 
     async def stored(self, origin: Origin) -> RobotsRecord | None:
         """The record in the store, with its text, which policies do without; None if there is none
@@ -244,7 +241,7 @@ class Retrieval:
 
     def tell(self, retrieved: Retrieved) -> Policy:
         """Tells the listeners; returns the policy."""
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener(retrieved)
         return retrieved.policy
 

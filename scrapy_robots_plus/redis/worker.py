@@ -104,7 +104,7 @@ class Worker:
 
     def _connect(self) -> None:
         if self._crawl.holds_requests:
-            self._crawl.get(Policies).subscribe(self._fetch_ended)
+            self._crawl.get(Policies).listeners.append(self._fetch_ended)
             if self._crawl.settings.shared_pace == "process":  # not chosen otherwise
                 self._crawl.get(Door).share(self._leases)
             self._crawl.readiness = self

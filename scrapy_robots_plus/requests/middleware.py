@@ -96,11 +96,11 @@ class RobotsMiddleware:
 
             self._equal_urls = EqualUrls(crawler, self.settings)
         self._pacing = crawl.get(Door) if enforces else None
-        self.policies.subscribe(self._rules_came)
+        self.policies.listeners.append(self._rules_came)
         self._refusals = crawl.get(Refusals) if enforces else None
         self._given_up = crawl.get(GivenUp)
         self._sitemaps = crawl.get(Sitemaps)
-        crawl.get(Retrieval).subscribe(self._sitemaps.retrieved)
+        crawl.get(Retrieval).listeners.append(self._sitemaps.retrieved)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
     @classmethod
