@@ -75,7 +75,6 @@ class Show(Subcommand):
                     "line": each.number,
                     **picked(each, "text", "role"),
                     "group_number": each.group,
-                    "ignored": each.ignored or None,
                     "means": each.words or None,
                 }
                 for each in linted.lines
@@ -129,7 +128,7 @@ def _groups(groups: tuple[int, ...]) -> str:
 
 
 def _means(line: dict[str, Any]) -> str:
-    words: str = f"ignored: {line['ignored']}" if line["ignored"] else line["means"] or ""
+    words: str = line["means"] or ""
     return f"group {line['group_number']}: {words}" if line["group_number"] and words else words
 
 

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from string import ascii_letters
 from typing import TYPE_CHECKING
 
-from .matcher import NO_RANK, Pattern, Rank, line_of
+from .matcher import NO_RANK, Pattern, Rank, line_of, spelled
 from .rules import rank_by_length
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def difference(before: RobotsTxt, after: RobotsTxt, agent: Agent) -> Difference:
     letter = _letter_beside(every)
     found = (_paths_of(*pair, letter) for pair in islice(pairs, _MOST_PAIRS))
     asked = map(_sent, chain.from_iterable(found))
-    most = _MOST_STEPS // (1_000 + sum(len(_spelled(each)) for each in starred))
+    most = _MOST_STEPS // (1_000 + sum(len(spelled(each)) for each in starred))
     paths = sorted(dict.fromkeys(islice(asked, most)), key=len)
     return Difference(
         _changes(before.rules_for(agent), after.rules_for(agent), paths),
@@ -172,14 +172,9 @@ def _ends_in_star(pattern: Pattern, *ranks: dict[Pattern, Rank]) -> bool:
     return not _has_star(pattern) and max(each.get(pattern, usual) for each in ranks) > usual
 
 
-def _spelled(pattern: Pattern) -> bytes:
-    """Its octets, whose wildcards stand for nothing."""
-    return b"".join((pattern[0], *pattern[1], pattern[2] or b""))
-
-
 def _letter_beside(patterns: Iterable[Pattern]) -> bytes:
     """A letter that occurs in no pattern, if there is one."""
-    known = set(chain.from_iterable(map(_spelled, patterns)))
+    known = set(chain.from_iterable(map(spelled, patterns)))
     letters = ascii_letters.encode()
     return bytes([next((each for each in letters if each not in known), letters[0])])
 

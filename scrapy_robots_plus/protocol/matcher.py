@@ -63,6 +63,11 @@ def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
     return prefix, tuple(filter(None, parts)), tail
 
 
+def spelled(pattern: Pattern) -> bytes:
+    """The octets of a pattern, whose wildcards stand for nothing."""
+    return b"".join((pattern[0], *pattern[1], pattern[2] or b""))
+
+
 Rank = int
 
 _LINES = 2**32 - 1

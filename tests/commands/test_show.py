@@ -37,7 +37,7 @@ LISTED = """\
   7  User-agent: foobot   group 2: for foobot
   8  Disalow: /           group 2: denies everything
      ^ misspelt-key: 'Disalow' is read as Disallow, but others may ignore it.
-  9  Foo: bar             ignored: its key is unknown
+  9  Foo: bar             ignored
      ^ unknown-key: 'Foo' is unknown and ignored.
 3 findings
 """
@@ -96,7 +96,6 @@ def test_the_same_as_json(sites: Sites, alone: Robots) -> None:
         "text": "User-agent: *",
         "role": "user-agent",
         "group_number": 1,
-        "ignored": None,
         "means": "for all crawlers",
     }
     assert [(each["line"], each["code"]) for each in found["findings"]] == [

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
 from scrapy_robots_plus.protocol.product_token import Agent, as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
+from .faults import faults
 from .findings import Code, Finding
-from .group_faults import group_faults
-from .line_faults import octet_faults, record_faults
 from .reading import Meaning, Reading, meanings
-from .rule_faults import rule_faults
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.octets import Body
@@ -72,7 +70,6 @@ def lint(
     if not dialect.forgiving:
         dialect = RFC9309
     reading = Reading(body, dialect, charset, max_bytes)
-    faults = (octet_faults, record_faults, group_faults, rule_faults)
-    findings = chain.from_iterable(faults_of(reading) for faults_of in faults)
-    in_order = sorted(islice(findings, _MOST), key=lambda each: (each.line or 0, each.code))
+    found = islice(faults(reading), _MOST)
+    in_order = sorted(found, key=lambda each: (each.line or 0, each.code))
     return LintedFile(tuple(in_order), reading)

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.fields import ABOUT_USES, Field, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.groups import STAR, GroupChoice, Scanner
-from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, take_apart
+from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, spelled, take_apart
 from scrapy_robots_plus.protocol.octets import as_octets, text, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.robotstxt import READERS
-from scrapy_robots_plus.protocol.rules import ranked, read_rules
+from scrapy_robots_plus.protocol.rules import Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.octets import Body
 
 AgentLine = tuple[int, bytes, tuple[str, ...]]
 """The position of its group, its value, and the names that are read in it."""
-Ranked = tuple[Rank, Pattern]
-"""A pattern that a URL can match, and the rank of its rule."""
 
 RULES = frozenset({Field.ALLOW, Field.DISALLOW})
 
@@ -74,21 +71,23 @@ class Reading:
                 self.groups.update((line.number, position) for line in members.lines)
         self.file_wide = frozenset(line.number for line in scanner.globals)
         """Lines that count for the whole file, such as Sitemap."""
-        self.patterns: dict[int, list[Ranked]] = {}
+        self.patterns: dict[int, list[tuple[Pattern, Rank]]] = {}
         """The patterns of each rule that a URL can match: one rule may have two, or none."""
-        rules = chain.from_iterable(section.rules for section in scanner.sections)
-        for served, rank in ranked(read_rules(rules, self.lines), dialect):
-            pattern = take_apart(served)
-            if can_match(served, pattern, dialect):
-                self.patterns.setdefault(line_of(rank), []).append((rank, pattern))
+        for pattern, rank in Rules(tuple(self.sections), self.lines, dialect).patterns():
+            if can_match(pattern, dialect):
+                self.patterns.setdefault(line_of(rank), []).append((pattern, rank))
+
+    def is_apart(self, number: int) -> bool:
+        """Whether a line that belongs into a group is in none."""
+        return number not in self.groups and number not in self.file_wide
 
 
-def can_match(value: bytes, pattern: Pattern, dialect: Dialect) -> bool:
+def can_match(pattern: Pattern, dialect: Dialect) -> bool:
     """Whether a URL may match a path, taken apart. All paths begin with ``/`` (RFC 9309 2.2.2)."""
     prefix, _, tail = pattern
     if prefix[:1] not in {b"", b"/"} or (not prefix and tail == b""):
         return False
-    return dialect.normal_escapes or not _ALWAYS_SENT_ESCAPED.search(value)
+    return dialect.normal_escapes or not _ALWAYS_SENT_ESCAPED.search(spelled(pattern))
 
 
 class Meaning(NamedTuple):
@@ -104,47 +103,27 @@ class Meaning(NamedTuple):
     not a comment)."""
     group: int | None = None
     """The number of its group, from 1; None if it belongs to none."""
-    ignored: str = ""
-    """Why it has no effect; empty if it has one."""
     words: str = ""
-    """What it means, in a few words; empty for comments and blank lines. May quote the file:
-    escape it before printing."""
+    """What it means, in a few words: ``ignored`` if it has no effect; empty for comments and blank
+    lines. May quote the file: escape it before printing."""
+
+
+_IGNORED = "ignored"
 
 
 def meanings(reading: Reading) -> Iterator[Meaning]:
     """The meaning of each line, in file order."""
     for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
-        shown, read = text(raw), reading.records.get(number)
+        read, position = reading.records.get(number), reading.groups.get(number)
         if read is not None:
-            yield _meaning(shown, read, reading)
+            role = "unknown" if read.field is Field.NOTHING else read.field.key
+            words = _words(read, reading)
         elif line.partition(b"#")[0].strip():
-            yield Meaning(number, shown, "text", ignored="it has no key")
+            role, words = "text", _IGNORED
         else:
-            yield Meaning(number, shown, "comment" if b"#" in line else "blank")
-
-
-def _meaning(shown: str, line: Line, reading: Reading) -> Meaning:
-    if line.field is Field.NOTHING:
-        return Meaning(line.number, shown, "unknown", ignored="its key is unknown")
-    group = reading.groups.get(line.number)
-    _, _, names = reading.agents.get(line.number, (0, b"", ()))
-    ignored = why_ignored(line, reading)
-    words = "" if ignored else _words(line, names, reading.dialect, group is None)
-    number = None if group is None else group + 1
-    return Meaning(line.number, shown, line.field.key, number, ignored, words)
-
-
-def why_ignored(line: Line, reading: Reading) -> str:
-    """Says why a line with a known key has no effect; empty if it has one."""
-    if line.number not in reading.groups and line.number not in reading.file_wide:
-        return "" if _objections(line) else "it belongs to no group"
-    if line.field is Field.USER_AGENT:
-        return ""
-    if not line.value:
-        return "it has no path" if line.field in RULES else "it has no value"
-    if line.field in READERS and READERS[line.field](line.value) is None:
-        return "its value cannot be understood"
-    return ""
+            role, words = "comment" if b"#" in line else "blank", ""
+        group = None if position is None else position + 1
+        yield Meaning(number, text(raw), role, group, words)
 
 
 _FILE_WIDE = {
@@ -155,51 +134,49 @@ _FILE_WIDE = {
 }
 
 
-def _uses(line: Line) -> tuple[bytes, Iterable[tuple[str, Preference]]]:
-    """The path that a line about uses is for, empty for all, and what it states."""
-    if line.field is Field.CONTENT_SIGNAL:
-        return b"", signals(line.value)
-    path, value = usage_rule(line.value)
-    return path, usage(value)
-
-
-def _objections(line: Line) -> list[tuple[str, Preference]]:
-    """What a line disallows that stands in no group: sites mean all crawlers by it."""
-    stated = _uses(line)[1] if line.field in ABOUT_USES else ()
-    return [each for each in stated if each[1] is Preference.DISALLOW]
-
-
-def _words(line: Line, names: tuple[str, ...], dialect: Dialect, is_apart: bool) -> str:
-    field, value = line.field, line.value
+def _words(line: Line, reading: Reading) -> str:
+    number, field, _, value = line
     if field is Field.USER_AGENT:
+        _, _, names = reading.agents[number]
         return f"for {'all crawlers' if STAR in names else names[-1] or 'nobody'}"
+    if field in ABOUT_USES:
+        return _words_about_uses(line, reading)
+    if not value or reading.is_apart(number):
+        return _IGNORED
     if field in RULES:
         verb = "allows" if field is Field.ALLOW else "denies"
-        return f"{verb} {paths(value, dialect)}"
+        return f"{verb} {paths(value, reading.dialect)}"
     if field in READERS:
         pace = READERS[field](value)
-        return f"{pace:g} s between requests" if isinstance(pace, float) else str(pace)
-    if field not in ABOUT_USES:
-        return _FILE_WIDE[field]
-    path, stated = _uses(line)
-    where = f", for {paths(path, dialect)}" if path else ""
-    if is_apart:
-        return f"{_stated(_objections(line))}{where}, for all crawlers"
-    return _stated(stated) + where
+        words = f"{pace:g} s between requests" if isinstance(pace, float) else str(pace)
+        return _IGNORED if pace is None else words
+    return _FILE_WIDE[field]
+
+
+def _words_about_uses(line: Line, reading: Reading) -> str:
+    if line.field is Field.CONTENT_SIGNAL:
+        path, stated = b"", list(signals(line.value))
+    else:
+        path, served = usage_rule(line.value)
+        stated = list(usage(served))
+    where = f", for {paths(path, reading.dialect)}" if path else ""
+    if reading.is_apart(line.number):
+        # Sites mean all crawlers by what such a line disallows.
+        stated = [each for each in stated if each[1] is Preference.DISALLOW]
+        where += ", for all crawlers"
+        if not stated:
+            return _IGNORED
+    each_once = dict.fromkeys(f"{category}: {preference}" for category, preference in stated)
+    return (", ".join(each_once) or "no preference") + where
 
 
 def paths(value: bytes, dialect: Dialect) -> str:
     """Which paths a path-pattern matches, in words."""
     pattern = prefix, parts, tail = take_apart(value)
-    if not can_match(value, pattern, dialect):
+    if not can_match(pattern, dialect):
         return "nothing"
     if parts or tail:
         return f"paths like {text(value)}"
     if tail is not None:
         return f"only {text(prefix)}"
     return "everything" if prefix in {b"", b"/"} else f"what begins with {text(prefix)}"
-
-
-def _stated(stated: Iterable[tuple[str, Preference]]) -> str:
-    each_once = dict.fromkeys(f"{category}: {preference}" for category, preference in stated)
-    return ", ".join(each_once) or "no preference"

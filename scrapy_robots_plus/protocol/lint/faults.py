@@ -1,0 +1,189 @@
+"""What is wrong with a file: its octets, its lines, its groups, its rules."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol.fields import Field, Line
+from scrapy_robots_plus.protocol.groups import STAR
+from scrapy_robots_plus.protocol.matcher import line_of
+from scrapy_robots_plus.protocol.octets import text
+from scrapy_robots_plus.protocol.preferences import Preference
+from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
+from scrapy_robots_plus.protocol.product_token import fold
+from scrapy_robots_plus.protocol.robotstxt import READERS, is_whole_url
+
+from .findings import Code, Finding, finding, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scrapy_robots_plus.protocol.groups import Section
+    from scrapy_robots_plus.protocol.matcher import Pattern, Rank
+
+    from .reading import Reading
+
+_INVISIBLE = re.compile("[\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u2060\u3000\ufeff]")
+_HTML = re.compile(
+    rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body|title|meta)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEGINNING = 2048
+
+_ANOTHER_KEY = re.compile(rb"(?:user-?agent|disallow|crawl-delay|sitemap)[ \t]*:", re.IGNORECASE)
+_EXPECTED = {
+    Field.CRAWL_DELAY: "a number of seconds, such as 5 or 0.5",
+    Field.REQUEST_RATE: "a rate such as 1/5 or 10/60m",
+    Field.VISIT_TIME: "a time such as 0600-0845",
+    Field.SITEMAP: "a whole URL, with https:// and the host",
+    Field.LICENSE: "a whole URL, with https:// and the host",
+    Field.CONTENT_USAGE: "uses with y or n, such as train-ai=n, search=y",
+    Field.CONTENT_SIGNAL: "uses with yes or no, such as ai-train=no, search=yes",
+}
+"""What the values of these have to be."""
+
+_URL = re.compile(rb"(?:https?:/*|www\.)[^/]*(/.*)?", re.IGNORECASE)
+
+
+def faults(reading: Reading) -> Iterator[Finding]:
+    """Those of the whole file, of its lines, of its groups and of its rules, in no order."""
+    if reading.is_utf16:
+        yield finding(None, Code.UTF_16)
+    if reading.unread:
+        yield finding(len(reading.raw) or None, Code.FILE_TOO_LONG, reading.unread)
+    yield from _of_lines(reading)
+    yield from _of_names(reading)
+    yield from _joined(reading)
+    yield from _without_rules(reading)
+    for section in reading.sections:
+        yield from _of_rules(section, reading)
+
+
+def _of_lines(reading: Reading) -> Iterator[Finding]:
+    is_html = _HTML.match(b"\n".join(reading.lines[:50])[:_BEGINNING])
+    if is_html:
+        yield finding(1, Code.HTML)
+    for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
+        content, read = line.partition(b"#")[0].strip(), reading.records.get(number)
+        if len(raw) != len(line):
+            yield finding(number, Code.LINE_TOO_LONG, len(line), len(raw))
+        if not content.isascii():
+            yield from _outside_ascii(number, content)
+        if read is not None and read.field is not Field.NOTHING:
+            yield from _of_record(read, content, reading)
+        elif content and not is_html:  # a web page has too many to name
+            code = Code.NOT_A_RECORD if read is None else Code.UNKNOWN_KEY
+            yield finding(number, code, quoted(read.key if read else content))
+
+
+def _outside_ascii(number: int, content: bytes) -> Iterator[Finding]:
+    try:
+        found = _INVISIBLE.search(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        yield finding(number, Code.NOT_UTF_8, content[error.start])
+        return
+    if found:
+        yield finding(number, Code.INVISIBLE_CHARACTER, ord(found[0]))
+
+
+def _of_record(read: Line, content: bytes, reading: Reading) -> Iterator[Finding]:
+    number, field, key, value = read
+    name = field.key.capitalize()
+    if text(key).lower() != field.key:
+        yield finding(number, Code.MISSPELT_KEY, quoted(key), name)
+    if not content[len(key) :].lstrip().startswith(b":"):
+        yield finding(number, Code.MISSING_COLON, quoted(key))
+    if another := _ANOTHER_KEY.search(value):
+        yield finding(number, Code.SEVERAL_RECORDS, text(another[0]))
+    if reading.is_apart(number):
+        yield finding(number, Code.OUTSIDE_GROUP, name)
+    elif field in _EXPECTED and not _is_understood(field, value):
+        yield finding(number, Code.UNREADABLE_VALUE, quoted(value), _EXPECTED[field])
+
+
+def _is_understood(field: Field, value: bytes) -> bool:
+    """Whether all of the value has an effect."""
+    if field in READERS:
+        return READERS[field](value) is not None
+    if field is Field.CONTENT_USAGE:
+        return _is_clear(usage(usage_rule(value)[1]))
+    return _is_clear(signals(value)) if field is Field.CONTENT_SIGNAL else is_whole_url(value)
+
+
+def _is_clear(stated: Iterable[tuple[str, Preference]]) -> bool:
+    preferences = {preference for _, preference in stated}
+    return bool(preferences) and Preference.UNKNOWN not in preferences
+
+
+def _of_names(reading: Reading) -> Iterator[Finding]:
+    first: dict[tuple[str, ...], int] = {}
+    for number, (_, value, names) in reading.agents.items():
+        if not any(names):
+            yield finding(number, Code.NAMES_NOBODY, value)
+            continue
+        starred = b"*" in value[1:]
+        if starred or fold(text(value)) not in names:
+            why = "A * in a name is no wildcard. " if starred else ""
+            counted = names[0] if starred else names[-1]
+            yield finding(number, Code.NAME_CUT_OFF, why, counted, value)
+        line = first.setdefault(names, number)
+        if line != number:
+            yield finding(number, Code.DUPLICATE_USER_AGENT, value, line)
+
+
+def _joined(reading: Reading) -> Iterator[Finding]:
+    """Groups that an author may have meant to be two (2.1): what is between them looks as if the
+    first ended there. It is blank, or something else for the group."""
+    agents = reading.agents.items()
+    for (before, (first, names, _)), (number, (section, _, _)) in pairwise(agents):
+        if first == section and reading.sections[section].rules:
+            between = range(before + 1, number)
+            if any(n in reading.groups or not reading.lines[n - 1].strip() for n in between):
+                yield finding(number, Code.JOINED_GROUP, names)
+
+
+def _without_rules(reading: Reading) -> Iterator[Finding]:
+    """Groups that lift the rules for ``*``, perhaps unawares: 2.2.1."""
+    by_name = reading.choice.by_name
+    if not _has_rules(reading, by_name.get(STAR, ())):
+        return
+    first_lines = {position: n for n, (position, _, _) in reversed(reading.agents.items())}
+    for position, section in enumerate(reading.sections):
+        names = {name for each in section.names for name in each}
+        merged = (each for name in names for each in by_name[name])
+        if not section.rules and any(names) and not _has_rules(reading, merged):
+            shown = b", ".join(section.agents)
+            yield finding(first_lines[position], Code.GROUP_WITHOUT_RULES, shown)
+
+
+def _has_rules(reading: Reading, chosen: Iterable[int]) -> bool:
+    return any(reading.sections[position].rules for position in chosen)
+
+
+def _of_rules(section: Section, reading: Reading) -> Iterator[Finding]:
+    """What no URL matches, and what another rule beats (2.2.2)."""
+    strongest: dict[Pattern, Rank] = {}
+    for number in section.rules:
+        for pattern, rank in reading.patterns.get(number, ()):
+            strongest[pattern] = max(rank, strongest.get(pattern, rank))
+    for number in section.rules:
+        _, field, _, value = reading.records[number]
+        patterns = reading.patterns.get(number, [])
+        if patterns and all(rank < strongest[pattern] for pattern, rank in patterns):
+            winner = strongest[patterns[0][0]]
+            yield finding(number, Code.SHADOWED_RULE, line_of(winner))
+        if value and not patterns:
+            yield finding(number, Code.NEVER_MATCHES, *_why_not(value))
+        if not value and (field is Field.ALLOW or len(section.rules) > 1):
+            yield finding(number, Code.EMPTY_RULE, field.key.capitalize())
+
+
+def _why_not(value: bytes) -> tuple[str, bytes]:
+    """Words, and the path to write instead if they say one."""
+    if value[:1] in {b"/", b"*"}:
+        return "URLs have no such characters: they are sent percent-encoded.", b""
+    if whole := _URL.fullmatch(value):
+        return "This is a URL, not a path: write ", whole[1] or b"/"
+    return "The path does not begin with / or *, but all paths of URLs begin with /.", b""
