@@ -142,8 +142,8 @@ def _terms(found: Difference) -> Iterator[tuple[str, str]]:
     for title, (old, new) in changes.items():
         if old != new:
             yield title, f"{old or 'none'} -> {new or 'none'}"
-    yield from (("sitemap", f"- {url}") for url in found.sitemaps_removed)
-    yield from (("sitemap", f"+ {url}") for url in found.sitemaps_added)
+    yield from (("sitemap", f"- {url}") for url in sorted(before.sitemaps - after.sitemaps))
+    yield from (("sitemap", f"+ {url}") for url in sorted(after.sitemaps - before.sitemaps))
 
 
 def _seconds(delay: float | None) -> str | None:

@@ -77,8 +77,8 @@ _NOTHING = hashlib.sha256(b"").hexdigest()
 def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:
     """*record*, perhaps from a crawl with other settings, with its lifetimes within *limits*."""
     return record._replace(
-        lifetime=limits.lifetime(record.lifetime),
-        retry_in=limits.retry_in(record.retry_in),
+        lifetime=min(record.lifetime, limits.ttl_max),
+        retry_in=min(record.retry_in, limits.error_ttl_max),
     )
 
 
@@ -116,7 +116,7 @@ def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:
     RFC 9309 2.3.1.4: after a long period of failures the last copy no longer counts.
     """
     failing = record.readable and record.failure is not None
-    is_outlived = failing and limits.outlived(elapsed(record.fetched_at, now))
+    is_outlived = failing and elapsed(record.fetched_at, now) >= limits.stale_max
     return Access.UNREACHABLE if is_outlived else record.access
 
 
@@ -179,7 +179,7 @@ def _is_superseded(
     if not previous.readable or says_unavailable(result.outcome):
         return True
     opens = access is not Access.UNREACHABLE
-    return opens and limits.outlived(elapsed(previous.fetched_at, now))
+    return opens and elapsed(previous.fetched_at, now) >= limits.stale_max
 
 
 def _answered(

@@ -93,26 +93,6 @@ class Difference:
     """Whether all rules were compared. Otherwise there are so many that the search was ended, and
     more may have changed than was found."""
 
-    @property
-    def became_allowed(self) -> tuple[PathChange, ...]:
-        """What was denied and is allowed now."""
-        return tuple(change for change in self.paths if change.allowed)
-
-    @property
-    def became_denied(self) -> tuple[PathChange, ...]:
-        """What was allowed and is denied now."""
-        return tuple(change for change in self.paths if not change.allowed)
-
-    @property
-    def sitemaps_added(self) -> tuple[str, ...]:
-        """Sitemaps that only the second file names, sorted."""
-        return tuple(sorted(self.after.sitemaps - self.before.sitemaps))
-
-    @property
-    def sitemaps_removed(self) -> tuple[str, ...]:
-        """Sitemaps that only the first file names, sorted."""
-        return tuple(sorted(self.before.sitemaps - self.after.sitemaps))
-
     def __bool__(self) -> bool:
         return bool(self.paths) or self.before != self.after
 

@@ -43,18 +43,6 @@ class Limits(NamedTuple):
     expiry: float = EXPIRY
     """What counts for an answer that does not say how long it is fresh."""
 
-    def lifetime(self, seconds: float) -> float:
-        """*seconds* within the limits for a fresh answer."""
-        return min(seconds, self.ttl_max)
-
-    def retry_in(self, seconds: float) -> float:
-        """*seconds* within the limits for retrying an unreadable file."""
-        return min(seconds, self.error_ttl_max)
-
-    def outlived(self, age: float) -> bool:
-        """Whether a copy of *age* seconds is too old to be obeyed during an outage."""
-        return age >= self.stale_max
-
 
 def lifetime(headers: Headers, now: float, limits: Limits) -> float:
     """Seconds from *now* (wall clock) for which a just received answer is fresh.
@@ -64,7 +52,7 @@ def lifetime(headers: Headers, now: float, limits: Limits) -> float:
     """
     declared = _declared_lifetime(headers, now)
     fresh_for = (limits.expiry if declared is None else declared) - age(headers, now)
-    return limits.lifetime(max(fresh_for, limits.ttl_min))
+    return min(max(fresh_for, limits.ttl_min), limits.ttl_max)
 
 
 def source_of_lifetime(headers: Headers) -> str | None:
@@ -163,9 +151,9 @@ def error_lifetime(failures: int, asked: float | None, limits: Limits, jitter: f
     up to a tenth: *jitter*, from 0 to 1, spreads retries to hosts that failed together.
     """
     if asked is not None:
-        return limits.retry_in(max(asked, 1.0))
+        return min(max(asked, 1.0), limits.error_ttl_max)
     doubled = limits.error_ttl * 2.0 ** min(failures - 1, 32)
-    return float(limits.retry_in(doubled) * (1 - 0.1 * jitter))
+    return float(min(doubled, limits.error_ttl_max) * (1 - 0.1 * jitter))
 
 
 def validators(headers: Headers) -> dict[str, str]:

@@ -96,7 +96,7 @@ async def test_a_file_that_closes_in_mid_crawl_closes_the_site(sites: Sites) -> 
     assert list(crawler.spider.failures) == steadily(host)[pages : pages + 3]
     [(origin, before, then, change)] = told
     assert (origin, before, then) == (host.origin, "rules", "rules")
-    assert [each.after.rule for each in change.became_denied] == ["Disallow: /"]
+    assert [each.after.rule for each in change.paths if not each.allowed] == ["Disallow: /"]
     assert stat(crawler, "robotstxt/changed") == 1
 
 
