@@ -70,9 +70,6 @@ class Scope:
             (getattr(scope, "_last_seen", None) or 0.0 for _, scope in self._scopes), default=0.0
         )
 
-    def free_transfer_slots(self) -> int:
-        return int(all(self._throttler.get_scope_load(name) < 1 for name, _ in self._scopes))
-
     def __contains__(self, request: Request) -> bool:
         return request in self._downloader._in_download_handler  # noqa: SLF001
 
@@ -196,11 +193,6 @@ class Slots:
         slot = self.get(key)
         return least_delay(slot.delay, slot_jitter(slot)) if slot is not None and slot.delay else 0
 
-    def has_place(self, key: str) -> bool:
-        """Whether fewer requests are under way than the slot allows."""
-        slot = self.get(key)
-        return slot is None or slot.concurrency <= 0 or slot.free_transfer_slots() > 0
-
     def leave_place(self, key: str, request: Request) -> None:
         """*request*, which the downloader takes to be under way, lets the next of its slot go."""
         slot = self.get(key)
@@ -217,16 +209,10 @@ class Slots:
         if slot is not None:
             slot.transferring.add(request)
 
-    def queued(self, key: str) -> list[Request]:
-        """The requests that wait in the slot, in their order."""
-        slot = self.get(key)
-        return [] if slot is None else [request for request, _ in slot.queue]
-
-    def fail_queued(
-        self, error: type[Exception], fails: Callable[[Request], bool], key: str | None = None
-    ) -> None:
-        """The queued requests of a slot, or of all, that *fails* is true of end in *error*."""
-        for slot in self._queueing(key):
+    def fail_queued(self, error: type[Exception], fails: Callable[[Request], bool]) -> None:
+        """The queued requests of all slots that *fails* is true of end in *error*."""
+        slots = () if self._has_scopes else self._downloader.slots.values()
+        for slot in [each for each in slots if each.queue]:
             failing = [each for each in slot.queue if fails(each[0])]
             if not failing:
                 continue
@@ -236,14 +222,6 @@ class Slots:
             for _, waiter in failing:
                 waiter.errback(error())
             self._downloader._process_queue(slot)  # noqa: SLF001
-
-    def _queueing(self, key: str | None) -> list[Slot]:
-        if self._has_scopes:
-            return []
-        if key is None:
-            return [slot for slot in self._downloader.slots.values() if slot.queue]
-        slot = self.get(key)
-        return [] if slot is None else [slot]
 
     def _look(self, key: str) -> None:
         self._looks_soon.discard(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from functools import cached_property
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from .shared_pace import SharedPace, shared_pace
 from .slot_delays import SlotTimes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from scrapy.http import Response
 
@@ -44,7 +45,8 @@ class Door:
     retry or extension a request comes from, it comes through here. A host has a line if it has a
     pace: while robots.txt asks for a delay, or after it has asked the crawler to wait or refused
     requests.
-    At most *most* hosts have one, unless more are needed: the least recently used go first.
+    No more hosts have one than robots.txt files are kept, or :data:`LEAST`, unless more are needed:
+    the least recently used go first.
 
     A slot of Scrapy keeps its own delay, its jitter and AutoThrottle. The one that is a host's own
     shows the Crawl-delay, too.
@@ -53,12 +55,14 @@ class Door:
     DRAINS_SECONDS = 5.0
     """When the spider closes, requests that wait for nothing but short delays still go for so
     long."""
+    LEAST = 1_000
+    """Of so many hosts the line is kept in any case: requests may be on their way to it."""
     TRIM_SECONDS = 1.0
     """Minimum seconds between two searches for lines that are no longer needed."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawler = crawler = crawl.crawler
-        self._most = crawl.settings.cache_size
+        self._most = max(crawl.settings.cache_size, self.LEAST)
         self._clock = crawl.clock
         self._stats = crawl.stats
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
@@ -95,7 +99,6 @@ class Door:
             line = self.line(origin.host)
         line.visits, now = policy.paces.table.visits, self._clock.monotonic()
         line.pace.keep(origin, delay)
-        line.pace.expect(now)
         self.lines.move_to_end(origin.host)
         if opens_in:
             line.pace.shut_for(opens_in, now)
@@ -138,9 +141,6 @@ class Door:
             if line is not None and line.pace.failed(request, self._clock.monotonic()):
                 line.changed()
             raise
-        finally:
-            if self._doorway.wanting:
-                self._doorway.place_is_free(key)
         if line is not None and line.pace.answered(request, self._clock.monotonic()):
             line.changed()
         return response
@@ -150,11 +150,6 @@ class Door:
         while (now := self._clock.monotonic()) < (due := times.lets_go_at(key)):
             await compat.sleep(due - now)
         times.handed_over(key, now)
-
-    def _request_reached_downloader(self, request: Request) -> None:
-        line = self._line_of(request)
-        if line is not None:
-            line.show()
 
     def _headers_received(self, request: Request, **_: object) -> None:
         line = self._line_of(request)
@@ -183,15 +178,10 @@ class Door:
 
     def drop(self, origin: Origin) -> None:
         """*origin* is given up: its requests fail, and no others of its host."""
-        line = self.line(origin.host)
-        line.pace.end_pauses()
-        line.pace.keep(origin, 0.0)
-
-        def is_of_it(request: Request) -> bool:
-            return valid_origin_of(request) == origin
-
-        self._slots.fail_queued(HeldAtDenial, is_of_it)
-        line.fail(HeldAtDenial, is_of_it)
+        pace = self.line(origin.host).pace
+        pace.end_pauses()
+        pace.keep(origin, 0.0)
+        self.recheck(origin, 0.0, lambda _: True)
 
     def recheck(self, origin: Origin, delay: float, denies: Callable[[Request], bool]) -> None:
         """New rules of *origin* have come: of its requests that wait here, or in a slot, those that
@@ -204,9 +194,7 @@ class Door:
         line = self.lines.get(origin.host)
         if line is not None and delay > line.pace.robots_delay:
             line.pace.keep(origin, delay)
-        self._slots.fail_queued(HeldAtDenial, fails)
-        if line is not None:
-            line.fail(HeldAtDenial, fails)
+        self._fail(HeldAtDenial, fails, () if line is None else (line,))
 
     # The lines
 
@@ -229,9 +217,7 @@ class Door:
     def _doorway(self) -> Doorway:
         """Made when a host has a pace, so that a crawl without delays pays nothing."""
         slots = self._slots
-        connect = self._crawler.signals.connect
-        connect(self._request_reached_downloader, signals.request_reached_downloader)
-        connect(self._headers_received, signals.headers_received)
+        self._crawler.signals.connect(self._headers_received, signals.headers_received)
         compat.stand_before_handlers(self._crawler, self._download)
         self._closing_watch.start()
         return Doorway(
@@ -255,14 +241,13 @@ class Door:
         self._forget_some(now)
 
     def _forget_some(self, now: float) -> None:
-        """Forgets hosts that need no pace, if there are too many."""
-        if len(self.lines) <= self._most or now < self._trim_at:
+        """Of the hosts that are too many, forgets those that need no pace."""
+        excess = len(self.lines) - self._most
+        if excess <= 0 or now < self._trim_at:
             return
         self._trim_at = now + self.TRIM_SECONDS
-        for line in list(self.lines.values()):
-            if len(self.lines) <= self._most:
-                return
-            if line.is_empty and not line.pace.is_needed(now):
+        for line in list(islice(self.lines.values(), excess)):
+            if line.is_empty and line.pace.due_at() <= now:
                 self._end(line)
 
     def _end(self, line: HostLine) -> None:
@@ -273,10 +258,27 @@ class Door:
 
     def _fail_waiting(self) -> None:
         """The spider closes: no host that is left alone, or has a long delay, keeps it open."""
-        now = self._clock.monotonic()
-        self._closing_since = min(self._closing_since, now)
-        for line in list(self.lines.values()):
-            line.fail_at_closing(HeldAtClosing, self._closing_since + self.DRAINS_SECONDS)
+        self._closing_since = min(self._closing_since, self._clock.monotonic())
+        latest = self._closing_since + self.DRAINS_SECONDS
+        late = {host: line for host, line in self.lines.items() if line.is_late(latest)}
+
+        def fails(request: Request) -> bool:
+            origin = valid_origin_of(request)
+            return origin is not None and origin.host in late
+
+        if late:
+            self._fail(HeldAtClosing, fails, late.values())
+
+    def _fail(
+        self,
+        error: type[Exception],
+        fails: Callable[[Request], bool],
+        lines: Iterable[HostLine],
+    ) -> None:
+        """Of the requests in all slots and these *lines*, those that *fails* is true of end."""
+        self._slots.fail_queued(error, fails)
+        for line in lines:
+            line.fail(error, fails)
 
     async def _spider_closed(self) -> None:
         for line in self.lines.values():

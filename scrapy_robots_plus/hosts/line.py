@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
@@ -42,19 +42,6 @@ class Doorway:
     """Called with a host and its request that a download handler gets."""
     waiting: int = 0
     """How many requests stand in all lines."""
-    wanting: dict[str, deque[HostLine]] = field(default_factory=dict)
-    """By slot: the lines whose first may go as soon as the slot has a place for it."""
-
-    def place_is_free(self, key: str) -> None:
-        """A request of the slot *key* is over: its place goes to one that stands at the door, or to
-        the next in the slot if none wants it.
-        """
-        lines = self.wanting.pop(key, None)
-        while lines:
-            if lines.popleft().look(free=key):
-                break
-        if lines:
-            self.wanting[key] = lines
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -64,8 +51,6 @@ class _Waiter:
     request: Request
     slot: str
     may_go: Deferred[None] = field(default_factory=Deferred)
-    is_aside: bool = False
-    """Whether others of its slot may go meanwhile."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -76,13 +61,9 @@ class HostLine:
     may go meanwhile (``leaving``). The moment is that of the host's pace, of the slot's own delay,
     and of the turn among other crawls, which only the first in the line asks for.
 
-    In a slot that is not the host's own, a request that waits leaves its place to others. It takes
-    a free one before it goes.
+    In a slot that is not the host's own, a request that waits leaves its place to others, and takes
+    one when it goes, even if none is free: then no other goes before there is.
     """
-
-    LOOKS_AGAIN_SECONDS: ClassVar = 0.1
-    """Until it looks for a place that nobody has told of: that of a robots.txt, which does not come
-    through the door."""
 
     host: str
     """Its name, in lower case and without the port."""
@@ -108,7 +89,7 @@ class HostLine:
 
     def __post_init__(self) -> None:
         clock = self._doorway.clock
-        self._alarm = Alarm(self._ring, clock.monotonic, clock.call_later)
+        self._alarm = Alarm(self.look, clock.monotonic, clock.call_later)
 
     # For the door
 
@@ -124,10 +105,9 @@ class HostLine:
         if self._leaving is request:
             return
         self._doorway.waiting += 1
-        asked = self._asked if self._ask_at is None else None
-        # The answer on its way may let it go, in its place, or have it step aside.
-        if waiter.slot != self.host and not (asked and asked.request is request):
-            self._step_aside(waiter)
+        steps_aside = waiter.slot != self.host
+        if steps_aside:
+            self._doorway.slots.leave_place(waiter.slot, request)
         try:
             await compat.wait_for(waiter.may_go)
         except BaseException:
@@ -135,6 +115,8 @@ class HostLine:
             raise
         finally:
             self._doorway.waiting -= 1
+            if steps_aside:  # the downloader will take it out of its slot
+                self._doorway.slots.take_place(waiter.slot, request)
 
     def handed_over(self, request: Request) -> None:
         """A download handler gets *request*."""
@@ -163,12 +145,10 @@ class HostLine:
         self.look()
         self._doorway.on_change(self.host)
 
-    def look(self, *, free: str = "") -> bool:
-        """Lets the first one go if it may, or arranges to look again. Returns whether it may, or
-        asks for its turn. *free*: a slot in which a place becomes free.
-        """
+    def look(self) -> None:
+        """Lets the first one go if it may, or arranges to look again."""
         if not self._waiting or self._leaving is not None or self._ask_at is None:
-            return False
+            return
         self._alarm.cancel()
         waiter, now = self._waiting[0], self._doorway.clock.monotonic()
         if self.visits and (opens_in := self.visits.begins_in(self._doorway.clock.wall())):
@@ -178,21 +158,11 @@ class HostLine:
             due = self._ask_at
         if due > now:
             self._alarm.set(due)
-            return False
-        if waiter.is_aside:
-            if free != waiter.slot and not self._doorway.slots.has_place(waiter.slot):
-                lines = self._doorway.wanting.setdefault(waiter.slot, deque())
-                if self not in lines:
-                    lines.append(self)
-                self._alarm.set(now + self.LOOKS_AGAIN_SECONDS)
-                return False
-            self._take_place(waiter)
-        if self.pace.delay:
+        elif self.pace.delay:
             self._ask(waiter.request, now)
         else:
             self.give_back()
             self._let_go()
-        return True
 
     def next_may_come_at(self) -> float:
         """When another request should come; infinity while one stands here: its handover tells."""
@@ -228,21 +198,13 @@ class HostLine:
         self.look()
         self._doorway.on_change(self.host)
 
-    def fail_at_closing(self, error: type[Exception], latest: float) -> None:
-        """The spider closes: what waits for a pause, for other crawls or until after the moment
-        *latest* ends in *error*, here and in the slot of the host.
+    def is_late(self, latest: float) -> bool:
+        """Whether the next one waits for a pause, for other crawls, or because of a delay until
+        after the moment *latest*.
         """
-        now, slots = self._doorway.clock.monotonic(), self._doorway.slots
-        waiting = [each.request for each in self._waiting] + slots.queued(self.host)
-        in_time, delay = len(waiting), self.pace.robots_delay
-        if self.pace.is_held(now) or self._waits_for_others:
-            in_time = 0
-        elif delay:
-            next_at = max(now, self.pace.departures.handed_over_at + delay)
-            in_time = int((latest - next_at) / delay) + 1 if next_at <= latest else 0
-        if late := set(waiting[in_time:]):
-            self.fail(error, late.__contains__)
-            slots.fail_queued(error, late.__contains__, self.host)
+        now, delay = self._doorway.clock.monotonic(), self.pace.robots_delay
+        next_at = max(now, self.pace.departures.handed_over_at + delay)
+        return self.pace.is_held(now) or self._waits_for_others or (delay > 0 and next_at > latest)
 
     def give_back(self) -> None:
         """No request waits for the turn that was asked for."""
@@ -268,8 +230,6 @@ class HostLine:
 
     def _gave_up(self, waiter: _Waiter) -> None:
         """It failed or was cancelled, in the line or just after it was let go."""
-        if waiter.is_aside:  # the downloader will take it out of its slot
-            self._take_place(waiter)
         if waiter in self._waiting:
             self._waiting.remove(waiter)
         elif self._leaving is waiter.request:
@@ -280,17 +240,6 @@ class HostLine:
             self.give_back()
         self.look()
         self._doorway.on_change(self.host)
-
-    def _step_aside(self, waiter: _Waiter) -> None:
-        waiter.is_aside = True
-        self._doorway.slots.leave_place(waiter.slot, waiter.request)
-
-    def _take_place(self, waiter: _Waiter) -> None:
-        waiter.is_aside = False
-        self._doorway.slots.take_place(waiter.slot, waiter.request)
-
-    def _ring(self) -> None:
-        self.look()
 
     # Other crawls
 
@@ -317,9 +266,6 @@ class HostLine:
             self._doorway.on_wait_for_others()
         if self._is_untold:
             self._tell_left()
-        first = self._waiting[0] if self._waiting else None
-        if first is not None and first.slot != self.host and not first.is_aside:
-            self._step_aside(first)
         self.look()
 
     def _may_use(self, asked: Ask, now: float) -> bool:

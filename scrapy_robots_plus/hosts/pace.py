@@ -23,10 +23,7 @@ class Pace:
     clock, which the caller reads.
     """
 
-    __slots__ = ("_delays", "_phases", "_shut_until", "departures", "expected_until", "throttle")
-
-    ON_THE_WAY_SECONDS = 5.0
-    """Seconds that a request may take from the middleware to the door."""
+    __slots__ = ("_delays", "_phases", "_shut_until", "departures", "throttle")
 
     def __init__(self) -> None:
         self._delays: dict[Origin, float] = {}
@@ -36,8 +33,6 @@ class Pace:
         self.throttle: Throttle | None = None
         """None if its host has refused nothing."""
         self.departures = Departures()
-        self.expected_until = -inf
-        """Until then, a request that has passed the middleware may come."""
 
     # Answers
 
@@ -93,10 +88,6 @@ class Pace:
         is_on = self.throttle is not None and self.throttle.is_on
         return is_on or bool(self._delays) or self.is_held(now)
 
-    def is_needed(self, now: float) -> bool:
-        """Whether a request that comes now, or is expected, would leave too early without it."""
-        return now < max(self.expected_until, self.due_at())
-
     # What robots.txt asks for
 
     def keep(self, origin: Origin, delay: float) -> None:
@@ -115,10 +106,6 @@ class Pace:
     def end_pauses(self) -> None:
         """The host is not asked any more."""
         self._shut_until, self.throttle = 0.0, None
-
-    def expect(self, now: float) -> None:
-        """A request has passed the middleware."""
-        self.expected_until = now + self.ON_THE_WAY_SECONDS
 
     # What happens to a request
 

@@ -16,7 +16,6 @@ from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.hosts import book as book
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.pace import Pace
 from scrapy_robots_plus.hosts.turns import Hosts
 from scrapy_robots_plus.origins import parsers
 from scrapy_robots_plus.origins.parsers import HotFiles
@@ -146,7 +145,7 @@ async def test_of_twice_the_hosts_no_more_is_kept(
     monkeypatch.setattr(Door, "TRIM_SECONDS", 0.0)
     monkeypatch.setattr(book, "REMEMBERED", 0.0)
     monkeypatch.setattr(book.BookInMemory, "LEAST", KEPT)
-    monkeypatch.setattr(Pace, "ON_THE_WAY_SECONDS", 0.0)
+    monkeypatch.setattr(Door, "LEAST", KEPT)
     some = await crawl_of(sites, hosts, tmp_path)
     more = await crawl_of(sites, 2 * hosts, tmp_path)
     grown = {key: (some.get(key, 0), size) for key, size in more.items() if size > some.get(key, 0)}

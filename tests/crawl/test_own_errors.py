@@ -365,12 +365,12 @@ NAMES = [
     "ScrapyPriorityQueue.queues",
 ]
 NAMES += (
-    [f"Throttler.{name}" for name in ("get_scope_load", "get_scope_manager", "get_scopes_key")]
+    [f"Throttler.{name}" for name in ("get_scope_manager", "get_scopes_key")]
     if HAS_THROTTLER
     else [
         *("Downloader.get_slot_key", "Downloader.slots", "Downloader.per_slot_settings"),
         *("Downloader.domain_concurrency", "Downloader.ip_concurrency"),
-        *("Slot.concurrency", "Slot.delay", "Slot.transferring", "Slot.free_transfer_slots"),
+        *("Slot.concurrency", "Slot.delay", "Slot.transferring"),
     ]
 )
 

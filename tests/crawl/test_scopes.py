@@ -37,15 +37,11 @@ class Throttler:
     def __init__(self, **scopes: Scope) -> None:
         self.crawler = SimpleNamespace(settings=Settings({"DOWNLOAD_DELAY_JITTER": 0.25}))
         self.get_scope_manager = scopes.__getitem__
-        self.loads = dict.fromkeys(scopes, 0.0)
         self.released: list[Request] = []
 
     def get_scopes_key(self, request: Request) -> str:
         key: str = request.meta["scopes"]
         return key
-
-    def get_scope_load(self, name: str) -> float:
-        return self.loads[name]
 
     def release(self, request: Request) -> None:
         self.released.append(request)
@@ -76,9 +72,6 @@ def test_of_several_scopes_the_strictest_counts() -> None:
     )
     slot = slot_of(throttler, '["a", "b"]')
     assert (slot.concurrency, slot.delay, slot.jitter, slot.lastseen) == (2, 4.0, 0.5, 9.0)
-    assert slot.free_transfer_slots()
-    throttler.loads["b"] = 1.0
-    assert not slot.free_transfer_slots()
 
 
 def test_a_scope_that_tells_less_is_taken_for_a_usual_one() -> None:
@@ -89,7 +82,6 @@ def test_a_scope_that_tells_less_is_taken_for_a_usual_one() -> None:
 def test_a_request_without_scopes_has_no_limit() -> None:
     slot = slot_of(Throttler(), "")
     assert (slot.concurrency, slot.delay, slot.lastseen) == (0, 0.0, 0.0)
-    assert compat.Slots(downloader_with(Throttler())).has_place("")
 
 
 def test_the_scopes_of_a_request_are_its_key() -> None:

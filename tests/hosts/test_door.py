@@ -121,7 +121,7 @@ def test_the_slot_of_the_host_shows_its_delay_and_no_other() -> None:
     for slot in ("a.example", "proxy"):
         request = crawl.hold(2.0, download_slot=slot)
         assert request.meta["download_slot"] == slot
-        crawl.tell(signals.request_reached_downloader, request=request)
+        crawl.send(slot)
     assert {key: slot.delay for key, slot in crawl.slots.items()} == {"a.example": 2, "proxy": 0}
     crawl.hold(None)
     assert crawl.slots["a.example"].delay == 0
@@ -173,26 +173,41 @@ def test_a_slot_that_was_chosen_is_kept_where_the_robots_txt_is_that_of_its_name
 URLS = [f"http://{name}.example/" for name in "abc"]
 
 
-def test_hosts_beyond_the_size_of_the_cache_go_when_nothing_waits_for_them() -> None:
+@pytest.fixture
+def few_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The setting alone says how many hosts are kept."""
+    monkeypatch.setattr(Door, "LEAST", 0)
+
+
+def test_of_many_hosts_a_number_is_kept_whatever_the_size_of_the_cache() -> None:
+    """Requests may be on their way to them."""
     crawl = Crawl(ROBOTS_CACHE_SIZE=2)
-    for url in URLS:
+    urls = [f"http://{number}.example/" for number in range(Door.LEAST + 1)]
+    for url in urls:
         crawl.hold(2.0, url)
-    assert crawl.held(URLS) == URLS  # requests may be on their way
-    crawl.now += 60
+    assert crawl.held(urls) == urls[1:]
+
+
+@pytest.mark.usefixtures("few_kept")
+def test_beyond_the_size_of_the_cache_the_host_goes_that_was_asked_longest_ago() -> None:
+    crawl = Crawl(ROBOTS_CACHE_SIZE=2)
     crawl.hold(2.0, URLS[0])
+    crawl.hold(2.0, URLS[1])
+    crawl.hold(2.0, URLS[0])
+    crawl.hold(2.0, URLS[2])
     assert crawl.held(URLS) == [URLS[0], URLS[2]]
 
 
-def test_the_first_one_too_many_goes_at_once() -> None:
-    crawl = Crawl(ROBOTS_CACHE_SIZE=2)
+@pytest.mark.usefixtures("few_kept")
+def test_a_host_that_may_not_be_asked_yet_does_not_go() -> None:
+    crawl = Crawl(ROBOTS_CACHE_SIZE=1)
     crawl.hold(2.0, URLS[0])
+    crawl.send("a.example")
     crawl.hold(2.0, URLS[1])
-    crawl.now += 60
-    crawl.hold(2.0, URLS[1])
-    crawl.hold(2.0, URLS[2])
-    assert crawl.held(URLS) == URLS[1:]
+    assert crawl.held(URLS) == URLS[:2]
 
 
+@pytest.mark.usefixtures("few_kept")
 def test_hosts_that_are_left_alone_stay_and_are_searched_for_once_a_second() -> None:
     crawl = Crawl(ROBOTS_CACHE_SIZE=2)
     crawl.now += 100
@@ -210,6 +225,7 @@ def test_hosts_that_are_left_alone_stay_and_are_searched_for_once_a_second() -> 
     assert crawl.held(URLS) == URLS[1:]
 
 
+@pytest.mark.usefixtures("few_kept")
 def test_the_slot_of_a_host_that_is_forgotten_is_as_before() -> None:
     crawl = Crawl(ROBOTS_CACHE_SIZE=1)
     crawl.queue("a.example")
@@ -239,15 +255,19 @@ def test_each_retry_after_is_counted() -> None:
     assert crawl.stats.get_value(stats.RETRY_AFTER) == 2
 
 
-@pytest.mark.parametrize("reason", ["retry-after", "visit-time"])
+@pytest.mark.parametrize("slot", ["a.example", "proxy"])
+@pytest.mark.parametrize("reason", ["retry-after", "visit-time", "delay"])
 @pytest_twisted.ensureDeferred
-async def test_a_spider_that_closes_waits_for_no_host(reason: str) -> None:
+async def test_a_spider_that_closes_waits_for_no_host(reason: str, slot: str) -> None:
     crawl = Crawl()
     if reason == "retry-after":
         crawl.answer("a.example", retry_after="9")
-    else:
+    elif reason == "visit-time":
         crawl.hold(None, opens_in=9.0)
-    held = crawl.queue("a.example")
+    else:
+        crawl.hold(86_400.0)
+        crawl.send("a.example")
+    held = crawl.queue(slot)
     waiter = held.queue[0][1]
     at_the_door = crawl.stand()
     other = crawl.queue("b.example", "http://b.example/")

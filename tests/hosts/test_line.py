@@ -323,10 +323,10 @@ def test_short_delays_drain_and_no_others() -> None:
     first = held.come()
     held.hand_over()
     held.answer(first)
-    for _ in range(4):
-        held.come()
-    held.line.fail_at_closing(HeldError, held.time.now + 5)
-    assert len(held.failed) == 2  # those due after 6 and after 8 seconds
+    assert not held.line.is_late(held.time.now + 5)
+    held.come()
+    assert not held.line.is_late(held.time.now + 2)
+    assert held.line.is_late(held.time.now + 1.9)
 
 
 @pytest.mark.parametrize("what", ["pause", "others", "long", "late"])
@@ -341,31 +341,20 @@ def test_nothing_else_is_waited_for(what: str) -> None:
         held.come()
     if what == "pause":
         held.line.pace.shut_for(3.0, held.time.now)
-    held.line.fail_at_closing(HeldError, held.time.now + (0.5 if what == "late" else 5))
-    assert [type(each) for each in held.failed] == [HeldError]
-    assert held.line.is_empty
+    assert held.line.is_late(held.time.now + (0.5 if what == "late" else 5))
 
 
-def test_nothing_is_waited_for_in_the_slot_of_the_host_either() -> None:
-    held = Standing(86_400.0)
-    held.pace.agrees = True
-    slot = held.slot(HOST)
+def test_without_a_delay_nothing_is_late() -> None:
+    held = Standing(0.0)
     held.come()
     held.hand_over()
-    failures: list[Failure] = []
-    for _ in range(2):
-        waiter: Deferred[Any] = Deferred()
-        waiter.addErrback(failures.append)
-        slot.queue.append((Request(f"http://{HOST}/"), waiter))
-    held.line.fail_at_closing(HeldError, held.time.now + 5)
-    assert [each.type for each in failures] == [HeldError, HeldError]
-    assert not slot.queue
+    assert not held.line.is_late(held.time.now - 1)
 
 
 # In a slot that hosts share
 
 
-def test_what_waits_leaves_its_place_and_takes_one_before_it_goes() -> None:
+def test_what_waits_leaves_its_place_and_takes_one_when_it_goes() -> None:
     held = Standing()
     slot = held.slot(places=1)
     request = held.come("proxy")
@@ -375,14 +364,12 @@ def test_what_waits_leaves_its_place_and_takes_one_before_it_goes() -> None:
     slot.transferring.add(other)
     held.pace.agrees = True
     held.time.pass_time(4.0)
-    assert held.let_go == []
-    held.doorway.place_is_free("proxy")  # just before the downloader takes it out
-    slot.transferring.remove(other)
     assert held.let_go == [request]
-    assert slot.transferring == {request}
+    assert slot.transferring == {request, other}
+    assert slot.free_transfer_slots() < 0  # no other goes before both are over
 
 
-def test_one_that_is_asked_for_at_once_goes_in_its_place() -> None:
+def test_one_that_is_asked_for_at_once_has_a_place() -> None:
     """The downloader looks for it there when its answer has come, and fails without it."""
     held = Standing()
     slot = held.slot()
@@ -392,22 +379,6 @@ def test_one_that_is_asked_for_at_once_goes_in_its_place() -> None:
     assert slot.transferring == {first}
     held.line.fail(HeldError, lambda request: request is second)
     assert slot.transferring == {first, second}
-
-
-def test_a_place_that_nobody_tells_of_is_found() -> None:
-    """A robots.txt may be fetched through the same slot, and does not come through the door."""
-    held = Standing()
-    slot = held.slot(places=1)
-    request = held.come("proxy")
-    held.pace.answer(3.0)
-    slot.transferring.add(Request("http://b.example/robots.txt"))
-    held.pace.agrees = True
-    held.time.pass_time(4.0)
-    assert held.let_go == []
-    slot.transferring.clear()
-    held.time.pass_time(1.0)
-    assert held.let_go == [request]
-    assert len(held.doorway.wanting.get("proxy", ())) <= 1
 
 
 def test_in_the_slot_of_the_host_it_keeps_its_place() -> None:

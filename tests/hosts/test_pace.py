@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from scrapy import Request
 
 from scrapy_robots_plus.hosts.pace import Pace
@@ -144,24 +143,3 @@ def test_a_request_belongs_to_the_phase_of_the_throttle_in_which_it_was_sent() -
     assert phases == [None, throttle.phase - 1, throttle.phase]
     host.pace.forget(after)
     assert host.pace.phase_of(after) is None
-
-
-@pytest.mark.parametrize(
-    ("seconds", "is_needed"), [(0, True), (Pace.ON_THE_WAY_SECONDS - 0.1, True), (60, False)]
-)
-def test_it_is_needed_while_a_request_is_on_its_way(seconds: float, is_needed: bool) -> None:
-    host = Paced(1.0)
-    host.pace.expect(host.now)
-    host.now += seconds
-    assert host.pace.is_needed(host.now) is is_needed
-
-
-def test_it_is_needed_until_another_request_may_leave() -> None:
-    host = Paced(2.0)
-    request = host.send()
-    host.now += 10
-    assert host.pace.is_needed(host.now)
-    host.answer(request)
-    assert host.pace.is_needed(host.now)
-    host.now += 2
-    assert not host.pace.is_needed(host.now)

@@ -117,7 +117,7 @@ def test_the_slots_used_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> 
     assert [key for key in slots if key in times] == ["s6", "s7", "s8", "s9"]
 
 
-def test_the_requests_that_wait_in_one_slot_fail_or_in_all() -> None:
+def test_the_requests_that_wait_in_any_slot_fail() -> None:
     slots, failed = slots_of(one=used(), two=used()), []
 
     def queue(key: str, path: str) -> None:
@@ -130,20 +130,19 @@ def test_the_requests_that_wait_in_one_slot_fail_or_in_all() -> None:
     for key in ("one", "two"):
         queue(key, "a")
         queue(key, "b")
-    slots.fail_queued(ValueError, lambda request: request.url.endswith("a"), "one")
-    assert failed == [("one", "a")]
     slots.fail_queued(ValueError, lambda request: request.url.endswith("b"))
-    assert failed == [("one", "a"), ("one", "b"), ("two", "b")]
-    assert [request.url for request in slots.queued("two")] == ["http://a.example/a"]
-    assert slots.queued("unknown") == []
+    assert failed == [("one", "b"), ("two", "b")]
+    slot = slots.get("two")
+    assert slot is not None
+    assert [request.url for request, _ in slot.queue] == ["http://a.example/a"]
 
 
 def test_a_place_is_one_of_those_that_the_slot_allows() -> None:
     slots, request = slots_of(one=new_slot(1)), Request("http://a.example/")
-    assert slots.has_place("one")
     slots.take_place("one", request)
-    assert not slots.has_place("one")
-    assert slots.has_place("unknown")
+    slot = slots.get("one")
+    assert slot is not None
+    assert not slot.free_transfer_slots()
     slots.take_place("unknown", request)
     slots.leave_place("unknown", request)
 
