@@ -43,8 +43,6 @@ class Scope:
         self._throttler = throttler = throttler_of(downloader)
         names: list[str] = json.loads(key) if key.startswith("[") else [key] if key else []
         self._scopes = [(name, throttler.get_scope_manager(name)) for name in names]
-        self.active: set[Request] = downloader.active
-        """All that the downloader has: whoever asks looks for one request."""
         self._downloader = downloader
         self.transferring = self
         """The requests that download handlers have, and their places in the scopes."""
@@ -180,7 +178,6 @@ class Slots:
         self._has_scopes = throttler_of(downloader) is not None
         of_key: Any = partial(Scope, downloader=downloader)
         self.get = of_key if self._has_scopes else downloader.slots.get
-        self._looks_soon: set[str] = set()
 
     def showing(self, key: str) -> Slot | None:
         """The slot, if a delay may be shown in it. What a scope of a throttler delays waits before
@@ -199,9 +196,7 @@ class Slots:
         if slot is None or request not in slot.transferring:
             return
         slot.transferring.remove(request)
-        if key not in self._looks_soon:  # each one that goes may leave its place, too
-            self._looks_soon.add(key)
-            call_later(0, self._look, key)
+        call_later(0, self._look, key)
 
     def take_place(self, key: str, request: Request) -> None:
         """*request* is under way again, or the downloader is to take it to be so."""
@@ -224,7 +219,6 @@ class Slots:
             self._downloader._process_queue(slot)  # noqa: SLF001
 
     def _look(self, key: str) -> None:
-        self._looks_soon.discard(key)
         slot = self.get(key)
         if self._has_scopes:
             wake_engine(self._downloader.crawler)

@@ -6,7 +6,7 @@ import json
 import logging
 import sqlite3
 import time
-from contextlib import closing, suppress
+from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -35,10 +35,8 @@ BUSY_SECONDS = 1.0
 LEFT_ALONE = 1.0
 """Seconds for which a file is left alone that could not be used."""
 CALLS_BETWEEN_CLEANUPS = 1_000
-APPLICATION_ID = 0x526F5061
-"""Says that the file is ours ("RoPa")."""
-LAYOUT = 2
-"""The ``user_version`` of a file."""
+APPLICATION_ID = 0x526F5062
+"""Says that the file is ours ("RoPb"); another number for each layout."""
 
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS book (
@@ -154,21 +152,18 @@ def _entry(connection: sqlite3.Connection, key: str, now: float) -> Entry:
 def _opened(path: Path, now: float) -> sqlite3.Connection:
     if path.is_dir():
         raise sqlite3.DatabaseError("is not a file")
-    if path.exists() and path.stat().st_size:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
-            header = pragma(reader, "application_id"), pragma(reader, "user_version")
-        if header != (APPLICATION_ID, LAYOUT):
-            raise sqlite3.DatabaseError(
-                "no shared pace of this version: end other crawls, delete it"
-            )
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
         connection.execute("PRAGMA synchronous = OFF")  # nothing in it outlives the machine
         with transaction(connection):
+            has_tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            if has_tables and pragma(connection, "application_id") != APPLICATION_ID:
+                raise sqlite3.DatabaseError(
+                    "no shared pace of this version: end other crawls, delete it"
+                )
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {LAYOUT}")
             connection.execute(_LAYOUT)
             connection.execute("UPDATE book SET at = ? WHERE host = '' AND at > ?", (now, now))
     except BaseException:

@@ -67,8 +67,7 @@ class Door:
         self._stats = crawl.stats
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
         self._shared_pace = shared_pace(crawler, crawl.settings, crawl.get(Agents))
-        self._changed: Callable[[str], None] = lambda _: None
-        self._handed_over: Callable[[str, Request], None] = lambda _, __: None
+        self._changed: Callable[[str, Request | None], None] = lambda _, __: None
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
         """By host: of those that have a pace."""
         self._trim_at = 0.0
@@ -109,14 +108,11 @@ class Door:
         line = self.lines.get(host)
         return None if line is None else line.pace
 
-    def subscribe(
-        self, changed: Callable[[str], None], handed_over: Callable[[str, Request], None]
-    ) -> None:
-        """Calls *changed* with each host that may be due at another moment than it was, and
-        *handed_over* with each request of a host with a pace that a download handler gets.
+    def subscribe(self, changed: Callable[[str, Request | None], None]) -> None:
+        """Calls *changed* with each host that may be due at another moment than it was, and with
+        its request that a download handler gets, if that is why.
         """
         self._changed = changed
-        self._handed_over = handed_over
 
     def share(self, pace: SharedPace) -> None:
         """Keeps *pace* together with other crawls. Called before any host has one."""
@@ -171,7 +167,7 @@ class Door:
             if seconds > 0:
                 self._shared_pace.leave_alone(host, seconds)
             line.look()
-            self._changed(host)
+            self._changed(host, None)
         line.pace.forget(request)
         line.show()  # again, after AutoThrottle
         self._trim(line, now)
@@ -226,8 +222,7 @@ class Door:
             SlotTimes(slots),
             self._shared_pace,
             lambda: self._stats.inc_value(stats.SHARED_PACE_WAITS),
-            lambda host: self._changed(host),
-            lambda host, request: self._handed_over(host, request),
+            lambda host, request: self._changed(host, request),
         )
 
     def _trim(self, line: HostLine, now: float) -> None:
@@ -237,7 +232,7 @@ class Door:
             line.look()
             if line.is_empty:
                 self._end(line)
-            self._changed(line.host)
+            self._changed(line.host, None)
         self._forget_some(now)
 
     def _forget_some(self, now: float) -> None:

@@ -36,10 +36,9 @@ class Doorway:
     """Asked for a turn among other crawls."""
     on_wait_for_others: Callable[[], None]
     """Called when a request has to wait for other crawls."""
-    on_change: Callable[[str], None]
-    """Called with a host that may be due at another moment."""
-    on_handover: Callable[[str, Request], None]
-    """Called with a host and its request that a download handler gets."""
+    on_change: Callable[[str, Request | None], None]
+    """Called with a host that may be due at another moment, and with its request that a download
+    handler gets, if that is why."""
     waiting: int = 0
     """How many requests stand in all lines."""
 
@@ -131,7 +130,7 @@ class HostLine:
             self._tell_left()
         self.show()
         self.look()
-        self._doorway.on_handover(self.host, request)
+        self._doorway.on_change(self.host, request)
 
     def show(self) -> None:
         """Shows the delay in the slot of the host, if there is one."""
@@ -143,7 +142,7 @@ class HostLine:
         """It may be known better when the last request left."""
         self._tell_left()
         self.look()
-        self._doorway.on_change(self.host)
+        self._doorway.on_change(self.host, None)
 
     def look(self) -> None:
         """Lets the first one go if it may, or arranges to look again."""
@@ -196,7 +195,7 @@ class HostLine:
         for each in failing:
             each.may_go.errback(error())
         self.look()
-        self._doorway.on_change(self.host)
+        self._doorway.on_change(self.host, None)
 
     def is_late(self, latest: float) -> bool:
         """Whether the next one waits for a pause, for other crawls, or because of a delay until
@@ -239,7 +238,7 @@ class HostLine:
         if self._is_granted or not self._waiting:
             self.give_back()
         self.look()
-        self._doorway.on_change(self.host)
+        self._doorway.on_change(self.host, None)
 
     # Other crawls
 

@@ -125,26 +125,18 @@ class OwnShortage:
         nobody_since = self._since.setdefault(kind, now)
         if now - nobody_since > self.MOST_SECONDS + self.GIVEN_UP_FOR:
             nobody_since = self._since[kind] = now
-        if now - nobody_since < self.MOST_SECONDS:
-            return now - began < self.MOST_SECONDS
-        if self._once.is_first((kind, self.GIVEN_UP_FOR)):
-            logger(self._crawl.crawler).error(
-                "No request could get a connection, because this machine is short of %s. "
-                "After %d s of that, requests no longer wait for one, and fail, for %d s",
-                kind,
-                self.MOST_SECONDS,
-                self.GIVEN_UP_FOR,
-            )
-        return False
+        return now - min(nobody_since, began) < self.MOST_SECONDS
 
     def _tell(self, kind: str, failure: Exception) -> None:
         if not self._once.is_first(kind):
             return
         logger(self._crawl.crawler).warning(
             "This machine is short of %s, and cannot open another connection (%s). Requests wait "
-            "and are sent again, robots.txt and pages alike; %s counts how often. To be faster, %s",
+            "for up to %d s and are sent again, robots.txt and pages alike, and fail if nobody got "
+            "one for so long; %s counts how often. To be faster, %s",
             kind,
             printable(str(failure) or repr(failure)),
+            self.MOST_SECONDS,
             stats.filled(stats.SHORTAGES, kind),
             _ADVICE[kind],
         )

@@ -66,7 +66,7 @@ def hosts_of(crawler: Crawler) -> Hosts:
         crawler.signals.connect(hosts.alarm.cancel, signals.spider_closed)
         crawl.end_listeners.append(hosts.came_back)
         if crawl.holds_requests:
-            crawl.get(Door).subscribe(hosts.changed, hosts.handed_over)
+            crawl.get(Door).subscribe(hosts.changed)
             crawl.get(Policies).listeners.append(hosts.fetch_ended)
     return hosts
 
@@ -215,15 +215,12 @@ class Hosts:
         if taken is not None and taken is not host and taken.state is not READY:
             self._look(taken)
 
-    def handed_over(self, name: str, request: Request) -> None:
-        """The door has let *request* go, to the host with this name."""
-        host = self._out.get(request)
-        if host is not None:
-            host.has_left(request)
-        self.changed(name)
-
-    def changed(self, name: str) -> None:
-        """The host with this name may be due at another moment than it was."""
+    def changed(self, name: str, handed_over: Request | None = None) -> None:
+        """The host with this name may be due at another moment than it was: because the door has
+        *handed over* a request to it, if there is one.
+        """
+        if handed_over is not None and handed_over in self._out:
+            self._out[handed_over].has_left(handed_over)
         host = self._hosts.get(name)
         if host is not None and host.state in (LATER, AT_DOOR):
             self._look(host)

@@ -62,7 +62,6 @@ def test_a_scope_is_as_a_slot() -> None:
     assert (slot.concurrency, slot.delay, slot.lastseen) == (2, 3.0, 7.0)
     assert compat.slot_jitter(slot) == 0.5
     assert compat.new_slot(downloader_with(throttler), "a") == (2, 3.0, 0.5)
-    assert PAGE in slot.active
     assert not slot.queue
 
 

@@ -339,7 +339,7 @@ class World(HandClock):
         slot.on_the_way.discard(request)
         slot.sent_at = self.now
         if self.hosts[host_number(request)].delay:
-            self.queue_hosts.handed_over(name, request)
+            self.queue_hosts.changed(name, request)
         self.call_later(self.transfer, lambda: self.end(request, slot))
 
     def will_be_refused(self, request: Request) -> bool:

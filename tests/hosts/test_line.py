@@ -81,8 +81,7 @@ class Standing:
             SlotTimes(slots),
             self.pace,
             self._waits_for_others,
-            self.changed.append,
-            lambda host, request: self.handed_over.append(request),
+            self._changes,
         )
         self.line = HostLine(HOST, self.doorway)
         if delay:
@@ -91,6 +90,11 @@ class Standing:
         """They reach a download handler in the next turn of the loop."""
         self.failed: list[BaseException] = []
         self._coroutines: dict[Request, Coroutine[Any, Any, None]] = {}
+
+    def _changes(self, host: str, request: Request | None) -> None:
+        self.changed.append(host)
+        if request is not None:
+            self.handed_over.append(request)
 
     def _waits_for_others(self) -> None:
         self.waited_for_others += 1

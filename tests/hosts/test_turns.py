@@ -259,7 +259,7 @@ def test_the_door_says_when_a_host_is_due(around: Around) -> None:
     assert state_of(lane) is State.AT_DOOR
     assert around.hosts.alarm.at is None
     around.slots["a"] = Slot(2.0, 3.0, 8)
-    around.hosts.handed_over("a", request)
+    around.hosts.changed("a", request)
     assert state_of(lane) is State.LATER
     assert around.hosts.alarm.at == 1006.0
     around.slots["a"] = Slot(0.0, 3.0, 8)
