@@ -11,6 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
+from scrapy.http import Response
+from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
@@ -18,8 +20,6 @@ from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
     DONT_OBEY_META_KEY,
-    HANDLED_META_KEY,
-    HANDLES_ALL_META_KEY,
     MAX_RETRIES_META_KEY,
     REFUSED_META_KEY,
     TAP_META_KEY,
@@ -34,7 +34,6 @@ from scrapy_robots_plus.protocol.http_caching import http_date, retry_after
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
 from scrapy_robots_plus.protocol.verdict import Reason
-from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
 from .door import Door
 from .given_up import GivenUp
@@ -42,7 +41,6 @@ from .throttle import Refusal, Throttle
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
@@ -88,15 +86,13 @@ def _headers(response: Response, *names: str) -> dict[str, str]:
 
 
 def is_handled(crawler: Crawler, request: Request, status: int) -> bool:
-    """Whether a callback gets an answer with *status* (Scrapy's HttpErrorMiddleware)."""
-    if request.meta.get(HANDLES_ALL_META_KEY):
-        return True
-    handled = request.meta.get(HANDLED_META_KEY)
-    with suppress(TypeError, ValueError):  # 429 in place of [429]: Scrapy fails the request alone
-        if handled is None:
-            handled = handled_statuses(crawler.settings, crawler.spider)
-        return handled is None or status in handled
-    return False
+    """Whether a callback gets an answer with *status*."""
+    answer = Response(request.url, status, request=request)
+    try:
+        HttpErrorMiddleware.from_crawler(crawler).process_spider_input(answer)
+    except (HttpError, TypeError):  # 429 in place of [429]: Scrapy fails the request alone
+        return False
+    return True
 
 
 def times_refused(request: Request) -> tuple[int, bool]:
@@ -256,7 +252,8 @@ class Refusals:
         """*origin* has answered *request*, which robots.txt allows, with *response*."""
         status = response.status
         says, why, is_clear = standing_in(status, _headers(response, *HEADERS))
-        if says is Standing.OPEN or not is_handled(self._crawler, request, status):
+        is_kept = status >= 300 and is_handled(self._crawler, request, status)
+        if says is Standing.OPEN or not is_kept:
             self._stands(request, origin, says, why, is_clear=is_clear)
 
     def failed(self, request: Request, exception: Exception) -> None:

@@ -65,16 +65,6 @@ def job_folder(settings: BaseSettings) -> str | None:
     return settings.get("JOBDIR") or None
 
 
-def handled_statuses(settings: BaseSettings, spider: object) -> set[int] | None:
-    """The statuses of errors that callbacks get; None for all: ``handle_httpstatus_list`` of the
-    spider, ``HTTPERROR_ALLOWED_CODES``, ``HTTPERROR_ALLOW_ALL``.
-    """
-    if settings.getbool("HTTPERROR_ALLOW_ALL"):
-        return None
-    allowed = settings.getlist("HTTPERROR_ALLOWED_CODES")
-    return {int(each) for each in getattr(spider, "handle_httpstatus_list", allowed)}
-
-
 def user_agent_in_headers(settings: BaseSettings) -> str | None:
     """The User-Agent in ``DEFAULT_REQUEST_HEADERS``; None if there is none."""
     value = Headers(settings.getdict("DEFAULT_REQUEST_HEADERS") or {}).get("User-Agent")
