@@ -96,7 +96,7 @@ class Door:
             if not (delay or opens_in):
                 return
             line = self.line(origin.host)
-        line.visits, now = policy.paces.table.visits, self._clock.monotonic()
+        line.visits, now = policy.paces.visits, self._clock.monotonic()
         line.pace.keep(origin, delay)
         self.lines.move_to_end(origin.host)
         if opens_in:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, is_definite
-from scrapy_robots_plus.protocol.pace import Timetable
 from scrapy_robots_plus.protocol.preferences import Preferences, Statement, combine
 from scrapy_robots_plus.protocol.preferences.tdm import TdmFile
 from scrapy_robots_plus.protocol.printable import printable
@@ -44,8 +43,6 @@ class Pace(NamedTuple):
     """The visiting hours, if ``ROBOTS_VISIT_TIME`` is to obey them."""
 
 
-AT_ANY_TIME = Timetable()
-
 ANY_PACE = Pace()
 """Shared by all origins without a pace, so that it costs no memory."""
 
@@ -72,21 +69,19 @@ class Paces:
     of any of them counts.
     """
 
-    __slots__ = ("table",)
+    __slots__ = ("delay", "visits")
 
     def __init__(self) -> None:
-        self.table = AT_ANY_TIME
-        """All of them together."""
+        self.delay = 0.0
+        """Seconds; 0 for none."""
+        self.visits: VisitTime | None = None
 
     def add(self, pace: Pace) -> bool:
         """Puts *pace* in force. Returns whether its delay is longer than all before."""
-        if pace is ANY_PACE:
-            return False
-        delay, visits = self.table.delay, self.table.visits
-        if pace.delay is not None and not pace.delay.skip:
-            delay = max(pace.delay.kept, delay)
-        is_longer = delay > self.table.delay
-        self.table = Timetable(delay, pace.visits or visits) or AT_ANY_TIME
+        delay = pace.delay.kept if pace.delay and not pace.delay.skip else 0.0
+        is_longer = delay > self.delay
+        self.delay = max(delay, self.delay)
+        self.visits = pace.visits or self.visits
         return is_longer
 
 
@@ -257,7 +252,8 @@ class Policy:
     @property
     def opens_in(self) -> float:
         """Seconds until its visiting hours begin, if ``ROBOTS_VISIT_TIME`` is to obey them."""
-        return self.paces.table.opens_in(self._clock.wall())
+        visits = self.paces.visits
+        return visits.begins_in(self._clock.wall()) if visits else 0.0
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
@@ -267,12 +263,12 @@ class Policy:
     @property
     def is_paced(self) -> bool:
         """Whether a delay or visiting hours apply to any agent that requests have used so far."""
-        return self.paces.table is not AT_ANY_TIME
+        return bool(self.paces.delay or self.paces.visits)
 
     @property
     def delay(self) -> float | None:
         """The longest delay, in seconds, of any agent in use so far."""
-        return self.paces.table.delay or None
+        return self.paces.delay or None
 
     @property
     def asked_delay(self) -> Delay | None:

@@ -96,7 +96,7 @@ class Crawl:
         request = Request(url, meta=meta)
         origin = Origin.of(url)
         assert origin is not None
-        paces = SimpleNamespace(table=SimpleNamespace(visits=visits))
+        paces = SimpleNamespace(visits=visits)
         policy: Any = SimpleNamespace(is_paced=True, delay=delay, opens_in=opens_in, paces=paces)
         self.pacing.expect(request, origin, policy)
         return request
