@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-import platform
 from dataclasses import replace
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from weakref import ReferenceType, WeakKeyDictionary
 
-import scrapy
-import twisted
+from scrapy.utils.versions import get_versions
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
@@ -22,6 +19,7 @@ from scrapy_robots_plus.settings.robots_settings import (
 
 from . import stats
 from .clock import DEFAULT_CLOCK, CallLater, Clock
+from .log import crawl_log
 from .requests import RequestSettings, origin_to_ask
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     StandingListener = Callable[[Origin, Site, str], None]
 
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 REASON = "robots_error"
 """Why the spider is closed."""
@@ -78,19 +76,16 @@ class OwnErrors:
         if self.happened:
             return
         self.happened = True
-        logger.error(
+        logger(self._crawler).error(
             "An error of scrapy-robots-plus itself, in %s: %r. The crawl is closed (%s); what its "
             "job or its shared queue holds stays there. Please report this, with the lines below: "
-            "scrapy-robots-plus %s, Scrapy %s, Twisted %s, Python %s",
+            "scrapy-robots-plus %s, %s",
             part,
             error,
             REASON,
             __version__,
-            scrapy.__version__,
-            twisted.__version__,
-            platform.python_version(),
+            ", ".join(map(" ".join, get_versions(["Scrapy", "Twisted", "Python"]))),
             exc_info=error,
-            extra={"spider": self._crawler.spider},
         )
         compat.close_crawl(self._crawler, REASON)
 
