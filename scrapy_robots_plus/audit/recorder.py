@@ -190,7 +190,7 @@ class Recorder:
         origin = valid_origin_of(request)
         if origin is None or not is_in_share(request.url, self._share):
             return
-        settings = self._crawl.request_settings.of_origin(origin)
+        settings = self._crawl.settings.for_origin(origin)
         agent = self._crawl.get(Agents).of(request, settings)
         verdict = Verdict(allowed=True, reason=Reason.NOT_OBEYED)
         entry = self._verdict(request, origin, agent, verdict, {"override": {DONT_OBEY: True}})

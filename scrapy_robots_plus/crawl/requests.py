@@ -295,10 +295,6 @@ class RequestSettings:
             return self._under_its_own(request, origin, settings)
         return settings
 
-    def of_origin(self, origin: Origin) -> RobotsSettings:
-        """The settings of requests to *origin* without an override of their own."""
-        return self._settings.for_origin(origin)
-
     def needs_no_file(self, request: Request, origin: Origin) -> bool:
         """Whether an override of its own lets *request* go without the file of *origin*."""
         return OVERRIDE_META_KEY in request.meta and not self.of(request, origin).needs_file

@@ -101,7 +101,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         try:
             settings = self._crawl.request_settings.of(request, origin)
         except RobotsOverrideError:  # the request was sent all the same: in observe mode
-            settings = self._crawl.request_settings.of_origin(origin)
+            settings = self._crawl.settings.for_origin(origin)
         if not settings.reads_pages:
             return None
         from .headers_and_meta_tags import directives_of  # few crawls need it

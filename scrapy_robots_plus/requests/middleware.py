@@ -260,7 +260,7 @@ class RobotsMiddleware:
             logger(self._crawler).error("%s is %s: %s", printable(request), does, printable(error))
             if enforces:
                 raise
-            return self.crawl.request_settings.of_origin(origin)
+            return self.crawl.settings.for_origin(origin)
 
     def _refuse(self, asked: Asked, refused: Refused, because: Exception | None = None) -> None:
         """Counts and reports it. Raises RobotsIgnored, except in observe mode."""
