@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
-from queue import Empty, Queue
+from queue import Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -24,14 +23,17 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.verdict import Verdict
 
-_AHEAD = 1_000
-"""Lines that are read ahead."""
-
 _LONGEST_LINE = 16_384
 """Octets. Servers take no URL of as many."""
 
 _POLL = 0.01
-"""Seconds between two looks for another line, while a slow producer writes standard input."""
+"""Seconds between two looks for more lines, which a slow producer may write."""
+
+_TOGETHER = 5_000
+"""URLs that are answered together, at most."""
+
+_TURN = 100
+"""URLs that are answered before everything else gets a turn."""
 
 
 URLS = argument("urls", nargs="*", metavar="URL", help="an absolute http or https URL")
@@ -77,40 +79,6 @@ def _lines_of(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
         yield line, last is line
 
 
-async def arriving(urls: Iterable[str]) -> AsyncIterator[str | None]:
-    """*urls*, and None whenever a slow producer has none. Raises UnreadableError."""
-    lines: Queue[str | Exception | None] = Queue(_AHEAD)
-    Thread(target=_put_all, args=(urls, lines), daemon=True).start()
-    while True:
-        try:
-            line = lines.get_nowait()
-        except Empty:
-            yield None
-            await compat.sleep(_POLL)
-            continue
-        if line is None:
-            return
-        if isinstance(line, Exception):
-            raise line
-        yield line
-
-
-def _put_all(urls: Iterable[str], lines: Queue[str | Exception | None]) -> None:
-    try:
-        for line in urls:
-            lines.put(line)
-        lines.put(None)
-    except Exception as error:  # noqa: BLE001 - raised where the lines are used
-        lines.put(error)
-
-
-WINDOW = 5_000
-"""URLs that are looked at ahead of the one to answer."""
-
-TURN = 100
-"""URLs that are answered before everything else gets a turn."""
-
-
 class Asked(NamedTuple):
     """A URL that a command is asked about."""
 
@@ -136,36 +104,38 @@ class Asked(NamedTuple):
 async def with_policies(
     urls: Iterable[str], policies: Policies
 ) -> AsyncIterator[tuple[Asked, Policy | None]]:
-    """*urls*, each with the policy that decides about it; None if it is not http or https. The
-    robots.txt of those that follow are being fetched meanwhile. While none follow, what can be
-    answered is.
+    """*urls*, each with the policy that decides about it; None if it is not http or https. What has
+    come so far is answered together, its robots.txt files fetched side by side: a slow producer may
+    wait for the answers. Raises UnreadableError.
     """
-    window: deque[Asked] = deque()
-    answered = 0
-
-    async def first() -> tuple[Asked, Policy | None]:
-        asked = window.popleft()
-        return asked, await obtain(asked.origin, policies) if asked.origin else None
-
-    def is_known(origin: Origin | None) -> bool:
-        return origin is None or policies.usable(origin) is not None
-
-    async for url in arriving(urls):
-        if url is not None:
-            asked = Asked.about(url)
-            origin = asked.origin
-            if origin and policies.usable(origin) is None and not policies.is_fetching(origin):
+    lines: Queue[str | Exception] = Queue(_TOGETHER)
+    reader = Thread(target=_put_all, args=(urls, lines), daemon=True)
+    reader.start()
+    while reader.is_alive() or not lines.empty():
+        await compat.sleep(_POLL)
+        together = list(map(_about, (lines.get_nowait() for _ in range(lines.qsize()))))
+        for origin in dict.fromkeys(asked.origin for asked in together):
+            if origin:
                 compat.run_in_background(policies.obtain(origin))
-            window.append(asked)
-        while window and (len(window) > WINDOW or (url is None and is_known(window[0].origin))):
-            answered += 1
-            yield await first()
-            if answered % TURN == 0:
+        for number, asked in enumerate(together, 1):
+            yield asked, await obtain(asked.origin, policies) if asked.origin else None
+            if number % _TURN == 0:
                 await compat.sleep(0)
-        if url is None:
-            sys.stdout.flush()
-    while window:
-        yield await first()
+        sys.stdout.flush()
+
+
+def _put_all(urls: Iterable[str], lines: Queue[str | Exception]) -> None:
+    try:
+        for line in urls:
+            lines.put(line)
+    except Exception as error:  # noqa: BLE001 - raised where the lines are used
+        lines.put(error)
+
+
+def _about(line: str | Exception) -> Asked:
+    if isinstance(line, Exception):
+        raise line
+    return Asked.about(line)
 
 
 EXITS = {"allowed": Exit.OK, "denied": Exit.FOUND, "undecided": Exit.UNDECIDED}
