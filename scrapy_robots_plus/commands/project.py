@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.statscollectors import DummyStatsCollector
-from scrapy.utils.misc import load_object
-from scrapy.utils.python import global_object_name
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
@@ -88,7 +86,7 @@ class Project:
         _use_store_of_job(settings)
         for name, value in _FOR_A_QUESTION.items():
             settings.set(name, value, "cmdline")
-        _add_addon(settings)
+        Addon().update_settings(settings)  # changes nothing more where the project has it
 
     @cached_property
     def robots(self) -> RobotsSettings:
@@ -128,7 +126,6 @@ class Project:
         """One that never runs: for parts that are made for a crawler."""
         crawler = Crawler(AskingSpider, self.settings.copy())
         crawler.spider = Spider("robots")
-        Addon().update_settings(crawler.settings)
         return crawler
 
     def ask(self, work: Work) -> None:
@@ -146,7 +143,7 @@ class Project:
             compat.on_failure(process.crawl(crawler, work=work), errors.append)
             process.start()
             spider = crawler.spider
-        except ImportError as missing:  # of a reactor
+        except (ImportError, NameError) as missing:  # a reactor or an add-on
             errors.append(missing)
         failure: BaseException | None = getattr(spider, "failure", AskingSpider.failure)
         if errors and failure in (None, AskingSpider.failure):
@@ -172,17 +169,15 @@ class Project:
 
         async def obtain_all(crawl: Crawl) -> None:
             policies = crawl.get(Policies)
-            records: dict[Origin, RobotsRecord] = {}  # with the text, whether or not a store has it
-
-            def note(each: Retrieved) -> None:
-                records.setdefault(each.record.origin, each.record)
-
-            crawl.get(Retrieval).listeners.append(note)
+            retrieved: list[Retrieved] = []
+            crawl.get(Retrieval).listeners.append(retrieved.append)
             for origin in origins:
                 compat.run_in_background(policies.obtain(origin))
             for origin in origins:
                 policy = await obtain(origin, policies)
-                record = records.get(origin, policy.record)
+                # With its text, whether or not a store has it.
+                records = (each.record for each in retrieved if each.record.origin == origin)
+                record = next(records, policy.record)
                 found[origin] = Source(policy, record, is_file=not policy.settings.needs_file)
 
         origins = [place for place in places if isinstance(place, Origin)]
@@ -211,23 +206,19 @@ class Project:
         """
         with opened(name) as stream:
             body = stream.read(self.robots.fetch_max_bytes + 1)  # one more tells that it is cut
-        record = self.record_of(body, name, Origin("http", "site.example", 80))
-        return Source(self.policy_of(record), record, is_file=True)
-
-    def record_of(self, body: bytes, url: str, origin: Origin) -> RobotsRecord:
-        """The record of an *origin* whose robots.txt, at *url*, has this *body*."""
         read = whole_lines(body, self.robots.fetch_max_bytes)
-        return RobotsRecord(
-            origin,
+        record = RobotsRecord(
+            Origin("http", "site.example", 80),
             Access.RULES,
             200,
-            url,
-            time.time(),
-            self.robots.ttl[1],
+            url=name,
+            fetched_at=time.time(),
+            lifetime=self.robots.ttl[1],
             sha256=sha256(read).hexdigest(),
             is_cut=len(read) < len(body),
             body=read,
         )
+        return Source(self.policy_of(record), record, is_file=True)
 
     def policy_of(self, record: RobotsRecord) -> Policy:
         """The policy of a *record* with its text: no network."""
@@ -288,17 +279,6 @@ def site_of(url: str) -> tuple[str, Origin]:
     if origin is None:
         raise WrongUsageError(f"{url} is not an http or https URL; robots.txt does not apply to it")
     return requested, origin
-
-
-def _add_addon(settings: BaseSettings) -> None:
-    """Raises UnreadableError if one of the project's add-ons is missing."""
-    addons = {each: at for each, at in settings.getdict("ADDONS").items() if at is not None}
-    try:
-        is_there = Addon in list(map(load_object, addons))
-    except (ImportError, NameError, ValueError) as error:
-        raise UnreadableError(f"ADDONS: {error}") from error
-    if not is_there:
-        settings.set("ADDONS", {**addons, global_object_name(Addon): 300}, "cmdline")
 
 
 def _wrong_path(settings: BaseSettings, error: BaseException | None) -> str:

@@ -67,14 +67,16 @@ def test_the_help_names_the_level_of_the_log_that_holds(tmp_path: Path) -> None:
     assert "stderr will be used" in said
 
 
-@pytest.mark.parametrize("online", [True, False])
-def test_an_addon_that_is_missing_is_named(sites: Sites, tmp_path: Path, online: bool) -> None:
+def test_an_addon_that_is_missing_is_named_where_it_is_needed(sites: Sites, tmp_path: Path) -> None:
     robots = Robots.in_project(tmp_path, ADDONS={**ADDON, "no.such.Addon": 1})
     (tmp_path / "r.txt").write_text(RULES)
-    arguments = [] if online else ["--file", "r.txt"]
-    done = robots("check", *arguments, sites.host(RULES).url("/closed"))
+    url = sites.host(RULES).url("/closed")
+    done = robots("check", url)
     assert (done.status, done.output) == (2, "")
-    assert done.errors == "scrapy robots check: ADDONS: No module named 'no'\n"
+    told = "scrapy robots check: ADDONS = 'no.such.Addon': No module named 'no'\n"
+    assert done.errors == told
+    done = robots("check", "--file", "r.txt", url)
+    assert (done.status, done.errors) == (1, "")
 
 
 SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
