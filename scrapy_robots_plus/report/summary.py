@@ -21,7 +21,6 @@ from .table import Site, sites_of, uses_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from scrapy_robots_plus.crawl.crawl import Crawl
 
@@ -112,24 +111,19 @@ class SummaryFile:
 
     def prepare(self) -> None:
         """Makes the folder, and tells at once if no file can be written there."""
-        with self._failures_told(), TemporaryFile(dir=self._folder()):
+        with self._writing(), TemporaryFile(dir=self._path.parent):
             pass
 
     def write(self, reason: str) -> None:
         """Writes the summary of the crawl, which has ended for *reason*."""
-        with self._failures_told():
-            self._folder()
-            with whole_file(self._path) as file:
-                file.writelines(summary(self._crawl, self._started, reason))
-
-    def _folder(self) -> Path:
-        folder = self._path.parent
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+        with self._writing(), whole_file(self._path) as file:
+            file.writelines(summary(self._crawl, self._started, reason))
 
     @contextmanager
-    def _failures_told(self) -> Iterator[None]:
+    def _writing(self) -> Iterator[None]:
+        """Makes the folder; what fails then, or inside, is told."""
         try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             yield
         except (OSError, ValueError) as error:  # ValueError: no name of a file
             logger(self._crawl.crawler).error(

@@ -246,7 +246,7 @@ def _range(delays: Sequence[float | None]) -> str:
     known = sorted(delay for delay in delays if delay is not None)
     if not known:
         return "-"
-    low, high = in_seconds(known[0]), in_seconds(known[-1])
+    low, high = (f"{delay:,g} s" for delay in (known[0], known[-1]))
     range_ = high if low == high else f"{low.removesuffix(' s')} to {high}"
     return range_ if len(known) == len(delays) else f"{range_} for {len(known):,}"
 
@@ -256,14 +256,6 @@ def _text(cells: Sequence[str], widths: Sequence[int]) -> str:
     words = map(str.ljust, cells[:_WORDS], widths)
     numbers = map(str.rjust, cells[_WORDS:], widths[_WORDS:])
     return "  ".join((*words, *numbers))
-
-
-def in_seconds(number: float) -> str:
-    """``2 s``, ``0.5 s``, ``1,200 s``; ``1e+12 s`` for what nobody writes out."""
-    if not 0.001 <= number < 1e9:
-        return f"{number:g} s"
-    whole, _, fraction = f"{number:,.3f}".partition(".")
-    return f"{whole}.{fraction}".rstrip("0").rstrip(".") + " s"
 
 
 def shortened(name: object, most: int) -> str:
