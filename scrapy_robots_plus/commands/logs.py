@@ -9,7 +9,7 @@ from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.protocol.printable import counted
 
-from .output import UnreadableError, accessing
+from .output import UnreadableError
 from .subcommand import Exit, Subcommand, argument
 
 if TYPE_CHECKING:
@@ -33,13 +33,12 @@ class LogCommand(Subcommand):
     """Reads a log once, collects what is wrong with it, and says in which state it is."""
 
     def read(self) -> Iterator[Entry]:
-        """What the log says. Raises UnreadableError; also if a file is named twice."""
+        """What the log says. Raises OSError, UnreadableError also if a file is named twice."""
         logs, names = list(map(Path, self.given.logs)), ", ".join(self.given.logs)
         if len({log.resolve() for log in logs}) < len(logs):
             raise UnreadableError(f"{names}: a file is named twice")
         self.reader = reader = LogReader(logs, str)
-        with accessing(names):
-            yield from reader
+        yield from reader
         if reader.lines and not reader.is_readable:
             first = f": {reader.damages[0]}" if reader.damages else ""
             raise UnreadableError(f"{names} is not an audit log that can be read{first}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy_robots_plus.crawl.log import Once
@@ -29,37 +28,18 @@ class WrongUsageError(ValueError):
 
 
 class UnreadableError(OSError):
-    """A file that the command needs cannot be read or written; the text names it and says why."""
-
-
-@contextmanager
-def accessing(name: object, how: str = "read") -> Iterator[None]:
-    """Raises UnreadableError for an OSError while the file *name* is read, or ``written``.
-
-    Not for a pipe that nobody reads any more: that is the output of the command.
-    """
-    try:
-        yield
-    except (UnreadableError, BrokenPipeError):
-        raise
-    except OSError as error:
-        raise UnreadableError(f"{name} cannot be {how}: {error.strerror}") from error
+    """What the command needs is not there, or cannot be used; the text names it and says why."""
 
 
 _standard_input = Once()
 
 
-@contextmanager
-def opened(name: str) -> Iterator[BinaryIO]:
-    """The file *name*; standard input for ``-``, once. Raises UnreadableError if it cannot be
-    opened, or read while it is used.
-    """
+def opened(name: str) -> BinaryIO:
+    """The file *name*; standard input for ``-``, once. Raises OSError."""
     if name == "-" and not _standard_input.is_first():
         raise WrongUsageError("standard input (-) can be read only once")
     # A reader of its own: Python aborts if it ends while a thread reads from ``sys.stdin``.
-    file = sys.stdin.fileno() if name == "-" else name
-    with accessing(name), open(file, "rb", closefd=name != "-") as stream:
-        yield stream
+    return open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-")
 
 
 def say(text: object) -> None:

@@ -160,7 +160,7 @@ class Project:
         site, or ``store:`` and a URL for what the store has of a site.
 
         Those of sites are fetched if needed, side by side; *anew*: whatever the store has of them,
-        and it stays as it is. Raises WrongUsageError, UnreadableError, and what :meth:`ask` does.
+        and it stays as it is. Raises WrongUsageError, OSError, and what :meth:`ask` does.
         """
         places = list(map(self._place, names))
         if anew:
@@ -195,15 +195,12 @@ class Project:
             return site_of(name)[1]
         try:
             return self.file(name)
-        except UnreadableError as error:
-            if not isinstance(error.__cause__, FileNotFoundError):
-                raise
-            raise UnreadableError(f"{error} (a site begins with https:// or http://)") from error
+        except FileNotFoundError as error:
+            why = f"{error.strerror} (a site begins with https:// or http://)"
+            raise UnreadableError(f"{name}: {why}") from error
 
     def file(self, name: str) -> Source:
-        """The robots.txt in a file, or on standard input (``-``), for any site. Raises
-        UnreadableError.
-        """
+        """The robots.txt in a file, or on standard input (``-``), for any site. Raises OSError."""
         with opened(name) as stream:
             body = stream.read(self.robots.fetch_max_bytes + 1)  # one more tells that it is cut
         read = whole_lines(body, self.robots.fetch_max_bytes)

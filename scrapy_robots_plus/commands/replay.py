@@ -152,15 +152,11 @@ class Replay(LogCommand):
         yield from self.damages_in_words()
         for why, count in self._undecided.most_common(SHOWN):
             yield f"undecided  {count:,} x {why}"
-        groups = found.groups()
-        for group in groups:
+        for group in found.groups():
             yield f"{group.count:,} x {group.origin}: {group.before} -> {group.after}"
             for each in group.places:
                 yield f"    {place(each['log'], each['line'])}: {each['url']}"
         total = found.kinds.total()
-        left_out = total - sum(group.count for group in groups)
-        if left_out:
-            yield f"and {left_out:,} more"
         differ = "would differ" if any(self._changes) else "differ"
         counts = (f"{count:,} {KINDS[kind]}" for kind, count in found.kinds.items() if count)
         parts = ", ".join(counts)

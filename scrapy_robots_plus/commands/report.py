@@ -16,7 +16,7 @@ from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
 from .logs import EXITS, LOGS, LogCommand
-from .output import WrongUsageError, accessing, complain, say, say_as_json
+from .output import WrongUsageError, complain, say, say_as_json
 from .subcommand import JSON, argument, read_by
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Report(LogCommand):
             for fields in _objects(summary):
                 say_as_json(fields)
         elif is_file:
-            with accessing(target, "written"), whole_file(target, "ascii") as file:
+            with whole_file(target, "ascii") as file:
                 file.write(page(summary, self.reader, given.title, part.words))
             say(f"{target}: {sentence(summary.totals)}")
         else:
@@ -103,7 +103,7 @@ def _check_target(target: Path) -> None:
     """Raises WrongUsageError if *target* is another file than a report, such as the log."""
     if not target.is_file():
         return
-    with accessing(target), target.open("rb") as file:
+    with target.open("rb") as file:
         beginning = file.read(_BEGINNING)
     if beginning and f'name="generator" content="{MAKER} '.encode() not in beginning:
         raise WrongUsageError(f"{target} exists and is not a report; choose another name")

@@ -104,7 +104,10 @@ class RobotsCommand(ScrapyCommand):
         except WrongUsageError as error:
             opts.parser.error(printable(error))
         except (RobotsSettingsError, StoreError, JobFileError, OSError, sqlite3.Error) as error:
-            complain(f"{opts.parser.prog}: {error}")
+            text = str(error)
+            if isinstance(error, OSError) and error.filename:
+                text = f"{error.filename}: {error.strerror}"
+            complain(f"{opts.parser.prog}: {text}")
             self.exitcode = Exit.UNDECIDED
         except Exception:  # noqa: BLE001 - Python's own status is 1, which means "denied" here
             for line in traceback.format_exc().splitlines():

@@ -87,8 +87,8 @@ class Subcommand(ABC):
     def run(self) -> None:
         """Does it, and notes what makes the exit status.
 
-        May raise WrongUsageError, UnreadableError, StoreError, JobFileError, RobotsSettingsError
-        and sqlite3.Error, which end the command with status 2.
+        May raise WrongUsageError, OSError, StoreError, JobFileError, RobotsSettingsError and
+        sqlite3.Error, which end the command with status 2.
         """
 
 

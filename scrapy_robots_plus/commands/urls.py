@@ -46,8 +46,8 @@ URLS.add_argument(
 def urls_in(arguments: Namespace) -> Iterable[str]:
     """The URLs of a command. Blank lines and lines that begin with ``#`` are left out.
 
-    Raises WrongUsageError if there are both arguments and a file, or neither; UnreadableError when
-    the file is read.
+    Raises WrongUsageError if there are both arguments and a file, or neither; OSError when the
+    file is read.
     """
     if bool(arguments.urls) == (arguments.input is not None):
         raise WrongUsageError("expected either URLs or --input FILE")
@@ -106,7 +106,7 @@ async def with_policies(
 ) -> AsyncIterator[tuple[Asked, Policy | None]]:
     """*urls*, each with the policy that decides about it; None if it is not http or https. What has
     come so far is answered together, its robots.txt files fetched side by side: a slow producer may
-    wait for the answers. Raises UnreadableError.
+    wait for the answers. Raises OSError.
     """
     lines: Queue[str | Exception] = Queue(_TOGETHER)
     reader = Thread(target=_put_all, args=(urls, lines), daemon=True)

@@ -218,7 +218,7 @@ def test_a_host_that_is_denied_as_a_whole_is_a_plan(sites: Sites, tmp_path: Path
     [
         ((), "expected either URLs or --input FILE"),
         (("http://site.example/", "--input", "-"), "expected either URLs or"),
-        (("--input", "missing.txt"), "missing.txt cannot be read"),
+        (("--input", "missing.txt"), "missing.txt: No such file"),
         (("--input", "-", "--dialect", "KLINGON"), "KLINGON"),
         (("--input", "-", "--unknown"), "unrecognized arguments"),
     ],

@@ -322,8 +322,8 @@ async def test_the_text_of_an_empty_file_is_known(sites: Sites, tmp_path: Path) 
     [
         ((), "the following arguments are required: AUDIT_LOG"),
         (("audit.jsonl", "--dialect", "NOBODYS"), "'NOBODYS' is not a dialect"),
-        (("missing.jsonl",), "missing.jsonl cannot be read: No such file or directory"),
-        ((".",), ". cannot be read: Is a directory"),
+        (("missing.jsonl",), "missing.jsonl: No such file or directory"),
+        ((".",), ".: Is a directory"),
     ],
 )
 def test_wrong_usage(whole: Path, arguments: tuple[str, ...], words: str) -> None:

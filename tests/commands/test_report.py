@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import sys
 import termios
 from contextlib import suppress
@@ -206,25 +207,24 @@ def test_wrong_usage(reporter: Robots, arguments: list[str], words: str) -> None
 def test_a_log_that_cannot_be_read(reporter: Robots, log: str, words: str) -> None:
     done = reporter("report", log)
     assert (done.status, done.output) == (2, "")
-    assert f"{log} cannot be read: {words}" in done.errors
+    assert f"{log}: {words}" in done.errors
     assert not (reporter.folder / "report.html").exists()
 
 
 @pytest.mark.parametrize(
-    ("page", "why"), [("none/page.html", "No such file or directory"), (".", "Is a directory")]
+    ("page", "told"),
+    [("none/page.html", r"/none/\S+: No such file or directory"), (".", r" \.: Is a directory")],
 )
-def test_a_page_that_cannot_be_written(reporter: Robots, page: str, why: str) -> None:
+def test_a_page_that_cannot_be_written(reporter: Robots, page: str, told: str) -> None:
     done = reporter("report", "audit.jsonl", "-o", page)
     assert (done.status, done.output) == (2, "")
-    assert f"{page} cannot be written: {why}" in done.errors
+    assert re.search(told, done.errors)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_log_that_may_not_be_read(reporter: Robots) -> None:
     (reporter.folder / "audit.jsonl").chmod(0)
-    assert (
-        "audit.jsonl cannot be read: Permission denied" in reporter("report", "audit.jsonl").errors
-    )
+    assert "audit.jsonl: Permission denied" in reporter("report", "audit.jsonl").errors
 
 
 @pytest.mark.parametrize("output", ["-", "/dev/stdout"])
@@ -270,7 +270,7 @@ def _octets_in(pipe: int) -> int:
 def test_a_full_disk(reporter: Robots) -> None:
     done = reporter("report", "audit.jsonl", "-o", "/dev/full")
     assert (done.status, done.output) == (2, "")
-    assert "/dev/full cannot be written: No space left on device" in done.errors
+    assert "No space left on device" in done.errors
 
 
 LITTLE_ROOM = """
@@ -289,7 +289,7 @@ def test_a_page_that_cannot_be_written_whole_is_not_written(reporter: Robots) ->
     words = LITTLE_ROOM, "robots", "report", "audit.jsonl"
     status, printed = scrapy_in(reporter.folder, *words, main=CODE)
     assert status == 2
-    assert "report.html cannot be written: File too large" in printed
+    assert "File too large" in printed
     assert (reporter.folder / "report.html").read_bytes() == before
     assert {path.name for path in reporter.folder.iterdir()} == {"audit.jsonl", "report.html"}
 

@@ -178,7 +178,7 @@ def test_a_file_that_cannot_be_read(alone: Robots) -> None:
     for name, why in (("site.example", no_file), (".", "Is a directory")):
         done = alone("show", "r.txt", name)
         assert (done.status, done.output) == (2, "")
-        assert done.errors == f"scrapy robots show: {name} cannot be read: {why}\n"
+        assert done.errors == f"scrapy robots show: {name}: {why}\n"
 
 
 @pytest.mark.parametrize(
