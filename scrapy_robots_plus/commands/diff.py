@@ -63,11 +63,10 @@ class Diff(Subcommand):
             "facts": [*head, *terms],
         }
         self.show([fields], _in_words(fields, head, terms))
-        if not all(is_definite(source.record.outcome) for source in sources):
-            self.note(Exit.UNDECIDED)
-        elif differs:
+        are_read = all(is_definite(source.record.outcome) for source in sources)
+        if are_read and differs:
             self.note(Exit.FOUND)
-        elif not found.complete:
+        elif not (are_read and found.complete):
             self.note(Exit.UNDECIDED)
 
 
