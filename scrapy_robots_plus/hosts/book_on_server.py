@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 PREFIX = "robots:pace"
 """A key is ``{robots:pace:GROUP:HOST}``, all of it its hash tag. It expires when it is no
 longer needed."""
-EXPECTED_FOR = 54.0
-"""Seconds after a request for which the server has an entry, unless it lost it; it keeps it a
-little longer."""
 MOST = 10_000
 """Of so many hosts, the last ones, is remembered that the server has an entry."""
 LEFT_ALONE = 1.0
@@ -57,9 +54,9 @@ class BookOnServer:
             entry = self._entry(seen, key, is_known=at < self._known.get(host, 0.0))
             before = entry.values
             answer = getattr(entry, event)(seen.now, *arguments)
+            useful_for = entry.useful_until - seen.now
             if seen.value and entry.values == before and entry.lost_at < seen.now:
                 break  # others need not look again
-            useful_for = entry.useful_until - seen.now
             values = [*entry.values, seen.process.decode(), seen.now] if useful_for > 0 else None
             new = json.dumps(values).encode() if values else b""
             changed = self._server.swap(key, seen.value, new, useful_for, though_full=True)
@@ -71,12 +68,7 @@ class BookOnServer:
                     return delay, moment
                 raise BookError(f"{self._server.name}: the key {key} is changed too often")
             seen = changed
-        if event == "ask" and answer[0] == 0:
-            self._note(host, at)
-        elif event == "left":
-            self._note(host, at - max(0.0, arguments[1]))
-        elif event == "unused":
-            self._known.pop(host, None)
+        self._known.put(host, at + useful_for)
         return answer
 
     def close(self) -> None:
@@ -106,6 +98,3 @@ class BookOnServer:
         if is_lost:  # nobody knows who has just sent something
             entry.lost_at = seen.now
         return entry
-
-    def _note(self, host: str, left_at: float) -> None:
-        self._known.put(host, left_at + EXPECTED_FOR)

@@ -33,8 +33,6 @@ LONGEST_PAUSE = 10.0
 _LONGEST_MESSAGE = 300
 
 _LASTING = re.compile(r"\b(WRONGTYPE|NOAUTH|CROSSSLOT)\b|unknown command|can't run|permission")
-_RUN_ID = re.compile(rb"\brun_id:(\w+)")
-"""Of a server's process, in what it answers to ``INFO server``."""
 
 
 class ServerError(StoreError):
@@ -68,10 +66,11 @@ class Server:
         longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         self.restarts = 0
-        """How many times another process than before answered at the same address: the server was
-        started again, or another one is in its place. Its latest data may be lost.
+        """How many times another process than before was seen: the server was started again, or
+        another one is in its place. Its latest data may be lost.
         """
         self._processes: dict[str, bytes] = {}
+        """By node of a cluster."""
         self.name = hidden(url)
         """The URL, without what must not be shown."""
         self._url = url
@@ -94,16 +93,23 @@ class Server:
             raise ServerAwayError(self._why)
         try:
             result = call(self._connected())
-        except ServerError:
-            raise
         except Exception as error:  # noqa: BLE001 - told apart there
             self._failed(error)
         self._pause = 0.0
         return result
 
     def look(self, key: str | bytes, most: int = 0) -> Seen:
-        """What is under *key*, up to *most* octets of it; 0 for all. Raises as :meth:`run`."""
-        return Seen.of(self._run_script(key, most))
+        """What is under *key*, up to *most* octets of it; 0 for all. Raises as :meth:`run`.
+
+        Notices another process (:attr:`restarts`).
+        """
+        seen = Seen.of(self._run_script(key, most))
+        node = ""
+        if is_cluster(self._url):
+            node = self.run(lambda client: cast("Any", client).get_node_from_key(key).name)
+        self.restarts += self._processes.get(node, seen.process) != seen.process
+        self._processes[node] = seen.process
+        return seen
 
     def swap(
         self,
@@ -130,8 +136,9 @@ class Server:
         return self.run(lambda client: client.register_script(_script())([key], arguments))
 
     def close(self) -> None:
-        """Lets the connection go. Never raises; the next call would connect again."""
+        """Lets the connection go, for good. Never raises."""
         client, self._client = self._client, None
+        self._alone_until, self._why = inf, f"{self.name}: it is closed"
         if client is not None:
             with suppress(Exception):  # it is not needed any more
                 getattr(client, "disconnect_connection_pools", list)()  # a cluster's closes none
@@ -139,24 +146,8 @@ class Server:
 
     def _connected(self) -> Redis:
         if self._client is None:
-            self._client = connect(self._url, self._greet)
+            self._client = connect(self._url)
         return self._client
-
-    def _greet(self, connection: Any) -> None:
-        """Asks who answers on a new *connection*."""
-        from redis.exceptions import ResponseError
-
-        connection.on_connect()
-        try:
-            connection.send_command("INFO", "server")
-            found = _RUN_ID.search(connection.read_response(disable_decoding=True))
-        except ResponseError:  # the user may not ask
-            return
-        if found is not None:
-            place = repr(connection.repr_pieces())  # host and port, or path
-            known = self._processes.setdefault(place, found[1])
-            self._processes[place] = found[1]
-            self.restarts += known != found[1]
 
     def _failed(self, error: Exception) -> NoReturn:
         from redis import exceptions
@@ -217,10 +208,8 @@ def _is_of_redis(error: Exception) -> bool:
     return any(module.partition(".")[0] == "redis" for module in modules)
 
 
-def connect(url: str, greet: Callable[[Any], None] | None = None) -> Redis:
+def connect(url: str) -> Redis:
     """A client for the server of *url*. It connects when it is first asked.
-
-    *greet* is given each new connection, and begins with its ``on_connect()``.
 
     It waits :data:`SECONDS` for each answer, asks nothing twice, and returns bytes. Raises
     :class:`ServerAwayError` if *url* cannot be used.
@@ -235,7 +224,6 @@ def connect(url: str, greet: Callable[[Any], None] | None = None) -> Redis:
         "retry": Retry(NoBackoff(), 0),
         "decode_responses": False,
         "protocol": 2,
-        "redis_connect_func": greet,
     }
     kind = redis.RedisCluster if is_cluster(url) else redis.Redis
     client: Any = kind.from_url(_without_ours(url), **options)

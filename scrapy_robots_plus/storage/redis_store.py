@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
@@ -12,25 +12,20 @@ from .record import (
     CodecError,
     RobotsRecord,
     Standing,
-    StoreError,
     decode,
     encode,
     most_bytes,
     standing,
 )
-from .redis_server import Server, ServerError
+from .redis_server import Server
 from .store import SECONDS_OF_USE, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from redis import Redis
+    from collections.abc import Iterator
 
     from scrapy_robots_plus.protocol.origin import Origin
 
     from .redis_server import Seen
-
-_T = TypeVar("_T")
 
 _BEFORE, _AFTER = "{robots:", "}:record"
 _PATTERN = f"{_BEFORE}*{_AFTER}"
@@ -73,20 +68,15 @@ class RedisStore(Store):
         self.name = self.server.name
         self._max_body = max_body
         self._seconds_of_use = seconds_of_use
-        self._closed = False
 
     def __len__(self) -> int:
         return sum(1 for _ in self._names())
 
     def close(self) -> None:
-        self._closed = True
         self.server.close()
 
     def put(self, record: RobotsRecord) -> bool:
         encoded = encode(record, self._max_body)
-        return self._ask(lambda _: self._stored(record, encoded))
-
-    def _stored(self, record: RobotsRecord, encoded: bytes) -> bool:
         key, length = key_of(record.origin), LENGTH_OF_STANDING
         held: Seen | None = self.server.look(key, length)
         while held is not None:
@@ -105,12 +95,7 @@ class RedisStore(Store):
 
     def _found(self, name: str) -> RobotsRecord | None:
         most = most_bytes(self._max_body)
-        try:  # one byte more than a record can have
-            data: Any = self._ask(lambda client: client.getrange(key_of(name), 0, most))
-        except ServerError as error:
-            if "WRONGTYPE" in str(error):
-                raise CodecError("not a record: a value of another type") from error
-            raise
+        data = self.server.look(key_of(name), most + 1).value  # one more than a record can have
         self.losses = self.server.restarts
         if not data:
             return None
@@ -122,20 +107,14 @@ class RedisStore(Store):
         return record
 
     def _names(self) -> Iterator[str]:
-        found = self._ask(lambda client: client.scan_iter(match=_PATTERN, count=_AT_ONCE))
+        found: Any = self.server.run(lambda client: client.scan_iter(_PATTERN, _AT_ONCE))
         names = set()  # some keys may come twice
-        while (key := self._ask(lambda _: next(found, None))) is not None:
+        while (key := self.server.run(lambda _: next(found, None))) is not None:
             names.add(key[len(_BEFORE) : -len(_AFTER)].decode("utf-8", "surrogateescape"))
         return iter(sorted(names))
 
     def delete(self, origin: Origin | str) -> None:
-        self._ask(lambda client: client.delete(key_of(origin)))
-
-    def _ask(self, call: Callable[[Redis], _T]) -> _T:
-        """What the server answers. Raises StoreError if it does not, or answers with an error."""
-        if self._closed:
-            raise StoreError(f"{self.name}: the store is closed")
-        return self.server.run(call)
+        self.server.run(lambda client: client.delete(key_of(origin)))
 
 
 def _is_newer(held: bytes, record: RobotsRecord, latest: float) -> bool:

@@ -87,11 +87,3 @@ def test_is_left_alone_for_a_while(answer: bytes) -> None:
                 server.run(lambda client: asked.append(client.ping()))
         assert asked == []
         server.close()
-
-
-def test_one_that_does_not_say_which_process_it_is_is_asked() -> None:
-    with answering(b"$2\r\nab\r\n") as url:
-        server = Server(url.replace("crawler:5ecret@", ""))
-        assert server.run(lambda client: client.get("a")) == b"ab"
-        assert server.restarts == 0
-        server.close()
