@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
@@ -108,12 +107,8 @@ def _add(settings: BaseSettings, name: str, component: type, position: int) -> N
 
 def _share_files_with_workers(settings: BaseSettings) -> None:
     """Those who share the requests of a crawl share its robots.txt files, on the same server."""
-    if not (names_our_queue(settings) and has_workers(settings)):
-        return
-    from .storage import check_store_uri
-
-    with suppress(ValueError):  # scrapy-redis may understand what a store does not
-        settings.set("ROBOTS_STORE", check_store_uri(redis_url(settings)), "addon")
+    if names_our_queue(settings) and has_workers(settings) and (url := redis_url(settings)):
+        settings.set("ROBOTS_STORE", url, "addon")
 
 
 def _take_out_built_in(settings: BaseSettings) -> int:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
-
-from scrapy_robots_plus.storage.redis_server import SECONDS, Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,9 +17,6 @@ LONGEST = 3.2e9
 """Seconds: a hundred years."""
 _MOST_URGENT = 1e15
 """An integer may be too large for a float."""
-_THEIR_SECONDS = 30
-"""How long scrapy-redis waits for an answer unless ``REDIS_PARAMS`` says otherwise."""
-_OURS = ("retry", "retry_on_error", "retry_on_timeout", "decode_responses", "encoding_errors")
 
 
 class Report(NamedTuple):
@@ -281,56 +275,3 @@ def _taken(told: bytes, data: bytes) -> Taken:
     id_, holds, delay, host = told.split(b" ", 3)
     known = None if int(delay) < 0 else int(delay) / 1000
     return Taken(id_, host.decode("utf-8", "surrogatepass"), holds == b"1", known, data)
-
-
-class Link(Server):
-    """The server of scrapy-redis, asked with short waits, and left alone for a while when it is
-    away.
-    """
-
-    for_a_cluster = 'set REDIS_PARAMS = {"redis_cls": "redis.RedisCluster"}'
-
-    def __init__(self, client: Any) -> None:
-        """*client*: that of scrapy-redis, which alone knows all that ``REDIS_PARAMS`` may say."""
-        pool = getattr(client, "connection_pool", None)
-        options = getattr(pool, "connection_kwargs", {})
-        super().__init__(_url_of(options))
-        if not {"host", "path"} & options.keys():  # of a cluster, or found by Sentinel
-            self.name = "the server of REDIS_PARAMS"
-        self._client = _impatient(client)
-
-    @property
-    def client(self) -> Any:
-        return self._client
-
-
-def _impatient(client: Any) -> Any:
-    """A client like *client*, which answers with bytes and gives up soon.
-
-    One that was made in an unusual way, such as that of a cluster, is used as it is.
-    """
-    import redis
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry
-
-    pool: Any = getattr(client, "connection_pool", None)
-    if type(pool) not in (redis.ConnectionPool, redis.BlockingConnectionPool):
-        return client
-    options = {name: each for name, each in pool.connection_kwargs.items() if name not in _OURS}
-    for name in ("socket_timeout", "socket_connect_timeout"):
-        if options.get(name) in (None, _THEIR_SECONDS):
-            options[name] = SECONDS
-    options["retry"] = Retry(NoBackoff(), 0)
-    own = redis.ConnectionPool(connection_class=pool.connection_class, **options)
-    return redis.Redis.from_pool(own)  # which is closed with it
-
-
-def _url_of(options: dict[str, Any]) -> str:
-    """Where a connection with *options* leads, to be named in messages; they show no password."""
-    user, password = (quote(str(options.get(name) or ""), "") for name in ("username", "password"))
-    who = f"{user}:{password}@" if password else ""
-    if "path" in options:
-        return f"unix://{who}{options['path']}"
-    host = options.get("host", "localhost")
-    place = f"[{host}]" if ":" in host else host
-    return f"redis://{who}{place}:{options.get('port', 6379)}/{options.get('db') or 0}"

@@ -15,14 +15,17 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.product_token import product_tokens
-from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
+from scrapy_robots_plus.settings.scrapys_own import redis_url
+from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError, ServerError
+from scrapy_robots_plus.storage.redis_url import is_cluster
 
-from .host_queue import Exchange, HostQueue, Link, Report, State
+from .host_queue import Exchange, HostQueue, Report, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
     from scrapy_robots_plus.crawl.crawl import Crawl
 
@@ -32,6 +35,24 @@ _T = TypeVar("_T")
 
 GRACE = 1.0
 """Seconds within which each worker comes to a server that has lost data. See ``common.lua``."""
+
+
+class Link(Server):
+    """The server of scrapy-redis, asked with short waits, and left alone for a while when it is
+    away.
+    """
+
+    for_a_cluster = 'set REDIS_PARAMS = {"redis_cls": "redis.RedisCluster"}'
+
+    def __init__(self, client: Any, settings: BaseSettings) -> None:
+        """*client*: that of scrapy-redis. It is used as it is for a cluster, and if more is needed
+        to get there than a URL says.
+        """
+        url = redis_url(settings)
+        super().__init__(url or "")
+        if url is None or is_cluster(url):
+            self.name, self._client = "the server of REDIS_PARAMS", client
+        self.client: Any = self._connected()
 
 
 class Session:
@@ -58,7 +79,7 @@ class Session:
         self._tell_away_at = -inf
         self._is_told_away = False
         self._told_lost = 0
-        self._link = Link(client)
+        self._link = Link(client, crawler.settings)
         self.client = self._link.client
         self.now = clock.monotonic
         self.queue = HostQueue(self.client, key, uuid4().hex, lifetime)

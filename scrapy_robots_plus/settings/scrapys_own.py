@@ -9,6 +9,7 @@ from scrapy.http import Headers
 from scrapy.utils.misc import load_object
 
 from scrapy_robots_plus.protocol.product_token import as_text
+from scrapy_robots_plus.storage.redis_url import check_redis_url
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -71,7 +72,7 @@ def user_agent_in_headers(settings: BaseSettings) -> str | None:
     return as_text(value) if value else None
 
 
-def redis_url(settings: BaseSettings) -> Any:
+def redis_url(settings: BaseSettings) -> str | None:
     """The server of scrapy-redis as a URL: from ``REDIS_URL``, ``REDIS_HOST``, ``REDIS_PORT``,
     ``REDIS_DB`` and ``REDIS_PARAMS``, in the order in which scrapy-redis and redis-py read them.
 
@@ -85,12 +86,15 @@ def redis_url(settings: BaseSettings) -> Any:
         return None
     url = settings.get("REDIS_URL") or params.get("url") or _server_in(settings, params)
     if not isinstance(url, str) or "://" not in url:
-        return url
+        return None
     user, password = (quote(str(params.get(name) or ""), "") for name in ("username", "password"))
     number = settings.get("REDIS_DB") or params.get("db")
     waits = {name: str(params[name]) for name in _WAITS if params.get(name)}
     options = {**_CLIENTS[kind], **_tls_options(url, params), **waits}
-    return _completed(url, user, password, number, options)
+    try:
+        return check_redis_url(_completed(url, user, password, number, options))
+    except ValueError:  # scrapy-redis may understand what a store does not
+        return None
 
 
 _CLIENTS: dict[str, dict[str, str]] = {

@@ -9,9 +9,10 @@ import redis
 from scrapy.settings import BaseSettings
 from scrapy_redis.connection import from_settings
 
-from scrapy_robots_plus.redis.host_queue import Link, Stored
+from scrapy_robots_plus.redis.host_queue import Stored
+from scrapy_robots_plus.redis.session import Link
 from scrapy_robots_plus.settings.scrapys_own import redis_url
-from scrapy_robots_plus.storage.redis_server import Server, ServerError
+from scrapy_robots_plus.storage.redis_server import ServerError
 from tests.redis_server import RedisServer, wait_until
 
 from .workers import Crew, names, take
@@ -26,7 +27,7 @@ PASSWORD = "s3cret"
 WAYS: list[dict[str, Any]] = [
     {"REDIS_URL": "redis://:s3cret@PLACE"},
     {"REDIS_URL": "redis://:s3cret@PLACE", "REDIS_DECODE_RESPONSES": True},
-    {"REDIS_URL": "redis://:s3cret@PLACE/0?decode_responses=True&max_connections=10"},
+    {"REDIS_URL": "redis://:s3cret@PLACE/0?max_connections=10"},
     {"REDIS_URL": "redis://default@PLACE", "REDIS_PARAMS": {"password": PASSWORD}},
     {"REDIS_PARAMS": {"url": "redis://PLACE", "password": PASSWORD}},
     {
@@ -52,18 +53,15 @@ def test_however_scrapy_redis_gets_there_it_answers_with_bytes_and_does_not_wait
 ) -> None:
     settings = BaseSettings(put_into(way, locked))
     with from_settings(settings) as theirs:
-        link = Link(theirs)
+        link = Link(theirs, settings)
         link.run(lambda client: client.set("a", "b"))
         assert link.run(lambda client: client.get("a")) == b"b"
-        waits = (options(link)["socket_timeout"], options(link)["socket_connect_timeout"])
-        assert waits == (1.0, 1.0)
+        if redis_url(settings) is None:
+            assert link.client is theirs
+        else:
+            waits = (options(link)["socket_timeout"], options(link)["socket_connect_timeout"])
+            assert waits == (1.0, 1.0)
         link.close()
-    if "credential_provider" in way.get("REDIS_PARAMS", {}):
-        assert redis_url(settings) is None
-        return
-    store = Server(redis_url(settings))
-    assert store.run(lambda client: client.exists("a"))
-    store.close()
 
 
 def put_into(way: dict[str, Any], place: str) -> dict[str, Any]:
@@ -77,7 +75,8 @@ def put_into(way: dict[str, Any], place: str) -> dict[str, Any]:
 
 def test_closed_it_leaves_no_connection_though_somebody_has_its_client(server: RedisServer) -> None:
     with server.client() as client:
-        link = Link(redis.Redis.from_url(server.url))
+        settings = BaseSettings({"REDIS_URL": server.url})
+        link = Link(from_settings(settings), settings)
         somebody = link.client
         assert link.run(lambda asked: asked.ping()) is True
         assert len(client.client_list()) == 2
@@ -86,26 +85,34 @@ def test_closed_it_leaves_no_connection_though_somebody_has_its_client(server: R
         somebody.close()
 
 
+THEIRS = object()
+"""The client of scrapy-redis."""
+
+
+def link_to(**params: Any) -> Link:
+    return Link(THEIRS, BaseSettings({"REDIS_PARAMS": params}))
+
+
 def test_a_wait_that_was_chosen_is_kept() -> None:
-    assert options(Link(redis.Redis(socket_timeout=5)))["socket_timeout"] == 5
+    assert options(link_to(socket_timeout=5))["socket_timeout"] == 5
 
 
 def test_an_unusual_client_is_used_as_it_is() -> None:
-    client = object()
-    assert Link(client).client is client
-    assert Link(client).name == "the server of REDIS_PARAMS"
+    link = link_to(redis_cls=dict)
+    assert link.client is THEIRS
+    assert link.name == "the server of REDIS_PARAMS"
 
 
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        ({"host": "127.0.0.1", "port": 1}, "redis://***@127.0.0.1:1/0"),
-        ({"host": "::1", "port": 1}, "redis://***@[::1]:1/0"),
+        ({"host": "127.0.0.1", "port": 1}, "redis://***@127.0.0.1:1"),
+        ({"host": "::1", "port": 1}, "redis://***@[::1]:1"),
         ({"unix_socket_path": "/no"}, "unix://***@/no"),
     ],
 )
 def test_no_error_shows_the_password(where: dict[str, Any], name: str) -> None:
-    link = Link(redis.Redis(**where, username="me", password="se/cret"))
+    link = link_to(**where, username="me", password="se/cret")
     assert link.name == name
     with pytest.raises(ServerError) as caught:
         link.run(lambda client: client.ping())

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 import scrapy
-from redis import Redis
 
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.shared_pace import Ask
@@ -230,8 +229,10 @@ def test_a_turn_that_was_handed_over_without_an_answer_is_used_by_nobody(
     client.script_flush()  # then the server answers first that it does not know the script
     if is_handed_over:
         other.ask(b"1", "b.example", delay)
-    with RedisProxy(server) as road, Redis.from_url(f"{road.url}?socket_timeout=0.2") as own:
-        session = Session(crawler, own, "crew:requests", 60, Clock())
+    with RedisProxy(server) as road:
+        crawler.settings.frozen = False
+        crawler.settings.set("REDIS_URL", f"{road.url}?socket_timeout=0.2")
+        session = Session(crawler, client, "crew:requests", 60, Clock())
         session.begin({})
         told = session.exchange(most=1)
         assert told is not None
