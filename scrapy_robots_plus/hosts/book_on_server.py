@@ -49,7 +49,7 @@ class BookOnServer:
     def change(self, host: str, event: str, *arguments: Any) -> Any:
         """Like :meth:`.Book.change`. Raises :class:`.ServerError`, too."""
         at, key = self._monotonic(), self.key(host)
-        seen = self._look(key)
+        seen = self._server.look(key)
         while True:
             entry = self._entry(seen, key, is_known=at < self._known.get(host, 0.0))
             before = entry.values
@@ -78,9 +78,6 @@ class BookOnServer:
     def key(self, host: str) -> str:
         """Where the entry of *host* is."""
         return f"{{{PREFIX}:{self._group}:{host}}}"
-
-    def _look(self, key: str) -> Seen:
-        return self._server.look(key)
 
     def _entry(self, seen: Seen, key: str, *, is_known: bool) -> Entry:
         """The entry that was *seen* under *key*. *is_known*: there has to be one."""

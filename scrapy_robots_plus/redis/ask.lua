@@ -1,11 +1,12 @@
 -- Asks for the turn of a host, for a request that does not come from the queue.
 --
--- ARGV: worker, id, host, delay, id of another request of the worker, which gives up the host
+-- ARGV: worker, id, host, delay
 -- Returns 0 if it may go: it holds the host now. Else milliseconds to wait before it asks again, with the same id: it
 -- may hold the host already, so that workers which are nearer do not get it again and again. -1 if the worker is
 -- not known to be alive, so that nobody would take the turn of a dead one back.
 
-local worker, id, host, delay, instead_of = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local worker, id, host, delay = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+write_even_if_full()
 look(true)
 if not is_known(worker) then return -1 end
 local pace = pace_of(host)
@@ -13,12 +14,8 @@ local hold = hold_of(worker, id)
 if pace.delay < delay then pace.delay = delay end
 local wait = math.max(0, next_of(pace) - now())
 if pace.holder == hold then return wait end
-if pace.holder ~= '' then
-  if wait > 0 then return wait end
-  if pace.holder ~= hold_of(worker, instead_of) then return math.max(1, math.min(pace.delay, 500)) end
-end
+if pace.holder ~= '' then return wait > 0 and wait or math.max(1, math.min(pace.delay, 500)) end
 pace.holder = hold
-write_even_if_full()
 call('HSET', out_of(worker), id, cmsgpack.pack(host, '', ''))
 settle(host, pace)
 return wait

@@ -3,8 +3,8 @@
 --
 -- Returns whether there is more.
 
-look()
 write_even_if_full()
+look()
 
 for _, set in ipairs({DUE, NEW}) do
   local hosts = call('ZRANGEBYSCORE', set, '-inf', '(' .. MARKS_SCORE, 'LIMIT', 0, 1000)

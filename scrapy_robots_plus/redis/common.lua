@@ -16,8 +16,8 @@ local MARKS_SCORE = 9000000000000000 -- later than any time
 local UNKNOWN = -1
 local REMEMBERED = 3600000 -- for so long after its last request the pace of a host is kept
 
--- A server that is out of memory refuses only scripts that have not written yet. What makes room
--- must get through.
+-- A server that is out of memory refuses only scripts that have not written yet. All but new requests must get
+-- through: that makes room.
 local function write_even_if_full() call('DEL', KEYS[1] .. ':none') end
 
 -- The clock of the queue is the server's, but never goes back: else all would wait for as long as
@@ -38,7 +38,6 @@ end
 local function note_time()
   local was_set_back = now() > servers + ahead
   if not was_set_back and now() < noted + 1000 then return end -- once a second
-  write_even_if_full()
   call('SET', CLOCK, string.format('%.0f %.0f', now(), now() - servers))
 end
 
@@ -68,7 +67,6 @@ local function process()
 end
 
 local function write_era()
-  write_even_if_full()
   local text = string.format('%.0f %.0f %d %s %s', era.born, era.since, era.is_lost, era.cursor, era.run)
   call('HSET', PACE, MARK, text)
 end
@@ -240,7 +238,6 @@ local function waiting()
   local may_be_found = era.is_lost == 1 or counted > found
   if may_be_found and era.cursor ~= '-' then return math.max(1, counted) end
   if counted ~= found then
-    write_even_if_full()
     if counted > found then call('INCRBY', LOST, counted - found) end
     call('SET', WAITING, found)
   end

@@ -10,15 +10,16 @@
 --   reports: what has become of requests: of each what, and the id, host, milliseconds that it is ago, and
 --   milliseconds, as far as that is of interest
 -- Returns whether there is more to give back, to forget or to find; 1 if the worker was forgotten, 2 if the
--- server has lost data since the worker was last alive; the era; milliseconds since something was lost, and
--- whether there was anything; milliseconds until a host is due (-1: nobody knows, or it can take no more);
--- how many requests wait (-1: it can take no more); and two strings of each request: 'id holds delay host', holds
--- being 1 if it holds the host, and its data. An answer of fewer, longer strings is read sooner.
+-- server has lost data since the worker was last alive; the era; milliseconds until a host is due (-1: nobody
+-- knows; 0 if it can take no more); how many requests wait (-1: it can take no more); and two strings of each
+-- request: 'id holds delay host', holds being 1 if it holds the host, and its data. An answer of fewer, longer
+-- strings is read sooner.
 
 local worker, known = ARGV[1], ARGV[2]
 lifetime = tonumber(ARGV[3])
 local renew, reap = ARGV[4] == '1', ARGV[5] == '1'
 local most, unknown = tonumber(ARGV[6]), tonumber(ARGV[7])
+write_even_if_full()
 look(true)
 local out, this_era = out_of(worker), string.format('%.0f', era.born)
 
@@ -36,70 +37,43 @@ local forgotten = known == this_era and not is_known(worker)
 if forgotten then renew, reap, most, unknown = false, false, 0, 0 end
 
 note_time()
-if renew or #ARGV > 7 then write_even_if_full() end
 
 local ended = {}
-local reports = {}
 
-local function let_go(pace, id)
-  if pace.holder == hold_of(worker, id) and not forgotten then pace.holder = '' end
-end
-
--- It was dealt with, and holds nothing
-function reports.ended(id)
+-- It was dealt with. It may hold the host ('freed'), or holds nothing ('ended')
+local function end_request(what, id, host)
   ended[#ended + 1] = id
   local packed = is_from_before and call('HGET', out, id) -- that it has left may be forgotten
-  if packed then release((cmsgpack.unpack(packed)), hold_of(worker, id)) end
-end
-
--- It was dealt with, and may hold the host
-function reports.freed(id, host)
-  ended[#ended + 1] = id
-  if not forgotten then release(host, hold_of(worker, id)) end
+  if packed then host = cmsgpack.unpack(packed) end
+  if (packed or what == 'freed') and not forgotten then release(host, hold_of(worker, id)) end
 end
 
 -- It was not sent
-function reports.back(id)
+local function take_back(id)
   local packed = call('HGET', out, id)
   if packed then give_back(worker, id, packed) end
 end
 
--- It cannot be read
-function reports.aside(id)
-  local packed = call('HGET', out, id)
-  if not packed then return end
-  local host, _, member = cmsgpack.unpack(packed)
-  call('RPUSH', ASIDE, string.sub(member, 9))
-  call('HDEL', out, id)
-  release(host, hold_of(worker, id))
-end
-
--- What is asked of requests to the host is known
-function reports.pace(id, host, _, delay)
+-- What is asked of requests to the host is known ('pace'), and it was sent ('left'); or nothing is to be sent to the
+-- host for so long ('pause')
+local function note_pace(what, id, host, ago, delay)
   local pace = pace_of(host)
-  pace.delay = delay
-  if delay == 0 then let_go(pace, id) end
-  settle(host, pace)
-end
-
--- It was sent
-function reports.left(id, host, ago, delay)
-  local pace = pace_of(host)
-  pace.delay, pace.next = delay, math.max(pace.next, now() - ago + delay)
-  let_go(pace, id)
-  settle(host, pace)
-end
-
--- Nothing is to be sent to the host for so long
-function reports.pause(_, host, ago, seconds)
-  local pace = pace_of(host)
-  pace.next = math.max(pace.next, now() - ago + seconds)
+  if what ~= 'pause' then pace.delay = delay end
+  if what ~= 'pace' then pace.next = math.max(pace.next, now() - ago + delay) end
+  local is_free = what == 'left' or what == 'pace' and delay == 0
+  if is_free and pace.holder == hold_of(worker, id) and not forgotten then pace.holder = '' end
   settle(host, pace)
 end
 
 for i = 8, #ARGV, 5 do
   local what, id, host, ago, delay = unpack(ARGV, i, i + 4)
-  reports[what](id, host, tonumber(ago), tonumber(delay))
+  if what == 'ended' or what == 'freed' then
+    end_request(what, id, host)
+  elseif what == 'back' then
+    take_back(id)
+  else
+    note_pace(what, id, host, tonumber(ago), tonumber(delay))
+  end
 end
 for i = 1, #ended, 1000 do call('HDEL', out, unpack(ended, i, math.min(i + 999, #ended))) end
 
@@ -197,7 +171,7 @@ local function take(set, most)
   end
 end
 
-local wait, are_waiting = -1, -1
+local wait, are_waiting = 0, -1
 if unknown > 0 then take(NEW, unknown) end
 local of_unknown = number
 if most > 0 then take(DUE, most) end
@@ -210,5 +184,4 @@ end
 for i = 1, #handed_out, 2000 do call('HSET', out, unpack(handed_out, i, math.min(i + 1999, #handed_out))) end
 
 local status = is_from_before and 2 or forgotten and 1 or 0
-local ago = now() - era.since
-return {more and 1 or 0, status, this_era, ago, era.is_lost, wait, are_waiting, unpack(taken)}
+return {more and 1 or 0, status, this_era, wait, are_waiting, unpack(taken)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Report(NamedTuple):
     """What has become of a request, or of a host."""
 
     what: str
-    """The name of one of the reports in ``exchange.lua``, which say what each does."""
+    """"ended", "freed", "back", "pace", "left" or "pause": ``exchange.lua`` says what each does."""
     id: bytes = b""
     host: str = ""
     ago: float = 0.0
@@ -65,8 +66,8 @@ class Exchange(NamedTuple):
     """The answer to a worker."""
 
     taken: list[Taken]
-    wait: float | None
-    """Seconds until a host is due; None if nobody knows, or if it got as much as it can take."""
+    wait: float
+    """Seconds until a host is due; infinity if nobody knows, 0 if it got as much as it can take."""
     waiting: int | None
     """How many requests wait; None if it got as much as it can take."""
     more: bool
@@ -78,10 +79,6 @@ class Exchange(NamedTuple):
     lost: bool
     """Whether the server has lost data since the worker was last alive: it may not know what the
     worker has, or count as the worker's what that has never got. It got nothing, and is alive."""
-    lost_ago: float
-    """Seconds since then the server knows what happens."""
-    was_old: bool
-    """Whether there was anything to be lost then; else the queue was new."""
 
 
 class State(NamedTuple):
@@ -164,31 +161,32 @@ class HostQueue:
         for report in reports:
             arguments += report.arguments
         told = self._run("exchange", arguments)
-        more, status, self._era, ago, was_old, wait, waiting, *taken = told
+        more, status, self._era, wait, waiting, *taken = told
         return Exchange(
             [_taken(*taken[at : at + 2]) for at in range(0, len(taken), 2)],
-            None if wait < 0 else wait / 1000,
+            inf if wait < 0 else wait / 1000,
             None if waiting < 0 else waiting,
             bool(more),
             forgotten=status == 1,
             lost=status == 2,
-            lost_ago=ago / 1000,
-            was_old=bool(was_old),
         )
 
-    def ask(self, id_: bytes, host: str, delay: float, instead_of: bytes = b"") -> float:
+    def ask(self, id_: bytes, host: str, delay: float) -> float:
         """Asks for the turn of *host* for a request from elsewhere, which is to be reported.
 
-        *instead_of*: the id of another request of this worker, which gives up the host if it holds
-        it. Returns 0.0 if it may go now, else after how many seconds to ask again; below 0 if the
+        Returns 0.0 if it may go now, else after how many seconds to ask again; below 0 if the
         worker is not known to be alive.
         """
-        asked = [self.worker, id_, encoded(host), round(delay * 1000), instead_of]
+        asked = [self.worker, id_, encoded(host), round(delay * 1000)]
         return float(self._run("ask", asked)) / 1000
 
     def held(self) -> set[bytes]:
         """The ids of all that the worker has, as far as the server knows."""
         return set(self._client.hkeys(self.key(f"out:{self.worker}")))
+
+    def set_aside(self, data: bytes) -> int:
+        """Keeps a request that cannot be read. Returns how many there are."""
+        return int(self._client.rpush(self.key("aside"), data))
 
     def leave(self) -> None:
         """The worker ends, and gives back its requests, in pieces."""

@@ -12,7 +12,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policies import Policies
 
-from .host_queue import LONGEST, Report
+from .host_queue import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,20 +44,15 @@ class LeasedRequest:
     is_first: bool = False
     """Whether the server knew nothing of the host when it handed the request out."""
     asked: bool = False
-    """Whether it has come so far that it has asked for its turn."""
-    handed_over_at: float | None = None
-    """When a download handler got it."""
+    """Whether a request may leave with its turn, this one or another of the worker."""
     delay: float = 0.0
-    """That of robots.txt, as far as it was asked for."""
+    """That of robots.txt, as far as it was asked for; once it has left, that of the host."""
     sent_by: float | None = None
-    """When it counts as sent, whatever else is known."""
-    departure: tuple[float, float] | None = None
-    """When it left, as the server was told, and the delay."""
+    """When it counts as sent, whatever else is known; once it has left, when that was."""
 
-    @property
-    def has_turn(self) -> bool:
-        """Whether it may leave without asking for a turn."""
-        return self.holds and bool(self.id)
+    def has_turn_of(self, host: str) -> bool:
+        """Whether a request to *host* may leave without asking the server for a turn."""
+        return self.holds and bool(self.id) and not self.asked and self.host == host
 
 
 class LeasedRequests:
@@ -90,8 +85,6 @@ class LeasedRequests:
         """By host: the turn that was asked for, until it comes."""
         self._turns = 0
         """How many turns were asked for."""
-        self._last: Request | None = None
-        """The last one handed out: the engine may not know it yet."""
 
     def __iter__(self) -> Iterator[LeasedRequest]:
         waiting = self._parked.values()
@@ -131,14 +124,16 @@ class LeasedRequests:
         for lease in self:
             if lease.id in ids:
                 lease.id = b""
-        waiting = chain(self._ready, *self._parked.values())
-        void = [lease.request for lease in waiting if not lease.id]
-        self._ready = deque(lease for lease in self._ready if lease.id)
-        for origin, parked in list(self._parked.items()):
-            self._parked[origin] = [lease for lease in parked if lease.id]
-            if not self._parked[origin]:
-                del self._parked[origin]
-        return void
+        return self._drop_void()
+
+    def _drop_void(self) -> list[Request]:
+        dropped: list[Request] = []
+        for waiting in (self._ready, *self._parked.values()):
+            dropped += [lease.request for lease in waiting if not lease.id]
+            kept = [lease for lease in waiting if lease.id]
+            waiting.clear()
+            waiting.extend(kept)
+        return dropped
 
     # Here
 
@@ -147,16 +142,14 @@ class LeasedRequests:
         state = self._hosts.state(lease.request, lease.host, policy)
         if state is None:
             self._park(lease)
-            return
-        silent_for = self._session.silent_for(state.delay) if lease.is_first else 0.0
-        closed_for = max(state.closed_for, silent_for)
-        if closed_for > 0:
-            self._session.tell(Report("pause", host=lease.host, seconds=closed_for))
+        elif state.closed_for > 0:
+            self._session.tell(Report("pause", host=lease.host, seconds=state.closed_for))
             self._give_back(lease)
-        elif state.delay and not lease.holds:  # it has no turn
+        elif state.delay and (lease.is_first or not lease.holds):
+            # The server may have lost what other workers sent there, or it has no turn.
             self._tell_pace(lease, state.delay)
             self._give_back(lease)
-        elif lease.holds and state.delay:
+        elif state.delay:
             self._ready.appendleft(lease)
         else:
             if lease.holds:
@@ -174,14 +167,6 @@ class LeasedRequests:
                 self.add(lease, policy)
         return bool(parked)
 
-    def _give_back_stale(self, since: float) -> None:
-        """Gives back what has waited for the engine *since* then: another worker may be faster."""
-        stale = {lease for lease in self._ready if lease.since < since}
-        if stale:
-            for lease in stale:
-                self._give_back(lease)
-            self._ready = deque(each for each in self._ready if each not in stale)
-
     def clear(self) -> None:
         """Nothing waits here any more."""
         self._ready.clear()
@@ -198,6 +183,7 @@ class LeasedRequests:
 
     def _give_back(self, lease: LeasedRequest) -> None:
         self._session.tell(Report("back", lease.id))
+        lease.id = b""
 
     def _tell_pace(self, lease: LeasedRequest, delay: float) -> None:
         self._session.tell(Report("pace", lease.id, lease.host, seconds=delay))
@@ -208,43 +194,36 @@ class LeasedRequests:
         """The next one for the engine."""
         lease = self._ready.popleft()
         self.under_way[lease.request] = lease
-        self._last = lease.request
         return lease.request
-
-    def is_asked_again(self) -> None:
-        """The engine has dealt with what it got before."""
-        self._last = None
 
     def _has_left(self, lease: LeasedRequest, ago: float) -> None:
         """The request of *lease* left *ago* seconds ago."""
         if lease.holds:
-            lease.holds, lease.sent_by = False, None
-            delay = max(lease.delay, self._hosts.own_delay(lease.host))
-            lease.departure = self._session.now() - ago, delay
-            self._session.tell(Report("left", lease.id, lease.host, ago, delay))
+            lease.holds, lease.sent_by = False, self._session.now() - ago
+            lease.delay = max(lease.delay, self._hosts.own_delay(lease.host))
+            self._tell_left(lease, ago)
+
+    def _tell_left(self, lease: LeasedRequest, ago: float) -> None:
+        self._session.tell(Report("left", lease.id, lease.host, ago, lease.delay))
 
     def tell_departures_again(self) -> None:
         """The server may have forgotten them, and that hosts are no longer held."""
         now = self._session.now()
         for lease in self.under_way.values():
-            if lease.departure is not None:
-                at, delay = lease.departure
-                self._session.tell(Report("left", lease.id, lease.host, now - at, delay))
+            if lease.sent_by is not None and not lease.holds:
+                self._tell_left(lease, now - lease.sent_by)
 
     def handed_over(self, request: Request) -> None:
         """A download handler gets *request*."""
         lease = self.under_way.get(request)
-        if lease is not None and lease.holds:
-            lease.handed_over_at = self._session.now()
-            if not lease.asked:
-                self._has_left(lease, 0.0)
+        if lease is not None and not lease.asked:
+            self._has_left(lease, 0.0)
 
     def left_downloader(self, request: Request) -> None:
         """The downloader is done with *request*."""
         lease = self.under_way.get(request)
-        if lease is not None and lease.holds:
-            now = self._session.now()
-            self._has_left(lease, now - (lease.handed_over_at or now))
+        if lease is not None:
+            self._has_left(lease, 0.0)
 
     def look(self) -> None:
         """Tells what nothing else tells, but for :meth:`collect_ended`."""
@@ -252,31 +231,32 @@ class LeasedRequests:
         for lease in chain(self.under_way.values(), self._leaving.values()):
             if lease.holds and lease.sent_by is not None and now >= lease.sent_by:
                 self._has_left(lease, now - lease.sent_by)
-        self._give_back_stale(now - self.STALE_SECONDS)
+        for lease in self._ready:
+            if lease.since < now - self.STALE_SECONDS:  # another worker may be faster
+                self._give_back(lease)
+        self._drop_void()
 
     def collect_ended(self) -> None:
         """Tells which requests were dealt with."""
-        if not self.under_way:
-            return
         for request in compat.dealt_with(self.under_way, self._crawler):
-            if request is not self._last:
-                lease = self.under_way.pop(request)
-                if lease.id:
-                    what = "freed" if lease.holds else "ended"
-                    self._session.tell(Report(what, lease.id, lease.host), soon=lease.holds)
+            lease = self.under_way.pop(request)
+            frees = lease.holds and self._leaving.get(lease.host) is not lease
+            if lease.id:
+                what = "freed" if frees else "ended"
+                self._session.tell(Report(what, lease.id, lease.host), soon=frees)
 
     # The pace of hosts, see SharedPace
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
-        lease, wait = self._with_turn(asked.request, asked.host), 0.0
-        if lease is None:
-            wait, lease = self._ask_server(asked)
+        turn, wait = self._turn_here(asked), 0.0
+        if turn is None:
+            turn, wait = self._turn_of_server(asked)
         elif self._session.is_unsure:  # the server may come back without knowing of this turn
-            wait, lease = self._wait_without_answer(asked), None
-        if lease is not None:
-            lease.asked, lease.delay = True, asked.delay
-            lease.sent_by = self._session.now() + asked.patience
-            self._leaving[asked.host] = lease
+            turn, wait = None, self._wait_without_answer(asked)
+        if turn is not None:
+            turn.asked, turn.delay = True, asked.delay
+            turn.sent_by = self._session.now() + asked.patience
+            self._leaving[asked.host] = turn
         if not wait:
             self._booked.pop(asked.host, None)
         answer(wait)
@@ -294,7 +274,7 @@ class LeasedRequests:
     def unused(self, host: str, ago: float, delay: float) -> None:  # noqa: ARG002
         lease = self._booked.pop(host, None) or self._leaving.pop(host, None)
         if lease is not None and self._is_of_queue(lease):
-            lease.sent_by = None
+            lease.asked, lease.sent_by = False, None
         elif lease is not None:
             self._session.tell(Report("freed", lease.id, host))
 
@@ -316,47 +296,31 @@ class LeasedRequests:
             return self._session.LATER
         return asked.wait_alone(self._crawl.settings.workers)
 
-    def _with_turn(self, request: Request, host: str) -> LeasedRequest | None:
-        """The lease of *request*, if it holds *host*."""
-        lease = self.under_way.get(request)
-        if lease is None or not lease.has_turn or lease.host != host:
-            return None
-        if self._session.is_unsure or not self._session.is_alive:
-            self._session.renew()
-        return lease if lease.has_turn else None
-
-    def _ask_server(self, asked: Ask) -> tuple[float, LeasedRequest | None]:
-        """How long to wait, and the turn, if there is one.
-
-        A request that has the turn may wait behind this one in the same slot, each for the other:
-        so it hands its turn over, and asks for another when it comes to that.
+    def _turn_here(self, asked: Ask) -> LeasedRequest | None:
+        """The turn of the host, if a request of the queue has it that is under way: this one, or
+        another. That may wait behind this one in the same slot, each for the other: so it hands its
+        turn over, and asks for another when it comes to that.
         """
-        host = asked.host
+        own = self.under_way.get(asked.request)
+        leases = chain(() if own is None else (own,), self.under_way.values())
+        turn = next((lease for lease in leases if lease.has_turn_of(asked.host)), None)
+        if turn is not None and (self._session.is_unsure or not self._session.is_alive):
+            self._session.renew()
+        return turn if turn is not None and turn.id else None
+
+    def _turn_of_server(self, asked: Ask) -> tuple[LeasedRequest | None, float]:
+        """The turn that the server gives, or how long to wait."""
+        host, session = asked.host, self._session
         turn = self._booked.get(host)
         if turn is None or not turn.id:
             self._turns += 1  # the server may not have heard that the one before has ended
-            id_, now = b"turn:%d" % self._turns, self._session.now()
-            turn = LeasedRequest(asked.request, id_, host, holds=True, since=now)
-        turn.request = asked.request
-        leases = self.under_way.values()
-        free = (each for each in leases if each.has_turn and each.host == host and not each.asked)
-        holder = next(free, None)
-        instead_of = b"" if holder is None else holder.id
-        wait = self._session.attempt(
-            partial(self._session.queue.ask, turn.id, host, asked.delay, instead_of)
-        )
+            id_ = b"turn:%d" % self._turns
+            turn = LeasedRequest(asked.request, id_, host, holds=True, since=session.now())
+            self._booked[host] = turn
+        wait = session.attempt(partial(session.queue.ask, turn.id, host, asked.delay))
         if wait is None:
-            if holder is not None:  # the server may have heard that: it asks for a turn of its own
-                holder.delay = asked.delay
-                self._has_left(holder, LONGEST)
-            self._booked[host] = turn
-            return self._wait_without_answer(asked), None
+            return None, self._wait_without_answer(asked)
         if wait < 0:
-            self._session.renew()
-            return self._session.SOON, None
-        if wait:
-            self._booked[host] = turn
-            return wait, None
-        if holder is not None:
-            holder.holds = False
-        return 0.0, turn
+            session.renew()
+            return None, session.SOON
+        return None if wait else turn, wait

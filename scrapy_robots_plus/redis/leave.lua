@@ -3,8 +3,8 @@
 -- ARGV: worker
 -- Returns whether it has more.
 
-look()
 write_even_if_full()
+look()
 
 if give_back_all(ARGV[1]) then return 1 end
 if call('ZCARD', WORKERS) <= 1 then call('DEL', base .. 'terms') end

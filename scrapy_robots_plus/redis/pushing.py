@@ -171,11 +171,6 @@ class Pushing:
         self.kept.clear()
         self._seen_here.clear()
 
-    def give_at_once(self) -> None:
-        """Gives the server what is kept, unless it has just been away."""
-        if not self._is_away:
-            self.give()
-
     def give(self, most: int = MOST) -> None:
         """Gives the server what is kept, if it is there."""
         self._soon.cancel()

@@ -33,9 +33,6 @@ logger = crawl_log(__name__)
 
 _T = TypeVar("_T")
 
-GRACE = 1.0
-"""Seconds within which each worker comes to a server that has lost data. See ``common.lua``."""
-
 
 class Link(Server):
     """The server of scrapy-redis, asked with short waits, and left alone for a while when it is
@@ -93,8 +90,7 @@ class Session:
         self.is_unsure = False
         """Whether the server may know something else of what the worker has than the worker."""
         self._renew_at = self._reap_at = self._compare_at = 0.0
-        self._valid_until = self._lost_at = -inf
-        self._was_old = False
+        self._valid_until = -inf
         self.is_away = False
         """Whether the server did not answer the last question."""
         self.is_refused = False
@@ -154,13 +150,6 @@ class Session:
         """Whether the server surely counts the worker as alive, so that its leases are valid."""
         return self.now() < self._valid_until
 
-    def silent_for(self, delay: float) -> float:
-        """Seconds for which nothing may be sent to a host with *delay* of which the server knows
-        nothing: it may have lost what other workers sent there.
-        """
-        silence = max(delay, GRACE) if self._was_old else min(delay, GRACE)
-        return max(0.0, self._lost_at + silence - self.now())
-
     def exchange(self, most: int = 0, unknown: int = 0) -> Exchange | None:
         """Tells all, and asks for requests, see :meth:`.HostQueue.exchange`; None if the server is
         away.
@@ -182,7 +171,6 @@ class Session:
             self._untold = untold + self._untold
             self._flush.set(now + self.LATER)
             return None
-        self._lost_at, self._was_old = now - told.lost_ago, told.was_old
         if told.forgotten:
             if not self._untold:  # what it has to tell of hosts still counts
                 self._was_forgotten()

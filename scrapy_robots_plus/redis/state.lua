@@ -2,6 +2,7 @@
 -- Returns how many requests wait, how many are under way at other workers, how many other workers are
 -- alive, and how many requests were lost with their keys.
 
+write_even_if_full()
 look()
 local under_way, alive = 0, 0
 local workers = call('ZRANGE', WORKERS, 0, -1, 'WITHSCORES')

@@ -127,9 +127,6 @@ class Worker:
         """The next request that may be sent; None if there is none now. The engine is woken when
         there may be one.
         """
-        self._leases.is_asked_again()
-        if not self._leases.ready:
-            self.pushing.give_at_once()
         if self._now() >= (
             self._asked_at + self.REFILL_SECONDS if self._leases.ready else self._ask_at
         ):
@@ -245,13 +242,10 @@ class Worker:
 
     def _note_wait(self, told: Exchange, *, asked: bool) -> None:
         now = self._now()
-        if told.waiting is None:
-            self._ask_at = now  # it got as much as it could take
-            return
-        wait = inf if told.wait is None else told.wait
-        ask_at = now + min(wait, self.LONGEST_WAIT)
+        ask_at = now + min(told.wait, self.LONGEST_WAIT)
         self._ask_at = ask_at if asked else min(self._ask_at, ask_at)
-        self._there, self._there_at = told.waiting, now
+        if told.waiting is not None:
+            self._there, self._there_at = told.waiting, now
 
     def _receive(self, taken: Taken) -> None:
         try:
@@ -263,7 +257,8 @@ class Worker:
                 printable(repr(error)),
                 self._session.queue.key("aside"),
             )
-            self._session.tell(Report("aside", taken.id))
+            if self._session.attempt(partial(self._session.queue.set_aside, taken.data)):
+                self._session.tell(Report("freed", taken.id, taken.host))
             return
         is_first = taken.delay is None
         self._leases.add(
@@ -295,7 +290,6 @@ class Worker:
     def _look(self, *, at_once: bool = False) -> None:
         """Sees what has happened since the last time. The server hears of it soon, or *at_once*."""
         leases = self._leases
-        leases.is_asked_again()
         leases.look()
         if at_once or self._session.has_to_renew:
             self._exchange()

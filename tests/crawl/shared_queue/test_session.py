@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 import scrapy
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.shared_pace import Ask
 from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored
@@ -17,9 +18,8 @@ from scrapy_robots_plus.redis.host_states import HostStates
 from scrapy_robots_plus.redis.leased_requests import LeasedRequest, LeasedRequests
 from scrapy_robots_plus.redis.pushing import Pushing
 from scrapy_robots_plus.redis.session import Session
-from scrapy_robots_plus.storage.redis_server import FIRST_PAUSE, ServerAwayError
+from scrapy_robots_plus.storage.redis_server import ServerAwayError
 from tests.crawling import make_crawler, stat
-from tests.redis_proxy import RedisProxy
 
 from .crews import CrewSpider
 
@@ -138,16 +138,19 @@ def test_a_server_that_refuses_every_second_question_is_named_once(
     assert [record.levelname for record in ours] == ["WARNING", "INFO"]
 
 
+@pytest.mark.parametrize("ends", ["unused", "after it has left", "before it has left"])
 def test_the_turn_of_a_host_is_handed_over_by_the_request_that_has_it(
-    crawler: Crawler, session: Session
+    crawler: Crawler, session: Session, client: Any, monkeypatch: pytest.MonkeyPatch, ends: str
 ) -> None:
     """And not by one that had it before the server came back with older data, and handed the same
     request out again. It may stand in front of the other in their slot: each would wait for ever.
     """
+    monkeypatch.setattr(HostStates, "own_delay", lambda *_: 0.0)
+    monkeypatch.setattr(compat, "dealt_with", lambda requests, _: list(requests))
     host, delay = "a.example", 0.001
     session.begin({"a delay": "0.001"})
     session.tell(Report("left", b"", host, delay, delay))
-    session.queue.push([Stored(host, 0.0, b"a")])
+    session.queue.push([Stored(host, 0.0, b"a"), Stored(host, 0.0, b"b")])
     told = session.exchange(most=1)
     assert told is not None
     (taken,) = told.taken
@@ -159,8 +162,23 @@ def test_the_turn_of_a_host_is_handed_over_by_the_request_that_has_it(
     waits: list[float] = []
     leases.ask(Ask(host, delay, 60.0, 1.0, before), waits.append)
     assert waits == [0.0]
-    assert leases.ids == {b"turn:1", taken.id}
-    assert not leases.under_way[again].holds
+    assert leases.ids == {taken.id}
+    if ends == "unused":
+        leases.unused(host, inf, delay)
+        leases.ask(Ask(host, delay, 60.0, 1.0, again), waits.append)
+        assert waits == [0.0, 0.0]
+        return
+    if ends == "before it has left":
+        leases.collect_ended()
+    session.exchange()
+    other = HostQueue(client, "crew:requests", "other", 60)
+    assert other.exchange(most=1, renew=True, reap=False).taken == []
+    leases.left(host, 0.0, delay)
+    session.exchange()
+    time.sleep(10 * delay)
+    assert [each.data for each in other.exchange(most=1).taken] == [b"b"]
+    is_over = ends == "before it has left"
+    assert session.queue.held() == leases.ids == (set() if is_over else {taken.id})
 
 
 def test_a_turn_that_has_ended_is_not_used_again(
@@ -206,57 +224,6 @@ def test_a_server_that_is_away_once_more_is_named_later(
         assert session.attempt(session.queue.held) == set()
     ours = [record for record in caplog.records if record.name.startswith("scrapy_robots_plus")]
     assert [record.levelname for record in ours] == 2 * ["WARNING", "INFO"]
-
-
-@pytest.mark.parametrize("is_handed_over", [True, False])
-@pytest.mark.parametrize("is_given_up", [True, False])
-def test_a_turn_that_was_handed_over_without_an_answer_is_used_by_nobody(
-    server: RedisServer,
-    crawler: Crawler,
-    client: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    is_handed_over: bool,
-    is_given_up: bool,
-) -> None:
-    """Which of the two has it is not known here. Both ask for one when the server answers."""
-    monkeypatch.setattr(HostStates, "own_delay", lambda *_: 0.0)
-    host, delay = "a.example", 0.001
-    waits: list[float] = []
-    other = HostQueue(client, "crew:requests", "other", 60)
-    other.exchange(reports=[Report("left", b"", host, 60.0, delay)], renew=True)
-    time.sleep(1.0)  # nothing is known of the host: it is left alone
-    other.push([Stored(host, 0.0, each) for each in (b"a", b"b")])
-    client.script_flush()  # then the server answers first that it does not know the script
-    if is_handed_over:
-        other.ask(b"1", "b.example", delay)
-    with RedisProxy(server) as road:
-        crawler.settings.frozen = False
-        crawler.settings.set("REDIS_URL", f"{road.url}?socket_timeout=0.2")
-        session = Session(crawler, client, "crew:requests", 60, Clock())
-        session.begin({})
-        told = session.exchange(most=1)
-        assert told is not None
-        (taken,) = told.taken
-        leases = LeasedRequests(crawler, session, HostStates(crawler))
-        of_queue, direct = (scrapy.Request(f"http://a.example/{number}") for number in range(2))
-        leases.under_way[of_queue] = LeasedRequest(of_queue, taken.id, host, taken.holds, 0.0)
-        road.lose_answers_to = b"turn:"
-        leases.ask(Ask(host, delay, 60.0, inf, direct), waits.append)
-        assert waits.pop() > 0  # others count on it
-        road.lose_answers_to = b""
-        time.sleep(FIRST_PAUSE)
-        for _ in range(2):
-            assert session.exchange() is not None
-            leases.void(session.compare(lambda: leases.ids))
-        if is_given_up:
-            leases.unused(host, inf, delay)
-            session.exchange()
-        taken_there = other.exchange(most=2).taken
-        for each in (of_queue,) if is_given_up else (direct, of_queue):
-            leases.ask(Ask(host, delay, 60.0, inf, each), waits.append)
-        assert waits.count(0.0) + len(taken_there) == 1
-        assert taken.id in leases.ids  # it is not lost if the worker is killed
-        session.close()
 
 
 @pytest.mark.parametrize("is_of_queue", [True, False])
