@@ -312,3 +312,16 @@ def test_a_restart_is_noticed_and_a_new_connection_is_none(server: RedisServer) 
         assert shared.look("a").value == b""
         assert shared.restarts == 1
         shared.close()
+
+
+def test_each_node_of_a_cluster_is_a_process_of_its_own() -> None:
+    with RedisServer(cluster=True) as server:
+        shared = Server(server.url)
+        shared.look("a")
+        shared._processes["127.0.0.1:1"] = b"another"
+        shared.look("a")
+        assert shared.restarts == 0
+        shared._processes = dict.fromkeys(shared._processes, b"another")
+        shared.look("a")
+        assert shared.restarts == 1
+        shared.close()
