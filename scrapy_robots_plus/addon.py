@@ -47,14 +47,6 @@ class Addon:
     ``ADDONS = {"scrapy_robots_plus.Addon": 300}``
     """
 
-    def __init__(self, crawler: Crawler | None = None) -> None:
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy."""
-        return cls(crawler)
-
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy. Everything is set at add-on priority: a project's settings win."""
         position = _take_out_built_in(settings)
@@ -65,11 +57,6 @@ class Addon:
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
         settings.set("DOWNLOADER", RobotsDownloader, "addon")
-        if self._crawler is not None and job_folder(settings) is not None:
-            from .job.wiring import leave_job_alone, looks_at_one_page
-
-            if looks_at_one_page(self._crawler, settings):
-                leave_job_alone(settings)
         _add(settings, "EXTENSIONS", SchedulerWiring, _FIRST)
 
 
@@ -88,7 +75,7 @@ class SchedulerWiring:
         if job_folder(settings) is not None:
             from .job.wiring import wire_job
 
-            wire_job(settings)
+            wire_job(crawler)
         _share_files_with_workers(settings)
         return cls()
 

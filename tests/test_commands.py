@@ -80,3 +80,22 @@ def test_switched_off_both_show_the_page(sites: Sites, project: Path) -> None:
     assert printed == f"<200 {host.url('/closed')}>\n"
     assert "Disabled" not in log
     assert host.robots_hits == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "how"), [("fetch", []), ("shell", ["-c", "response"])], ids=["fetch", "shell"]
+)
+def test_a_look_at_one_page_leaves_the_job_of_the_project_alone(
+    sites: Sites, project: Path, command: str, how: list[str]
+) -> None:
+    host, job = sites.host(RULES), project / "job"
+    with (project / "project_settings.py").open("a") as settings:
+        settings.write(f"JOBDIR = {str(job)!r}\n")
+    scrapy(project, "asyncio", command, host.url("/open"), *how)
+    assert host.fetched == ["/open"]
+    assert not job.exists()
+
+
+def test_a_job_that_is_asked_for_is_one(sites: Sites, project: Path) -> None:
+    scrapy(project, "asyncio", "fetch", sites.host(RULES).url("/open"), f"-sJOBDIR={project}/job")
+    assert (project / "job").exists()

@@ -35,8 +35,16 @@ _NO_FILES = (b"", b"[]", b"{}", b'{"%b": []}' % FILE_NAME.encode())
 """What it says without requests in other files; the last is that of a job in one file."""
 
 
-def wire_job(settings: BaseSettings) -> None:
-    """Sets, at add-on priority, what keeps a job as it was begun, a new one in one file."""
+def wire_job(crawler: Crawler) -> None:
+    """Sets, at add-on priority, what keeps a job as it was begun, a new one in one file.
+
+    What looks at one page leaves a job of the project alone: its requests and what it has seen are
+    of its crawls.
+    """
+    settings = crawler.settings
+    priority = settings.getpriority("JOBDIR") or 0
+    if looks_at_one_page(crawler) and priority < SETTINGS_PRIORITIES["cmdline"]:
+        settings.set("JOBDIR", None, priority)
     folder = folder_of_job(settings)
     if folder is None:
         return
@@ -47,7 +55,7 @@ def wire_job(settings: BaseSettings) -> None:
         settings.set("DUPEFILTER_CLASS", JobDupeFilter, "addon")
 
 
-def looks_at_one_page(crawler: Crawler, settings: BaseSettings) -> bool:
+def looks_at_one_page(crawler: Crawler) -> bool:
     """Whether this is ``scrapy shell``, ``fetch``, ``view`` or ``parse``, and not a crawl.
 
     They run a spider whose ``start()`` they have replaced; the shell has a duplicate filter of its
@@ -55,15 +63,8 @@ def looks_at_one_page(crawler: Crawler, settings: BaseSettings) -> bool:
     """
     start = getattr(crawler.spidercls, "start", None)
     command = SETTINGS_PRIORITIES["command"]
-    in_shell = settings.getpriority("DUPEFILTER_CLASS") == command
+    in_shell = crawler.settings.getpriority("DUPEFILTER_CLASS") == command
     return in_shell or (getattr(start, "__module__", None) or "").startswith("scrapy.commands.")
-
-
-def leave_job_alone(settings: BaseSettings) -> None:
-    """Unsets a ``JOBDIR`` of the project: its requests and what it has seen are of its crawls."""
-    priority = settings.getpriority("JOBDIR") or 0
-    if job_folder(settings) is not None and priority < SETTINGS_PRIORITIES["cmdline"]:
-        settings.set("JOBDIR", None, priority)
 
 
 def open_job(crawler: Crawler) -> None:
