@@ -23,7 +23,7 @@ from scrapy_robots_plus.crawl.requests import (
 from scrapy_robots_plus.origins.agents import Agents
 
 from .line import Doorway, HostLine
-from .shared_pace import SharedPace, shared_pace
+from .shared_pace import shared_pace
 from .slot_delays import SlotTimes
 
 if TYPE_CHECKING:
@@ -66,8 +66,11 @@ class Door:
         self._clock = crawl.clock
         self._stats = crawl.stats
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
-        self._shared_pace = shared_pace(crawler, crawl.settings, crawl.get(Agents))
-        self._changed: Callable[[str, Request | None], None] = lambda _, __: None
+        self.shared_pace = shared_pace(crawler, crawl.settings, crawl.get(Agents))
+        """What is kept together with other crawls; not set after a host has a pace."""
+        self.changed: Callable[[str, Request | None], None] = lambda _, __: None
+        """Called with each host that may be due at another moment than it was, and with its request
+        that a download handler gets, if that is why."""
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
         """By host: of those that have a pace."""
         self._trim_at = 0.0
@@ -107,16 +110,6 @@ class Door:
         """The pace of the host with this name; None if nothing delays it."""
         line = self.lines.get(host)
         return None if line is None else line.pace
-
-    def subscribe(self, changed: Callable[[str, Request | None], None]) -> None:
-        """Calls *changed* with each host that may be due at another moment than it was, and with
-        its request that a download handler gets, if that is why.
-        """
-        self._changed = changed
-
-    def share(self, pace: SharedPace) -> None:
-        """Keeps *pace* together with other crawls. Called before any host has one."""
-        self._shared_pace = pace
 
     # What happens to a request
 
@@ -165,9 +158,9 @@ class Door:
         if is_pause:
             seconds = line.pace.pause_until - now
             if seconds > 0:
-                self._shared_pace.leave_alone(host, seconds)
+                self.shared_pace.leave_alone(host, seconds)
             line.look()
-            self._changed(host, None)
+            self.changed(host, None)
         line.pace.forget(request)
         line.show()  # again, after AutoThrottle
         self._trim(line, now)
@@ -220,9 +213,9 @@ class Door:
             self._clock,
             slots,
             SlotTimes(slots),
-            self._shared_pace,
+            self.shared_pace,
             lambda: self._stats.inc_value(stats.SHARED_PACE_WAITS),
-            lambda host, request: self._changed(host, request),
+            lambda host, request: self.changed(host, request),
         )
 
     def _trim(self, line: HostLine, now: float) -> None:
@@ -232,7 +225,7 @@ class Door:
             line.look()
             if line.is_empty:
                 self._end(line)
-            self._changed(line.host, None)
+            self.changed(line.host, None)
         self._forget_some(now)
 
     def _forget_some(self, now: float) -> None:
@@ -278,6 +271,6 @@ class Door:
     async def _spider_closed(self) -> None:
         for line in self.lines.values():
             line.give_back()
-        closed = self._shared_pace.close()
+        closed = self.shared_pace.close()
         if closed is not None:
             await compat.wait_for(closed)

@@ -189,9 +189,6 @@ class HostLine:
         failing = [each for each in self._waiting if fails(each.request)]
         for each in failing:
             self._waiting.remove(each)
-        if self.is_empty:
-            self._alarm.cancel()
-            self.give_back()
         for each in failing:
             each.may_go.errback(error())
         self.look()

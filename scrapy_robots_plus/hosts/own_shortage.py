@@ -78,14 +78,12 @@ class OwnShortage:
         try:
             response = await download(request)
         except Exception as error:
-            if self._kind_of(error) is None:
-                await self._network.failed(request, error)
-                raise
-            failure = error
-        else:
-            self._network.answered(request, response)
-            return response
-        return await self._download_later(download, request, failure)
+            if self._kind_of(error) is not None:
+                return await self._download_later(download, request, error)
+            await self._network.failed(request, error)
+            raise
+        self._network.answered(request, response)
+        return response
 
     async def _download_later(
         self, download: compat.DownloadFunction, request: Request, failure: Exception

@@ -66,7 +66,7 @@ def hosts_of(crawler: Crawler) -> Hosts:
         crawler.signals.connect(hosts.alarm.cancel, signals.spider_closed)
         crawl.end_listeners.append(hosts.came_back)
         if crawl.holds_requests:
-            crawl.get(Door).subscribe(hosts.changed)
+            crawl.get(Door).changed = hosts.changed
             crawl.get(Policies).listeners.append(hosts.fetch_ended)
     return hosts
 

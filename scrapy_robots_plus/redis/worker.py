@@ -106,7 +106,7 @@ class Worker:
         if self._crawl.holds_requests:
             self._crawl.get(Policies).listeners.append(self._fetch_ended)
             if self._crawl.settings.shared_pace == "process":  # not chosen otherwise
-                self._crawl.get(Door).share(self._leases)
+                self._crawl.get(Door).shared_pace = self._leases
             self._crawl.readiness = self
         connect = self.crawler.signals.connect
         connect(self._begin, signals.spider_opened)

@@ -74,7 +74,7 @@ class Crawl:
         self.crawl = crawl = RealCrawl(crawler, clock)
         self.given_up = crawl.get(GivenUp)
         self.pacing = crawl.get(Door)
-        self.pacing.share(BookedPace(self.book))
+        self.pacing.shared_pace = BookedPace(self.book)
         crawl.get(Refusals)
 
     def queue(self, slot: str, url: str = URL) -> Slot:

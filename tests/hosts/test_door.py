@@ -327,7 +327,7 @@ async def test_the_end_of_a_crawl_gives_its_turns_back_and_waits_until_all_is_to
         waits.append(of_another_crawl(crawl, 2.0))
         return told
 
-    crawl.pacing._shared_pace.close = close  # type: ignore[method-assign]
+    crawl.pacing.shared_pace.close = close  # type: ignore[method-assign]
     closing = deferred_from_coro(crawl.signals.send_catch_log_async(signals.spider_closed))
     await until(lambda: waits)
     assert waits == [0.0]
