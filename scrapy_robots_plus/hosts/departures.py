@@ -96,18 +96,16 @@ class Departures:
 
     def patience(self, delay: float) -> float:
         """For how many seconds a request that is not answered may not have left."""
-        return 0.0 if self._fastest >= delay else self._patience(delay)
-
-    @property
-    def _fastest(self) -> float:
-        return min(self._took, default=0.0)
-
-    def _patience(self, delay: float) -> float:
-        """Seconds beyond the delay to wait for an answer."""
+        if self._fastest >= delay:
+            return 0.0
         if not (self._took or self._waited_in_vain):
             return self.LONGEST
         connecting = min(self._first_took or 0.0, self.DELAYS_WAITED * delay)
         return min(max(delay, connecting), self.LONGEST)
+
+    @property
+    def _fastest(self) -> float:
+        return min(self._took, default=0.0)
 
     def _end(self, request: Request, now: float) -> float | None:
         """Seconds that *request* was under way; None if it was not."""
