@@ -12,15 +12,15 @@ import sqlite3
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.storage.sqlite_file import is_damage, keep_aside
+from scrapy_robots_plus.storage.sqlite_file import create, is_damage, keep_aside
 
 from .schema import (
     FAULTS,
+    TABLES,
     UNKNOWN,
     Counts,
     State,
     StoredRequest,
-    create,
     journal_of,
     read_counts,
     write_counts,
@@ -92,7 +92,7 @@ def salvage(path: Path, why: str, generation: int | None) -> bool:
 
 def _make(new: Path, path: Path, why: str, generation: int | None) -> bool:
     with closing(sqlite3.connect(new, isolation_level=None)) as whole:
-        create(whole)
+        create(whole, TABLES)
         whole.execute("BEGIN")
         before = whole.total_changes
         with _readable(path, new) as damaged:

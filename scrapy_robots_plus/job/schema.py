@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from scrapy_robots_plus.storage import sqlite_file
-from scrapy_robots_plus.storage.sqlite_file import is_damage, pragma, transaction
+from scrapy_robots_plus.storage.sqlite_file import create, is_damage, pragma
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,7 +147,7 @@ def write_counts(run: Run, counts: Counts) -> None:
 ELSEWHERE = f"state <> {State.WAITING} OR hard_ends >= {SUSPECT_AFTER}"
 """Of requests that do not just wait: few, and found by an index."""
 
-_TABLES = (
+TABLES = (
     # In the order they came: a new one is written at the end, and the space of those that are
     # dealt with becomes free page by page.
     """
@@ -172,14 +172,6 @@ _TABLES = (
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {LAYOUT}",
 )
-
-
-def create(connection: sqlite3.Connection) -> None:
-    """Creates the tables in a file that is empty, in one transaction."""
-    if not pragma(connection, "user_version"):
-        with transaction(connection):
-            for statement in _TABLES:
-                connection.execute(statement)
 
 
 def journal_of(path: Path) -> Path:
@@ -210,7 +202,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = TRUNCATE")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    create(connection)
+    create(connection, TABLES)
     connection.execute("BEGIN EXCLUSIVE")  # from now on nobody else may even read
     connection.execute("COMMIT")
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from .record import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
         raise StoreError(f"{path} is read-only")
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
     try:
-        _create(connection, path)
+        create(connection, _TABLES)
         _switch_to_wal(connection, wait)
         # In WAL mode a power failure may take the last records, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -86,16 +86,17 @@ def is_store(path: Path) -> bool:
     if not path.stat().st_size:
         return False
     try:
-        # Immutable: takes no lock. The id is never only in the log (see _create).
+        # Immutable: takes no lock. Neither number is ever in the log alone (see _TABLES).
         uri = f"{path.as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             # With this, SQLite also reads the header of a file that was cut off.
             connection.execute("PRAGMA writable_schema = ON")
-            ours = pragma(connection, "application_id") == APPLICATION_ID
+            header = pragma(connection, "application_id"), pragma(connection, "user_version")
     except FAULTS as error:
         raise StoreError(f"{path} is not a store of scrapy-robots-plus: {error}") from error
-    if not ours:
-        raise StoreError(f"{path} is not a store of scrapy-robots-plus; it is left unchanged")
+    if header != (APPLICATION_ID, LAYOUT):
+        what = "is not a store of this version of scrapy-robots-plus; it is left unchanged"
+        raise StoreError(f"{path} {what}")
     return True
 
 
@@ -192,33 +193,20 @@ _TABLES = (
     )
     """,
     "CREATE INDEX records_touched_at ON records (max(fetched_at, failed_at))",
+    # A new file is still in rollback mode, so these go into the file itself.
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {LAYOUT}",
 )
 
 
-def _create(connection: sqlite3.Connection, path: Path) -> None:
-    """Makes a store of an empty file, in one transaction.
-
-    A new file is still in rollback mode here, so application_id goes into the file itself.
-    """
-    if check_version(connection, path):
+def create(connection: sqlite3.Connection, tables: Iterable[str]) -> None:
+    """Executes *tables* in a file that is empty, in one transaction. They set ``user_version``."""
+    if pragma(connection, "user_version"):
         return
     with transaction(connection):
         if not pragma(connection, "user_version"):  # another process may have been faster
-            for statement in _TABLES:
+            for statement in tables:
                 connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {LAYOUT}")
-
-
-def check_version(connection: sqlite3.Connection, path: Path) -> int:
-    """The layout of the file. Raises StoreError if a newer version of this package made it."""
-    version = pragma(connection, "user_version")
-    if version > LAYOUT:
-        raise StoreError(
-            f"{path} has layout {version}, made by a newer scrapy-robots-plus; this version knows "
-            f"up to {LAYOUT}. Upgrade, or use another file"
-        )
-    return version
 
 
 @contextmanager

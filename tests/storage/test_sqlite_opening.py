@@ -41,7 +41,7 @@ def database(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (database, "is not a store of scrapy-robots-plus; it is left unchanged"),
+        (database, "is not a store of this version of scrapy-robots-plus; it is left unchanged"),
         (
             lambda path: path.write_bytes(b"User-agent: *\n" * 100),
             "is not a store of scrapy-robots-plus: file is not a database",
@@ -171,7 +171,7 @@ def test_what_says_that_a_file_is_damaged_and_what_does_not(path: Path) -> None:
 def locked(path: Path) -> Iterator[sqlite3.Connection]:
     """A new store that another process is about to open for the first time, too."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        sqlite_layout._create(connection, path)
+        sqlite_layout.create(connection, sqlite_layout._TABLES)
         connection.execute("BEGIN IMMEDIATE")
         yield connection
 

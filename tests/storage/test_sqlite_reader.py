@@ -115,7 +115,7 @@ def test_another_programs_file_is_refused(path: Path) -> None:
 def test_a_newer_layout_is_refused(path: Path) -> None:
     fill(path, rows=1)
     change(path, "PRAGMA user_version = 2")
-    with pytest.raises(StoreError, match="made by a newer"):
+    with pytest.raises(StoreError, match="is not a store of this version"):
         SqliteStore(path, 10, as_it_is=True)
 
 
