@@ -47,4 +47,4 @@ class JobDupeFilter(RFPDupeFilter):
 
     @guarded("the duplicate filter of the job", otherwise=False)
     def _is_seen(self, request: Request, job: Job) -> bool:
-        return not job.see(request, self.fingerprinter.fingerprint(request))
+        return not job.see(self.fingerprinter.fingerprint(request))

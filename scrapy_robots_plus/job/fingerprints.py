@@ -38,20 +38,17 @@ class Fingerprints:
 
     def add(self, fingerprint: bytes) -> bool:
         """Whether it is new."""
-        digest, place, at = self._find(fingerprint)
+        digest = blake2b(fingerprint, digest_size=DIGEST).digest()
+        place, rest = digest[0] << 8 | digest[1], digest[2:]
+        held = self._seen[place]
+        at = held.find(rest)
+        while at % _REST > 0 <= at:
+            at = held.find(rest, at + 1)
         if at >= 0:
             return False
-        self._seen[place] += digest[2:]
+        self._seen[place] = held + rest
         self._new.append(digest)
         return True
-
-    def forget(self, fingerprint: bytes) -> None:
-        """Makes the one that was just added new again, unless it is in the file."""
-        digest, place, at = self._find(fingerprint)
-        if self._new[-1:] == [digest]:
-            self._new.pop()
-            held = self._seen[place]
-            self._seen[place] = held[:at] + held[at + _REST :]
 
     def write(self) -> None:
         """Puts those that are new into the file, in the same transaction."""
@@ -59,13 +56,3 @@ class Fingerprints:
             part = b"".join(self._new[begin : begin + _AT_ONCE])
             self._run("INSERT INTO seen (digests) VALUES (?)", (part,))
         self._new.clear()
-
-    def _find(self, fingerprint: bytes) -> tuple[bytes, int, int]:
-        """Its digest, its place in memory, and where it is there; -1 if it is not."""
-        digest = blake2b(fingerprint, digest_size=DIGEST).digest()
-        place = digest[0] << 8 | digest[1]
-        held, rest = self._seen[place], digest[2:]
-        at = held.find(rest)
-        while at % _REST > 0 <= at:
-            at = held.find(rest, at + 1)
-        return digest, place, at

@@ -78,10 +78,6 @@ class Job:
         self.file = JobFile(path)
         self.has_failed = False
         """Whether the file cannot be used any longer: it holds nothing more."""
-        self._last_seen: tuple[Request, bytes] | None = None
-        """The last request that was new, and its fingerprint."""
-        self._not_in_file = set[bytes]()
-        """Fingerprints of requests that only memory holds."""
         self._under_way: dict[Request, int] = {}
         self._last: Request | None = None
         """The last one handed out: the engine may not know it yet."""
@@ -187,32 +183,14 @@ class Job:
     wake_one = _unless_failed(JobFile.wake_one, lambda: None)
     sleep = _unless_failed(JobFile.sleep, lambda: None)
     search = _unless_failed(JobFile.search, lambda: None)
-    _see = _unless_failed(JobFile.see, lambda: True)
-    _forget = _unless_failed(JobFile.forget, lambda: None)
+    see = _unless_failed(JobFile.see, lambda: True)
     _stop = _unless_failed(JobFile.stop, lambda: None)
     _recall = _unless_failed(JobFile.recall, lambda: False)
 
-    def see(self, request: Request, fingerprint: bytes) -> bool:
-        """Whether *fingerprint*, that of *request*, is new.
-
-        It is in the file together with its request, or not at all.
-        """
-        if fingerprint in self._not_in_file:
-            return False
-        is_new = self._see(fingerprint)
-        if is_new:
-            self._last_seen = (request, fingerprint)
-        return is_new
-
     def stays_in_memory(self, request: Request, error: Exception) -> None:
-        """*request* could not be written: nor is its fingerprint, so that it can come again."""
-        if self.has_failed:  # what has led to it will happen again, in the next run
-            return
-        self._reports.stays_in_memory(request, error)
-        if self._last_seen is not None and request is self._last_seen[0]:
-            fingerprint = self._last_seen[1]
-            self._not_in_file.add(fingerprint)
-            self._forget(fingerprint)
+        """*request* could not be written."""
+        if not self.has_failed:  # else what has led to it will happen again, in the next run
+            self._reports.stays_in_memory(request, error)
 
     def sort(self, name_of: Callable[[Request], str]) -> None:
         """After a conversion, moves each request into the lane *name_of* it."""

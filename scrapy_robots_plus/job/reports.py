@@ -79,8 +79,7 @@ class JobReports:
         if self._of_memory.is_first():
             self._log.warning(
                 "Requests cannot be written to the job's file, such as %s (%s). They stay in "
-                "memory and are lost when the crawl is stopped; after that they are sent only if a "
-                "page links to them again. Their number is in %s",
+                "memory and are lost when the crawl is stopped. Their number is in %s",
                 printable(request.url),
                 printable(str(error) or repr(error)),
                 stats.QUEUE_KEPT_IN_MEMORY,

@@ -279,13 +279,6 @@ class JobRequests:
         return is_new
 
     @guarded
-    def forget(self, fingerprint: bytes) -> None:
-        """Makes the one that was just seen new again: its request could not be stored."""
-        self._fingerprints.forget(fingerprint)
-        if self.done[-1:] == [(Step.SEE, fingerprint)]:
-            self.done.pop()
-
-    @guarded
     def note(self, key: str) -> str | None:
         """What :meth:`set_note` has kept for *key*; None if there is none."""
         row = self._run("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()

@@ -279,7 +279,7 @@ class LinksToIt(Copied):
 
 
 @pytest_twisted.ensureDeferred
-async def test_what_cannot_be_written_comes_again_if_it_is_linked(
+async def test_what_cannot_be_written_and_was_sent_is_not_sent_again(
     sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     host = sites.host(RULES)
@@ -287,7 +287,7 @@ async def test_what_cannot_be_written_comes_again_if_it_is_linked(
     assert host.fetched == ["/page"]  # it was a duplicate in the same run
     assert caplog.text.count("Requests cannot be written to the job's file") == 1
     await crawl(spider=LinksToIt, host=host, JOBDIR=str(tmp_path / "copy"))
-    assert host.fetched == ["/page", "/page"]
+    assert host.fetched == ["/page"]
 
 
 @pytest_twisted.ensureDeferred

@@ -85,13 +85,6 @@ class Trial:
         assert self.file.see(fingerprint) == (fingerprint not in self.model.seen)
         self.model.seen.add(fingerprint)
 
-    def forget(self, fingerprint: bytes) -> None:
-        """One that is new: its request turns out to be none that can be stored."""
-        if fingerprint not in self.model.seen:
-            self.see(fingerprint)
-            self.file.forget(fingerprint)
-            self.model.seen.discard(fingerprint)
-
     def take(self, lane: str, rank: int, *, newest: bool) -> None:
         part = [each for each in self.model.lane(lane) if each.rank == rank]
         expected = (part[-1] if newest else part[0]) if part else None

@@ -45,9 +45,9 @@ class Job(RuleBasedStateMachine):
     def end(self, which: int) -> None:
         self.trial.end(which)
 
-    @rule(number=st.integers(1, 9), forget=st.booleans())
-    def see(self, number: int, forget: bool) -> None:
-        (self.trial.forget if forget else self.trial.see)(b"%d" % number)
+    @rule(number=st.integers(1, 9))
+    def see(self, number: int) -> None:
+        self.trial.see(b"%d" % number)
 
     @rule(most=st.integers(1, 3))
     def wake(self, most: int) -> None:

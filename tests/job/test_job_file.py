@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -106,22 +105,6 @@ def test_a_lane_that_is_woken_by_name_holds_what_it_held(file: JobFile) -> None:
 
 def test_a_fingerprint_is_new_once(file: JobFile) -> None:
     assert [file.see(b"1"), file.see(b"1"), file.see(b"2")] == [True, False, True]
-    file.forget(b"2")
-    assert [file.see(b"1"), file.see(b"2")] == [False, True]
-
-
-def test_to_forget_one_takes_no_longer_after_many(file: JobFile) -> None:
-    def forget(number: int) -> float:
-        began = time.process_time()
-        for each in range(number):
-            file.see(b"lost %d" % each)
-            file.forget(b"lost %d" % each)
-        return time.process_time() - began
-
-    after_none = max(forget(200), 0.002)
-    for number in range(50_000):
-        file.see(b"%d" % number)
-    assert forget(200) < 20 * after_none
 
 
 def test_what_was_under_way_waits_in_the_next_run(path: Path) -> None:
