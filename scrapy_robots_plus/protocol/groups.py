@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .fields import ABOUT_USES, FILE_WIDE, INITIALS, Field, Line, read_line
 from .matcher import matches
@@ -20,24 +20,13 @@ STAR = "*"
 _STAR = (STAR,)
 
 
-class Members(NamedTuple):
-    """Lines of a group other than rules, and the names they apply to.
-
-    ``a, delay 1, b, delay 2`` is one group for its rules (2.2.4), but each delay was written for
-    the agents directly above it.
-    """
-
-    names: frozenset[str]
-    lines: list[Line]
-
-
 class Section:
     """A group as written in the file: user-agent lines, and the numbers of its rule lines.
 
     Its rules are stored once, however many agents it has.
     """
 
-    __slots__ = ("_described", "_shown", "agents", "members", "names", "rules")
+    __slots__ = ("_described", "_meant", "_shown", "agents", "members", "names", "rules")
 
     def __init__(self) -> None:
         self.agents: list[bytes] = []
@@ -46,9 +35,13 @@ class Section:
         """The names that the dialect reads in each of them; ``*`` for all crawlers."""
         self.rules: list[int] = []
         """Line numbers of the allow and disallow lines."""
-        self.members: list[Members] = []
+        self.members: list[tuple[frozenset[str], Line]] = []
+        """Its other lines, each with the names it applies to: ``a, delay 1, b, delay 2`` is one
+        group for its rules (2.2.4), but each delay was written for the agents directly above it."""
         self._described = 0
         """How many of the agents have other lines below them."""
+        self._meant: frozenset[str] = frozenset()
+        """The names that the last of these lines applies to."""
         self._shown: tuple[str, ...] = ()
 
     @property
@@ -60,10 +53,9 @@ class Section:
     def add_member(self, line: Line) -> None:
         """Adds another line: it applies to the agents since the last such line."""
         if self._described < len(self.agents):
-            names = frozenset(chain.from_iterable(self.names[self._described :]))
-            self.members.append(Members(names, []))
+            self._meant = frozenset(chain.from_iterable(self.names[self._described :]))
             self._described = len(self.agents)
-        self.members[-1].lines.append(line)
+        self.members.append((self._meant, line))
 
 
 def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
@@ -94,8 +86,11 @@ _ARE_RULES = frozenset({Field.ALLOW, Field.DISALLOW})
 _ENDS_AGENTS = frozenset({Field.SITEMAP, Field.CRAWL_DELAY})
 
 
-class Scanner:
-    """Reads lines once, in order, and sorts them into groups."""
+class Groups:
+    """The groups of a file, and which of them apply to a crawler. Reads the lines once, in order.
+
+    A group is named by its position in the file.
+    """
 
     def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
         self._dialect = dialect
@@ -107,6 +102,8 @@ class Scanner:
         self._current: Section | None = None
         self._collecting = False  # whether another agent would belong to this group
         self._scan(lines)
+        self.by_name = self._by_name()
+        """For each name in the file, the groups that have it."""
 
     def _scan(self, lines: list[bytes]) -> None:
         blank_ends = self._dialect.blank_line_ends_group
@@ -173,28 +170,17 @@ class Scanner:
         elif self._current is not None:
             self._current.add_member(line)
 
-
-Chosen = tuple[int, ...]
-"""Positions of groups in the file."""
-
-
-class GroupChoice:
-    """The groups of a file by the names in their user-agent lines."""
-
-    __slots__ = ("_dialect", "by_name")
-
-    def __init__(self, sections: list[Section], dialect: Dialect) -> None:
-        self._dialect = dialect
-        self.by_name: dict[str, list[int]] = {}
-        """For each name in the file, the groups that have it."""
-        for position, section in enumerate(sections):
+    def _by_name(self) -> dict[str, list[int]]:
+        dialect, found = self._dialect, dict[str, list[int]]()
+        for position, section in enumerate(self.sections):
             names = set(chain.from_iterable(section.names))
             if dialect.blank_line_ends_group and not section.rules:
                 continue
             if STAR in names and dialect.names_are_parts and not dialect.first_group_decides:
                 names = {STAR}
             for name in names:
-                self.by_name.setdefault(name, []).append(position)
+                found.setdefault(name, []).append(position)
+        return found
 
     def names_for(self, agent: AgentNames) -> tuple[str, ...]:
         """The names under which a crawler looks for its groups, in order of preference: those in
@@ -208,8 +194,9 @@ class GroupChoice:
             return ("",)
         return names_of(agent, strict)
 
-    def groups_for(self, agent: AgentNames) -> Chosen:
-        """The groups whose rules count for a crawler, in file order; empty if none applies.
+    def groups_for(self, agent: AgentNames) -> tuple[int, ...]:
+        """The positions of the groups whose rules count for a crawler, in file order; empty if none
+        applies.
 
         2.2.1: all groups that name it, else all groups for ``*``, else none. Of several names, the
         first that any group has counts.
@@ -219,7 +206,7 @@ class GroupChoice:
         names = (name for name in self.names_for(agent) if name in self.by_name and name != STAR)
         return tuple(self.by_name.get(next(names, STAR), ()))
 
-    def _first_for(self, headers: tuple[str, ...]) -> Chosen:
+    def _first_for(self, headers: tuple[str, ...]) -> tuple[int, ...]:
         """The first group for a crawler, in dialects whose names are parts of headers."""
         if self._dialect.first_group_decides:
             fitting = [

@@ -39,11 +39,6 @@ class VisitTime(NamedTuple):
         last_minute = (second_of(self.end) - start) % _DAY  # 0600-0845 ends with 08:45:59
         return (moment - start) % _DAY < last_minute + _MINUTE
 
-    def ends_in(self, moment: float) -> float:
-        """Seconds from *moment* (since the epoch), which is in the window, until it is over."""
-        # The last minute is included.
-        return (second_of(self.end) + _MINUTE - moment) % _DAY or _DAY
-
     def begins_in(self, moment: float) -> float:
         """Seconds from *moment* (since the epoch) until the window begins; 0 during the window."""
         return 0.0 if self.includes(moment) else (second_of(self.start) - moment) % _DAY
@@ -128,14 +123,11 @@ class Timetable(NamedTuple):
         The first is sent at once, or when the visiting hours begin: *n* requests take *n* - 1
         delays. Takes time in proportion to *requests*.
         """
-        left = max(0, requests - 1)
-        passed = self.opens_in(start) if requests else 0.0
-        if not self.visits or not self.delay:
-            return passed + left * self.delay
-        while left:
-            many = min(left, math.ceil(self.visits.ends_in(start + passed) / self.delay))
-            left -= many
-            passed += many * self.delay
+        if not self.visits:
+            return max(0, requests - 1) * self.delay
+        passed = 0.0
+        for number in range(requests):
+            passed += self.delay if number else 0.0
             passed += self.opens_in(start + passed)
         return passed
 

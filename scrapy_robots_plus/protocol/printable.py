@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from functools import lru_cache
@@ -11,33 +10,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_UNPRINTABLE = (
-    "["
-    "\x00-\x1f\x7f-\x9f"  # C0 with ESC and line ends, DEL, C1
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # change the direction of what follows
-    "\u2028\u2029\ufeff"  # line ends, byte order mark
-    "\ud800-\udfff"  # surrogates: writing them to a UTF-8 stream fails
-    "]"
-)
-
 
 def printable(text: object, most: int | None = None) -> str:
-    """*text* with control characters escaped as in Python: ``\\x1b``, ``\\u202e``.
+    """*text* with what is not printable escaped as in Python: ``\\x1b``, ``\\u202e``.
 
-    A terminal obeys such characters, and some can forge log lines. Everything else stays unchanged.
+    A terminal obeys control characters, some can forge log lines or change the direction of what
+    follows, and halves of characters cannot be written. Everything else stays unchanged.
     Text of more than *most* characters is cut and ends in ``...``.
     """
     shown = str(text) if most is None else cut(str(text), most)
-    return shown if shown.isprintable() else re.sub(_UNPRINTABLE, _escaped, shown)
+    if shown.isprintable():
+        return shown
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in shown)
 
 
 def cut(text: str, most: int) -> str:
     """*text*, or its first *most* characters and ``...``."""
     return text if len(text) <= most else f"{text[:most]}..."
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return ascii(match.group())[1:-1]
 
 
 def counted(number: int, noun: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import pace
 from .dialect import RFC9309, Dialect, dialect_named
 from .fields import Field, Line, read_line, to_lines
-from .groups import STAR, Chosen, GroupChoice, Scanner, Section, lines_apart
+from .groups import STAR, Groups, Section, lines_apart
 from .octets import Body, as_octets, text, texts, to_utf8, whole_lines
 from .product_token import Agent, as_names, as_text
 from .rules import Rules
@@ -75,16 +75,14 @@ class RobotsTxt:
     order of preference. A URL may be absolute, or a path and query.
     """
 
-    __slots__ = ("_by_groups", "_choice", "_lines", "_rules", "_scanner", "dialect")
+    __slots__ = ("_groups", "_lines", "_rules", "dialect")
 
     def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
         self.dialect = dialect
         self._lines = lines
-        self._scanner = Scanner(lines, dialect)
-        self._choice = GroupChoice(self._scanner.sections, dialect)
+        self._groups = Groups(lines, dialect)
         self._rules: dict[Agent, Rules] = {}
         """Those of the crawlers that have asked."""
-        self._by_groups: dict[Chosen, Rules] = {}
 
     @classmethod
     def parse(
@@ -116,16 +114,13 @@ class RobotsTxt:
             return self._rules[agent]
         except (KeyError, TypeError):
             names = as_names(agent)
-        chosen = self._choice.groups_for(names)
-        rules = self._by_groups.get(chosen)
-        if rules is None:
-            sections = tuple([self._scanner.sections[each] for each in chosen])
-            rules = Rules(sections, self._lines, self.dialect)
-        kept = {*self._by_groups.values(), rules}
+        chosen = self._groups.groups_for(names)
+        sections = tuple([self._groups.sections[each] for each in chosen])
+        known = [each for each in self._rules.values() if each.chosen == sections]
+        rules = known[0] if known else Rules(sections, self._lines, self.dialect)
+        kept = {*self._rules.values(), rules}
         if len(self._rules) >= _MAX_ASKED or sum(each.size for each in kept) > _MAX_COMPILED:
             self._rules.clear()
-            self._by_groups.clear()
-        self._by_groups[chosen] = rules
         self._rules[agent if isinstance(agent, (str, bytes)) else names] = rules
         return rules
 
@@ -157,7 +152,7 @@ class RobotsTxt:
     def names_for(self, agent: Agent) -> tuple[str, ...]:
         """The names under which the crawler looks for its groups, in order of preference: its
         product tokens (2.2.1) and other words of its headers, or what the dialect compares."""
-        return self._choice.names_for(as_names(agent))
+        return self._groups.names_for(as_names(agent))
 
     def crawl_delay(self, agent: Agent) -> float | None:
         """The Crawl-delay of the crawler's groups in seconds; the longest, if there are several.
@@ -186,15 +181,15 @@ class RobotsTxt:
         names = set(self.names_for(agent))
         for section in self.rules_for(agent).chosen:
             meant = _meant(section, names)
-            for members in section.members:
-                if not meant.isdisjoint(members.names):
-                    yield from (line for line in members.lines if line.field is field)
+            for described, line in section.members:
+                if line.field is field and not meant.isdisjoint(described):
+                    yield line
 
     @property
     def uses_for_all(self) -> tuple[Line, ...]:
         """The Content-Usage and Content-Signal lines that stand apart from all groups, in file
         order: above the first, or behind a blank line. Sites mean all crawlers by them."""
-        if not self._scanner.is_about_uses:
+        if not self._groups.is_about_uses:
             return ()
         return tuple(lines_apart(self._lines, self.dialect.forgiving))
 
@@ -212,7 +207,7 @@ class RobotsTxt:
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """The user-agent values of each group, in file order."""
-        return tuple(section.shown for section in self._scanner.sections)
+        return tuple(section.shown for section in self._groups.sections)
 
     def as_text(self) -> str:
         """The lines that were read. Parsed again, they mean the same, unless one is not UTF-8:
@@ -235,7 +230,7 @@ class RobotsTxt:
     def file_wide(self, field: Field) -> Iterator[Line]:
         """The lines of one *field* that count for the whole file (Sitemap, Host, Clean-param,
         License) and have a value, in file order."""
-        return (line for line in self._scanner.globals if line.field is field and line.value)
+        return (line for line in self._groups.globals if line.field is field and line.value)
 
     def _values(self, field: Field) -> Iterator[str]:
         return (text(line.value) for line in self.file_wide(field))

@@ -104,13 +104,7 @@ def _http2(path: str, query: str) -> str:
 
 def _httpx(path: str, query: str) -> str:
     """httpx: resolves dot segments unless escaped; ``/a/b/..`` becomes ``/a``."""
-    kept: list[str] = []
-    for segment in path.split("/")[1:]:
-        if segment == "..":
-            del kept[-1:]
-        elif segment != ".":
-            kept.append(segment)
-    return f"/{'/'.join(kept)}{query}"
+    return _without_dot_segments(path, as_browsers=False) + query
 
 
 def _browser(path: str, query: str) -> str:
@@ -162,17 +156,18 @@ def _decoded(text: str, decoded: Container[str], other: Callable[[str], str] = s
     return _ESCAPE.sub(decode, text)
 
 
-def _without_dot_segments(path: str) -> str:
-    """RFC 3986 5.2.4, where ``%2e`` also counts as a dot. Empty segments stay."""
+def _without_dot_segments(path: str, as_browsers: bool = True) -> str:
+    """RFC 3986 5.2.4, but empty segments stay. For browsers, ``%2e`` is a dot as well, and a folder
+    that is left ends in a slash."""
     kept: list[str] = []
     segments = path.split("/")[1:]
     for number, segment in enumerate(segments, 1):
-        name = segment.replace("%2e", ".").replace("%2E", ".")
+        name = segment.replace("%2e", ".").replace("%2E", ".") if as_browsers else segment
         if name not in (".", ".."):
             kept.append(segment)
             continue
         if name == "..":
             del kept[-1:]
-        if number == len(segments):
+        if as_browsers and number == len(segments):
             kept.append("")
     return "/" + "/".join(kept)

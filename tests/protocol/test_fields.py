@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_robots_plus.protocol import RFC9309
 from scrapy_robots_plus.protocol.fields import _FORGIVEN, _PREFIXES, Field, field_of
-from scrapy_robots_plus.protocol.groups import Scanner
+from scrapy_robots_plus.protocol.groups import Groups
 
 EXACT = {
     Field.USER_AGENT: (b"user-agent", b"useragent"),
@@ -61,11 +61,10 @@ def test_and_what_follows_the_key(prefix: bytes, field: Field) -> None:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_the_scanner_passes_no_key_over(key: bytes) -> None:
+def test_no_key_is_passed_over(key: bytes) -> None:
     """It leaves most lines of an HTML page at their first octet."""
     for written in (key, key.upper(), b"  " + key.title()):
-        scanner = Scanner([b"User-agent: *", written + b": x"], RFC9309)
-        (section,) = scanner.sections
-        members = [line for each in section.members for line in each.lines]
-        found = [*section.agents[1:], *section.rules, *members, *scanner.globals]
+        groups = Groups([b"User-agent: *", written + b": x"], RFC9309)
+        (section,) = groups.sections
+        found = [*section.agents[1:], *section.rules, *section.members, *groups.globals]
         assert len(found) == 1, written

@@ -45,7 +45,7 @@ class LintedFile:
 
     def groups_of(self, agent: Agent) -> tuple[int, ...]:
         """The numbers, from 1, of the groups that count for a crawler; empty if none does."""
-        chosen = self._reading.choice.groups_for(as_names(agent))
+        chosen = self._reading.scanned.groups_for(as_names(agent))
         return tuple(position + 1 for position in chosen)
 
 

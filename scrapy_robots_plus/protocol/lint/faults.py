@@ -146,7 +146,7 @@ def _joined(reading: Reading) -> Iterator[Finding]:
 
 def _without_rules(reading: Reading) -> Iterator[Finding]:
     """Groups that lift the rules for ``*``, perhaps unawares: 2.2.1."""
-    by_name = reading.choice.by_name
+    by_name = reading.scanned.by_name
     if not _has_rules(reading, by_name.get(STAR, ())):
         return
     first_lines = {position: n for n, (position, _, _) in reversed(reading.agents.items())}

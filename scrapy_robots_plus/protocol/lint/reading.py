@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.fields import ABOUT_USES, Field, Line, read_line, to_lines
-from scrapy_robots_plus.protocol.groups import STAR, GroupChoice, Scanner
+from scrapy_robots_plus.protocol.groups import STAR, Groups
 from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, spelled, take_apart
 from scrapy_robots_plus.protocol.octets import as_octets, text, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.preferences import Preference
@@ -51,10 +51,9 @@ class Reading:
         read = (read_line(number, line) for number, line in enumerate(self.lines, 1) if line)
         self.records = {line.number: line for line in read if line}
         """The lines that have a key and a value."""
-        scanner = Scanner(self.lines, dialect)
-        self.sections = scanner.sections
-        """The groups."""
-        self.choice = GroupChoice(scanner.sections, dialect)
+        self.scanned = Groups(self.lines, dialect)
+        """The groups, and which of them apply to a crawler."""
+        self.sections = self.scanned.sections
         numbers = (line.number for line in self.records.values() if line.field is Field.USER_AGENT)
         named: Iterator[AgentLine] = (
             (position, *value_and_names)
@@ -65,11 +64,10 @@ class Reading:
         """The user-agent lines."""
         self.groups = {number: position for number, (position, _, _) in self.agents.items()}
         """The group of each line that has one, by its position."""
-        for position, section in enumerate(scanner.sections):
+        for position, section in enumerate(self.sections):
             self.groups.update(dict.fromkeys(section.rules, position))
-            for members in section.members:
-                self.groups.update((line.number, position) for line in members.lines)
-        self.file_wide = frozenset(line.number for line in scanner.globals)
+            self.groups.update((line.number, position) for _, line in section.members)
+        self.file_wide = frozenset(line.number for line in self.scanned.globals)
         """Lines that count for the whole file, such as Sitemap."""
         self.patterns: dict[int, list[tuple[Pattern, Rank]]] = {}
         """The patterns of each rule that a URL can match: one rule may have two, or none."""
