@@ -3,57 +3,39 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from scrapy_robots_plus.crawl.log import Once
 from scrapy_robots_plus.protocol.printable import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
-
-
-def open_to_append(path: Path) -> BinaryIO:
-    """*path*, to read and append; made if it is missing, with its folder. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and not path.is_file():  # opening a pipe might wait for its other end
-        raise OSError("it is not a regular file")
-    return path.open("a+b", buffering=0)
-
-
-def is_at(file: BinaryIO, path: Path) -> bool:
-    """Whether *file* is still the one at *path*."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except OSError:
-        return False
-
 
 LONGEST_WAIT = 0.5
 """Seconds for a lock: the process that has it may have been stopped while it wrote."""
 
 
-@contextmanager
-def locked(file: BinaryIO) -> Iterator[None]:
-    """Has other processes that lock *file* wait, for a moment, where there are such locks: not on
-    Windows, and not on every network file system.
+def open_to_append(path: Path) -> BinaryIO:
+    """*path*, to read and append; made if it is missing, with its folder. Raises OSError.
+
+    Other processes that open it so wait for a moment until it is closed, where there are locks: not
+    on Windows, and not on every network file system.
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():  # opening a pipe might wait for its other end
+        raise OSError("it is not a regular file")
+    file = path.open("a+b", buffering=0)
     until = monotonic() + LONGEST_WAIT
     while _is_taken(file) and monotonic() < until:
         sleep(0.005)
-    try:
-        yield
-    finally:
-        with suppress(ImportError, OSError):
-            import fcntl
-
-            fcntl.lockf(file, fcntl.LOCK_UN)
+    return file
 
 
 def _is_taken(file: BinaryIO) -> bool:
-    """Whether another process has the lock; if none has, it is this one's now."""
+    """Whether another process has the lock; if none has, it is this one's until *file* is closed."""
     with suppress(ImportError, OSError):
         import fcntl
 
@@ -69,7 +51,7 @@ def append(file: BinaryIO, data: bytes) -> int:
     """Appends *data*; returns where it ends, in octets from the start of the file.
 
     Raises OSError, for a full disk for example; then the file is as it was before, if nobody else
-    appends meanwhile: see :func:`locked`.
+    appends meanwhile: see :func:`open_to_append`.
     """
     file.seek(0, os.SEEK_END)
     rest = memoryview(data)
@@ -83,30 +65,30 @@ def append(file: BinaryIO, data: bytes) -> int:
 
 
 class Appender:
-    """One crawl's access to a file that grows.
+    """One crawl's access to a file that grows. It is opened for each write.
 
     Nothing here raises OSError: what goes wrong is warned of once, counted, and tried again.
     """
 
-    def __init__(self, path: Path, warn: Callable[[str], None], room: int, noun: str) -> None:
-        """*warn* gets the problems; *room*: how many entries wait while the file cannot be written;
-        further ones are lost. *noun*: what an entry is.
-        """
+    noun: ClassVar[str]
+    """What an entry is."""
+    room: ClassVar[int]
+    """How many entries wait while the file cannot be written; further ones are lost."""
+
+    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
+        """*warn* gets the problems."""
         self.path = path
         self.lost = 0
         """Entries that were not written and will not be."""
         self.errors = 0
         """Times that the file could not be written, or was gone."""
-        self._file: BinaryIO | None = None
         self._waiting: list[Any] = []
-        self._room = room
-        self._noun = noun
         self._tell = warn
         self._once = Once()
 
     def add(self, entry: Any) -> None:
         """Has *entry* written by the next :meth:`flush`."""
-        if len(self._waiting) < self._room:
+        if len(self._waiting) < self.room:
             self._waiting.append(entry)
         else:
             self.lost += 1
@@ -121,7 +103,7 @@ class Appender:
         try:
             self._write()
         except OSError as error:
-            meanwhile = f"up to {self._room:,} {self._noun}s wait in memory meanwhile"
+            meanwhile = f"up to {self.room:,} {self.noun}s wait in memory meanwhile"
             self.went_wrong(f"it cannot be written ({error.strerror or error}); {meanwhile}")
             return False
         return True
@@ -131,17 +113,11 @@ class Appender:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Closes the file. What still waits is lost, and warned of with all that is."""
+        """Gives up what still waits; warns of all that is lost."""
         self.lost += len(self._waiting)
         self._waiting.clear()
-        self._let_go()
         if self.lost:
-            self._warn_once(f"lost, as it could not be written: {counted(self.lost, self._noun)}")
-
-    def _let_go(self) -> None:
-        if self._file is not None:
-            self._file.close()
-        self._file = None
+            self._warn_once(f"lost, as it could not be written: {counted(self.lost, self.noun)}")
 
     def went_wrong(self, text: str) -> None:
         """Counts an error, and warns of it unless another one was of its kind."""

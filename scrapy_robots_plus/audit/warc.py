@@ -9,27 +9,24 @@ from contextlib import suppress
 from functools import partial
 from io import BytesIO
 from itertools import count
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.protocol.sent_forms import target_of
 
-from .files import Appender, append, is_at
+from .files import Appender, append, open_to_append
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from scrapy.http import Headers
 
     from scrapy_robots_plus.origins.fetcher import Exchange
 
     Pairs = list[tuple[str, str]]
-
-ROOM = 1_000
-"""Exchanges."""
 
 _VERSION = "1.1"
 """Of WARC: with parts of seconds."""
@@ -41,26 +38,24 @@ _COMPRESSED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 class Warc(Appender):
     """The WARC file of one crawl: no other writes to it, so nothing stands behind a torn record."""
 
-    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
-        """*warn* gets the first problem."""
-        super().__init__(path, warn, ROOM, "exchange")
-        self._info = b""
-        """The first record, until it is written."""
+    noun = "exchange"
+    room = 1_000
+    _is_made = False
 
     def add(self, exchange: Exchange) -> None:
         """Takes one exchange, to be written by the next :meth:`flush`."""
         super().add(self._records(partial(_write_pair, exchange)))
 
     def _write(self) -> None:
-        if self._waiting:
-            if self._file is None or not is_at(self._file, Path(self._file.name)):
-                self._let_go()
-                self._file = made_anew(self.path)
-                name = Path(self._file.name).name
-                self._info = self._records(partial(_write_info, name))
-            append(self._file, b"".join([self._info, *self._waiting]))
-            self._info = b""
-            self._waiting.clear()
+        if not self._waiting:
+            return
+        if not self._is_made:
+            self.path, self._is_made = made_anew(self.path), True
+        with open_to_append(self.path) as file:
+            is_new = not file.tell()
+            info = self._records(partial(_write_info, self.path.name)) if is_new else b""
+            append(file, info + b"".join(self._waiting))
+        self._waiting.clear()
 
     def _records(self, write: Callable[[Any], None]) -> bytes:
         from warcio.warcwriter import WARCWriter  # an extra
@@ -70,16 +65,17 @@ class Warc(Appender):
         return written.getvalue()
 
 
-def made_anew(path: Path) -> BinaryIO:
-    """A new file at *path*, or beside what is there: ``robots-2.warc.gz``. Raises OSError."""
+def made_anew(path: Path) -> Path:
+    """An empty file at *path*, or beside what is there: ``robots-2.warc.gz``. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     name, dot, ending = path.name.partition(".")
     for number in count(2):
         # Not looked for before: another crawl may make it in the same moment.
         with suppress(FileExistsError):
-            return path.open("xb", buffering=0)
+            path.touch(exist_ok=False)
+            break
         path = path.with_name(f"{name}-{number}{dot}{ending}")
-    raise AssertionError  # there are as many names as numbers
+    return path
 
 
 def _write_info(name: str, writer: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from scrapy_robots_plus.audit.chain import START, State
 from scrapy_robots_plus.audit.entries import CrawlEntry
-from scrapy_robots_plus.audit.log import ROOM
+from scrapy_robots_plus.audit.log import AuditLog
 from tests.audit.logs import (
     Warned,
     begin,
@@ -162,7 +162,7 @@ def test_a_file_that_is_removed_begins_anew(tmp_path: Path) -> None:
     assert state_of(path) is State.CUT
     assert log.errors == 3
     (warning,) = warned
-    assert "it was removed or replaced" in warning
+    assert "it was removed, replaced or cut" in warning
 
 
 def test_a_line_that_another_tore_while_this_crawl_runs_is_told(tmp_path: Path) -> None:
@@ -229,13 +229,13 @@ def test_what_cannot_be_a_log_is_warned_of_once(tmp_path: Path, kind: str) -> No
 def test_what_waits_is_bounded(tmp_path: Path) -> None:
     tmp_path.joinpath("audit.jsonl").mkdir()
     log = open_log(tmp_path / "audit.jsonl")
-    for _ in range(ROOM + 10):
+    for _ in range(AuditLog.room + 10):
         log.add(verdict())
-    assert log.waiting == ROOM
+    assert log.waiting == AuditLog.room
     assert log.lost == 10
     tmp_path.joinpath("audit.jsonl").rmdir()
     assert log.flush()
-    assert log.last.number == ROOM
+    assert log.last.number == AuditLog.room
     log.close()
 
 

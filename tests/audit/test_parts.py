@@ -180,7 +180,7 @@ def test_a_log_that_is_cut_back_in_mid_crawl_is_not_whole(tmp_path: Path, kept: 
     missing = 101 - kept
     assert str(damage) == f"line {kept + 1}: {missing} lines of its crawl missing before it"
     (warning,) = warned
-    assert "it was emptied or cut" in warning
+    assert "it was removed, replaced or cut" in warning
 
 
 def test_a_log_that_is_emptied_in_mid_crawl_is_not_whole(tmp_path: Path) -> None:

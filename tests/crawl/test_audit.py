@@ -441,7 +441,7 @@ async def test_a_log_that_is_removed_goes_on(
     assert [type(entry) for entry in entries_in(log)][:1] == [CrawlEntry]
     assert state_of(log) is State.CUT
     assert stat(crawler, "robotstxt/audit/errors") == 1
-    assert caplog.text.count("it was removed or replaced") == 1
+    assert caplog.text.count("it was removed, replaced or cut") == 1
 
 
 @pytest_twisted.ensureDeferred
