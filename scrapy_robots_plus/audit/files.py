@@ -35,7 +35,7 @@ def open_to_append(path: Path) -> BinaryIO:
 
 
 def _is_taken(file: BinaryIO) -> bool:
-    """Whether another process has the lock; if none has, it is this one's until *file* is closed."""
+    """Whether another process has the lock; if none has, this one has it until *file* is closed."""
     with suppress(ImportError, OSError):
         import fcntl
 

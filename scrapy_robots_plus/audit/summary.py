@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
-from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from weakref import finalize
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.preferences import Source
-from scrapy_robots_plus.protocol.printable import printable, rfc3339
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
 
 from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry
@@ -30,56 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     Fields = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Which entries count. Without arguments, all do."""
-
-    hosts: tuple[str, ...] = ()
-    """Hosts or origins, as in ``ROBOTS_OVERRIDES``; all if there are none."""
-    since: float = -inf
-    """Seconds since the epoch."""
-    until: float = inf
-    """Seconds since the epoch."""
-
-    @property
-    def words(self) -> list[str]:
-        """What it is limited to; nothing if nothing is left out."""
-        words = [f"host {host}" for host in self.hosts]
-        times = {"since": self.since, "until": self.until}
-        return words + [
-            f"{name} {rfc3339(time)}" for name, time in times.items() if abs(time) < inf
-        ]
-
-    def of(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Those that count. A crawl with one of them has its begin and its end, too."""
-        if not self.words:
-            yield from entries
-            return
-        patterns = HostPatterns((plain_pattern(host), True) for host in self.hosts)
-        begins: Recent[str, CrawlEntry] = Recent(MOST_OPEN_CRAWLS)
-        shown: Recent[str, bool] = Recent(MOST_OPEN_CRAWLS)
-        for entry in entries:
-            if isinstance(entry, CrawlEntry):
-                begins.put(entry.crawl, entry)
-            elif isinstance(entry, EndEntry):
-                if entry.crawl in shown:
-                    yield entry
-            elif self.since <= entry.time <= self.until and _is_about(entry, patterns):
-                begin = begins.get(entry.crawl)  # which may be in another part of the log
-                if shown.is_news(entry.crawl, begin is not None) and begin is not None:
-                    yield begin
-                yield entry
-
-
-def _is_about(entry: Entry, patterns: HostPatterns[bool]) -> bool:
-    """Whether it is about a host that one of the *patterns* names, if there are any."""
-    try:
-        origin = Origin.of(getattr(entry, "origin", None) or "")
-    except ValueError:  # the log was tampered with
-        origin = None
-    return not patterns or (origin is not None and patterns.of(origin) is not None)
 
 
 ALL = -1
@@ -109,9 +58,11 @@ class Summary:
     which grows with what differs. Raises :exc:`sqlite3.Error` if there is no room for that.
     """
 
-    def __init__(self, *, is_part: bool = False) -> None:
-        """*is_part*: what crawls counted at their ends is left out, as it is about more."""
-        self._is_part = is_part
+    def __init__(self, hosts: Iterable[str] = ()) -> None:
+        """*hosts*: patterns, as in ``ROBOTS_OVERRIDES``. If there are any, other sites are left
+        out, and what crawls counted at their ends, as it is about all sites.
+        """
+        self._hosts = HostPatterns((plain_pattern(host), True) for host in hosts)
         self._file = sqlite3.connect("", isolation_level=None)  # in memory while it is small
         finalize(self, self._file.close)
         self._file.execute("PRAGMA journal_mode = OFF")
@@ -139,6 +90,8 @@ class Summary:
 
     def add(self, entry: Entry) -> None:
         """Adds what one line says."""
+        if self._hosts and not self._is_asked_for(entry):
+            return
         match entry:
             case VerdictEntry():
                 self._add_verdict(entry)
@@ -152,6 +105,15 @@ class Summary:
                     self._add_begin(entry)
                 elif isinstance(entry, EndEntry):
                     self._add_end(entry)
+
+    def _is_asked_for(self, entry: Entry) -> bool:
+        if not hasattr(entry, "origin"):
+            return True
+        try:
+            origin = Origin.of(entry.origin or "")
+        except ValueError:  # the log was tampered with
+            return False
+        return origin is not None and self._hosts.of(origin) is not None
 
     def _count(self, table: str, key: tuple[Any, ...], value: float, example: str = "") -> None:
         """Counts a line that says *key*, the columns of *table*, at the time *value*."""
@@ -213,7 +175,7 @@ class Summary:
         self._count("begins", key, entry.time)
 
     def _add_end(self, entry: EndEntry) -> None:
-        allowed = None if self._is_part else max(entry.allowed + entry.dont_obey, 0)
+        allowed = None if self._hosts else max(entry.allowed + entry.dont_obey, 0)
         self._count("ends", (entry.crawl, entry.reason, allowed, max(entry.lost, 0)), entry.time)
 
 

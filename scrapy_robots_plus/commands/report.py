@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.report import MAKER, page, sentence
-from scrapy_robots_plus.audit.summary import Selection, Summary
-from scrapy_robots_plus.protocol.printable import rfc3339
-from scrapy_robots_plus.settings.checks import moment
+from scrapy_robots_plus.audit.summary import Summary
 from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
@@ -56,34 +52,16 @@ class Report(LogCommand):
             help="only this host (example.com), its subdomains (*.example.com) or an origin; may "
             "be given several times",
         ),
-        argument(
-            "--since",
-            metavar="TIME",
-            type=read_by(moment),
-            default=-inf,
-            help="only from then on: 2026-11-20, or 2026-11-20T18:58:00Z",
-        ),
-        argument(
-            "--until",
-            metavar="TIME",
-            type=read_by(partial(moment, at_end=True)),
-            default=inf,
-            help="only up to then; a date includes its day",
-        ),
         JSON,
     )
 
     def run(self) -> None:
         given, target = self.given, Path(self.given.output)
-        if given.since >= given.until:
-            since, until = rfc3339(given.since), rfc3339(given.until)
-            raise WrongUsageError(f"--since ({since}) is not before --until ({until})")
-        part = Selection(tuple(given.host), given.since, given.until)
         is_file = not self.as_json and given.output != _STANDARD_OUTPUT
         if is_file:
             _check_target(target)
-        summary = Summary(is_part=bool(part.words))
-        for entry in part.of(self.read()):
+        summary = Summary(given.host)
+        for entry in self.read():
             summary.add(entry)
         for damage in self.reader.damages:
             complain(damage if damage.log else f"{given.logs[0]}: {damage}")
@@ -92,10 +70,10 @@ class Report(LogCommand):
                 say_as_json(fields)
         elif is_file:
             with whole_file(target, "ascii") as file:
-                file.write(page(summary, self.reader, given.title, part.words))
+                file.write(page(summary, self.reader, given.title, given.host))
             say(f"{target}: {sentence(summary.totals)}")
         else:
-            sys.stdout.write(page(summary, self.reader, given.title, part.words))
+            sys.stdout.write(page(summary, self.reader, given.title, given.host))
         self.note(EXITS[self.reader.state])
 
 

@@ -338,28 +338,20 @@ def filled_in(setting: str, name: str, began: float) -> Path:
 _MOMENT = r"(?a)\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)?)?"
 
 
-def moment(text: str, *, at_end: bool = False) -> float:
-    """Seconds since the epoch of a day in UTC (2026-12-31), at its begin or its end, or of a moment
-    (2026-12-31T18:00), in UTC unless it names another zone.
-
-    Raises ValueError for anything else.
-    """
-    found = re.fullmatch(_MOMENT, text)
-    if found is None:
-        raise ValueError(f"{text!r} is neither a day nor a moment")
-    given = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    seconds = (given if given.tzinfo else given.replace(tzinfo=timezone.utc)).timestamp()
-    seconds += DAY if at_end and not found[1] else 0
-    return min(max(seconds, FIRST_SECOND), LAST_SECOND)
-
-
 @check(
     "a day (`2026-12-31`), whose end in UTC it is, or a moment (`2026-12-31T18:00Z`, or another "
     "zone: `+02:00`)"
 )
 def until(value: object) -> float:
     """Seconds since the epoch."""
+    text = str(value).strip()
+    found = re.fullmatch(_MOMENT, text)
     try:
-        return moment(str(value).strip(), at_end=True)
+        given = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         raise UnexpectedError from None
+    if found is None:
+        raise UnexpectedError
+    seconds = (given if given.tzinfo else given.replace(tzinfo=timezone.utc)).timestamp()
+    seconds += 0 if found[1] else DAY
+    return min(max(seconds, FIRST_SECOND), LAST_SECOND)

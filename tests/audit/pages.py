@@ -13,7 +13,7 @@ from scrapy_robots_plus.audit.report import page
 from scrapy_robots_plus.audit.summary import Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from scrapy_robots_plus.audit.entries import Entry
 
@@ -87,8 +87,10 @@ class Page(HTMLParser):
         return {row[0]: row[1:] for row in self.tables[section]}
 
 
-def text_of(entries: Iterable[Entry], *damages: str, title: str = "", is_part: bool = False) -> str:
-    summary = Summary(is_part=is_part)
+def text_of(
+    entries: Iterable[Entry], *damages: str, title: str = "", hosts: Sequence[str] = ()
+) -> str:
+    summary = Summary(hosts)
     for entry in entries:
         summary.add(entry)
     log = LogReader([Path("audit.jsonl")], str)
@@ -98,8 +100,8 @@ def text_of(entries: Iterable[Entry], *damages: str, title: str = "", is_part: b
     return page(summary, log, title)
 
 
-def page_of(entries: Iterable[Entry], *damages: str, is_part: bool = False) -> Page:
-    return Page(text_of(entries, *damages, is_part=is_part))
+def page_of(entries: Iterable[Entry], *damages: str, hosts: Sequence[str] = ()) -> Page:
+    return Page(text_of(entries, *damages, hosts=hosts))
 
 
 def assert_harmless(found: Page) -> None:

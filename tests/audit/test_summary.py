@@ -159,7 +159,7 @@ def test_what_a_crawl_counted_and_the_log_does_not_hold_is_known() -> None:
 
 
 def test_what_a_crawl_counted_is_not_said_of_a_part() -> None:
-    summary = Summary(is_part=True)
+    summary = Summary(["shop.example"])
     for entry in (begin(allowed_share=0.0), denied(SHOP, "/"), end(allowed=1_000)):
         summary.add(entry)
     (crawl,) = summary.rows("crawls")

@@ -75,13 +75,6 @@ def test_the_parts_of_a_log_make_one_page(reporter: Robots) -> None:
         (("--host", "http://shop.example"), 0, 0),
         (("--host", "*.example"), 58, 7),
         (("--host", "shop.example", "--host", "news.example"), 52, 2),
-        (("--since", "2026-11-20"), 58, 7),
-        (("--since", "2026-11-21"), 0, 0),
-        (("--until", "2026-11-20"), 58, 7),
-        (("--until", "2026-11-19"), 0, 0),
-        (("--until", "2026-11-20T18:58:02Z"), 0, 4),
-        (("--since", "0001-01-01T00:00+14:00", "--until", "9999-12-31"), 58, 7),
-        (("--since", "2026-11-20T19:10:00Z", "--host", "shop.example"), 21, 1),
     ],
 )
 def test_a_part_of_a_log(
@@ -185,12 +178,6 @@ def test_an_empty_file_is_filled(reporter: Robots) -> None:
         ([], "the following arguments are required: AUDIT_LOG"),
         (["audit.jsonl", "-o"], "expected one argument"),
         (["audit.jsonl", "--host", "a b"], "'a b': expected a host (example.com)"),
-        (["audit.jsonl", "--since", "yesterday"], "'yesterday' is neither a day nor a moment"),
-        (
-            ["audit.jsonl", "--since", "2026-11-20", "--until", "2026-11-19"],
-            "--since (2026-11-20T00:00:00.000000Z) is not before --until (2026-11-20T00:00:00.",
-        ),
-        (["audit.jsonl", "--until", "2026-13-01"], "'2026-13-01': month must be in 1..12"),
     ],
 )
 def test_wrong_usage(reporter: Robots, arguments: list[str], words: str) -> None:

@@ -38,10 +38,10 @@ _SECTIONS = (
 """Anchor, heading and content of each. One without content is left out."""
 
 
-def page(summary: Summary, log: LogReader, title: str = "", part: Sequence[str] = ()) -> str:
+def page(summary: Summary, log: LogReader, title: str = "", hosts: Sequence[str] = ()) -> str:
     """The whole page, in ASCII, so that it means the same in whatever encoding it is written.
 
-    *log* was read to its end. *part*: what the page is limited to, in words.
+    *log* was read to its end. *hosts*: to which the summary is limited.
     """
     style = (_FOLDER / "style.css").read_text(encoding="ascii")
     made = [(anchor, heading, join(make(summary))) for anchor, heading, make in _SECTIONS]
@@ -55,7 +55,7 @@ def page(summary: Summary, log: LogReader, title: str = "", part: Sequence[str] 
         title=text(title or "robots.txt report"),
         plain_names=text(", ".join(log.names)),
         style=style,
-        header=join(_header(summary, log, part)),
+        header=join(_header(summary, log, hosts)),
         contents=join(element("a", name, href=f"#{anchor}") for anchor, name in links),
         sections=join(
             element("section", element("h2", heading), content, id=anchor)
@@ -94,15 +94,15 @@ def _delays(totals: Any) -> str:
     return "no delay was to be kept"
 
 
-def _header(summary: Summary, log: LogReader, part: Sequence[str]) -> Iterator[Html]:
+def _header(summary: Summary, log: LogReader, hosts: Sequence[str]) -> Iterator[Html]:
     totals = summary.totals
     if totals.lines:
         spiders = [each.spider for each in summary.rows("spiders", 3)]
         when = span(totals.first, totals.last)
         yield element("p", join([*spiders, when], " · "), class_="lead")
     yield element("p", sentence(totals), class_="sentence")
-    if part:
-        yield note(f"Only a part of the log: {', '.join(part)}.")
+    if hosts:
+        yield note(f"Only a part of the log: {', '.join(hosts)}.")
     if log.state > State.UNFINISHED:  # of each crawl is said how it ended
         yield _damage(log)
     if totals.observing_crawls:
