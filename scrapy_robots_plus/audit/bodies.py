@@ -6,6 +6,7 @@ import gzip
 import os
 import zlib
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING
@@ -25,11 +26,11 @@ class BodyError(Exception):
     """A text is missing, damaged, or cannot be read."""
 
 
+@dataclass(frozen=True)
 class Bodies:
     """A folder of texts: ``ab/abcdef….txt.gz``, where ``abcdef…`` is the SHA-256 of the text."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    folder: Path
 
     def put(self, digest: str, body: bytes) -> None:
         """Stores *body* under its *digest*, unless it is there already. Raises OSError.

@@ -6,18 +6,16 @@ followed from the status or the failure of a robots.txt is taken as it was logge
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from scrapy_robots_plus.origins import judging
 from scrapy_robots_plus.origins.judging import Delay, delay_in
-from scrapy_robots_plus.protocol import RobotsTxt
+from scrapy_robots_plus.origins.parsers import RobotsParser
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.preferences import Source, combine
-from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
-from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.declared import uses_of
 
@@ -25,46 +23,27 @@ from .bodies import Bodies, BodyError
 from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, as_logged, dialect_from_json
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.declared import TooLong
 
-    Key = tuple[Path, str, str | None, Dialect]
-
-OCTETS = 1024 * 1024
-"""Of files that are kept parsed, but at least one file."""
+MOST_FILES = 100
+"""Of the files that were asked last, kept as a crawl keeps them: compressed, a few also parsed."""
 
 
 class UndecidedError(Exception):
     """A verdict cannot be recomputed: the message says why."""
 
 
-class ParsedFiles:
-    """Files by folder, hash, charset and dialect; the least recently used are parsed again."""
-
-    def __init__(self) -> None:
-        self._parsed: OrderedDict[Key, RobotsTxt] = OrderedDict()
-        self._octets = 0
-
-    def get(
-        self, bodies: Bodies | None, digest: str, charset: str | None, dialect: Dialect
-    ) -> RobotsTxt:
-        """The file with this hash. Raises :exc:`BodyError` if its text is not to be had."""
-        if bodies is None:
-            raise BodyError("no robots.txt files were kept beside the log")
-        key = (bodies.folder, digest, charset, dialect)
-        if key in self._parsed:
-            self._parsed.move_to_end(key)
-            return self._parsed[key]
-        file = self._parsed[key] = RobotsTxt.parse(bodies.get(digest), dialect, charset)
-        self._octets += file.size + OVERHEAD
-        while self._octets > OCTETS and len(self._parsed) > 1:
-            _, dropped = self._parsed.popitem(last=False)
-            self._octets -= dropped.size + OVERHEAD
-        return file
+@lru_cache(MOST_FILES)
+def parsed(
+    bodies: Bodies | None, digest: str, charset: str | None, dialect: Dialect
+) -> RobotsParser:
+    """The file with this hash. Raises :exc:`BodyError` if its text is not to be had."""
+    if bodies is None:
+        raise BodyError("no robots.txt files were kept beside the log")
+    return RobotsParser(bodies.get(digest), dialect, charset)
 
 
 OUR_PARSER = "scrapy_robots_plus.origins.parsers.RobotsParser"
@@ -106,7 +85,6 @@ class CrawlReplay:
         self,
         crawl: CrawlEntry,
         bodies: Bodies | None,
-        files: ParsedFiles,
         agent: AgentNames | None = None,
         dialect: Dialect | None = None,
     ) -> None:
@@ -117,7 +95,7 @@ class CrawlReplay:
         Raises ValueError or TypeError if *crawl* has a dialect that this version does not know.
         """
         self.crawl = crawl
-        self.parsed = partial(files.get, bodies)
+        self.bodies = bodies
         self.dialect = dialect or dialect_from_json(crawl.dialect)
         self._agent = agent
 
@@ -163,12 +141,12 @@ class _Known:
         return Access(self._entry.access)
 
     @cached_property
-    def file(self) -> RobotsTxt | None:
+    def file(self) -> RobotsParser | None:
         if self._entry.sha256 is None:
             return None
         own = self._override.get("dialect")
         dialect = self._replay.dialect if own is None else dialect_from_json(own)
-        return self._replay.parsed(self._entry.sha256, self._entry.charset, dialect)
+        return parsed(self._replay.bodies, self._entry.sha256, self._entry.charset, dialect)
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:
@@ -183,14 +161,14 @@ class _Known:
         if file is None or not self.obeys:
             return combine(())
         tokens = tuple(self._override.get("ai_tokens", self._crawl.use_tokens) or ())
-        return combine(FilePreferences(file, agent, tokens).statements(url))
+        return combine(file.statements(url, agent, tokens))
 
     def delay_for(self, agent: AgentNames) -> Delay | None:
         file, crawl = self.file, self._crawl
         if file is None or crawl.crawl_delay_obey is False or "crawl_delay" in self._override:
             return None
         too_long = cast("TooLong", crawl.crawl_delay_too_long)
-        return delay_in(file, agent, crawl.crawl_delay_max, too_long)
+        return delay_in(file.file, agent, crawl.crawl_delay_max, too_long)
 
 
 MOST_GROUPS = 10_000

@@ -17,7 +17,6 @@ from scrapy_robots_plus.audit.replay import (
     CrawlReplay,
     Decided,
     Differences,
-    ParsedFiles,
     UndecidedError,
 )
 from scrapy_robots_plus.crawl.recent import Recent
@@ -101,7 +100,6 @@ class Replay(LogCommand):
         """Those without an end so far; killed crawls have none."""
         self._differences = Differences()
         self._undecided: Counter[str] = Counter()
-        self._files = ParsedFiles()
         for entry in self.read():
             match entry:
                 case CrawlEntry() as crawl:
@@ -118,7 +116,7 @@ class Replay(LogCommand):
 
     def _begin(self, entry: CrawlEntry) -> None:
         try:
-            replay = CrawlReplay(entry, self._texts_of(entry), self._files, *self._changes)
+            replay = CrawlReplay(entry, self._texts_of(entry), *self._changes)
         except (ValueError, TypeError) as error:
             self._undecide(f"{place(**self.reader.place)}: {error}")
             return

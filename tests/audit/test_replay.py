@@ -19,7 +19,6 @@ from scrapy_robots_plus.audit.replay import (
     CrawlReplay,
     Decided,
     Differences,
-    ParsedFiles,
     UndecidedError,
 )
 from scrapy_robots_plus.protocol.dialect import DIALECTS, GOOGLE, RFC9309, dialect_named
@@ -55,7 +54,7 @@ def replayed(
     changes: dict[str, Any] | None = None,
     **crawl: Any,
 ) -> Decided:
-    replay = CrawlReplay(crawl_entry(**crawl), bodies, ParsedFiles(), **(changes or {}))
+    replay = CrawlReplay(crawl_entry(**crawl), bodies, **(changes or {}))
     return replay.verdict(entry)
 
 
