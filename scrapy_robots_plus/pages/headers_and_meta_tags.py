@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse, Response
-from w3lib.encoding import html_to_unicode
+from w3lib.encoding import read_bom
 
 from scrapy_robots_plus.protocol.directives import (
     PageDirectives,
@@ -31,14 +30,6 @@ if TYPE_CHECKING:
 
 MOST_OCTETS = 262_144
 """Of a page that are searched for meta tags, and of each of its headers that are read."""
-
-_NOT_ASCII = (b"\0", b"\x1b$", b"\x1b(")
-"""What is in text of UTF-16, UTF-32 or ISO-2022, where an octet of ASCII may be half a character.
-"""
-_NEED_DECODING = ("utf-16", "utf-32", "iso2022")
-"""How their names begin. Python knows others that no page has, some in quadratic time: punycode."""
-_CHARSET_WITHIN = 4096
-"""Octets of a page in which its charset may be named."""
 
 
 def said_in(response: Response, agent: AgentNames, *, in_page: bool) -> tuple[Statement, ...]:
@@ -111,14 +102,10 @@ def _in_page(
     contents: dict[str, list[str]] = {RESERVATION: [], POLICY: []}
     if not isinstance(response, HtmlResponse):
         return said, contents
-    kind = _text(response.headers.get("Content-Type") or b"")
     body = response.body[:MOST_OCTETS]
-    page: str | bytes = body
-    if any(each in body for each in _NOT_ASCII):
-        with suppress(LookupError, UnicodeError):  # Python has charsets that are none of text
-            charset, _ = html_to_unicode(kind, body[:_CHARSET_WITHIN])
-            if charset.startswith(_NEED_DECODING):
-                _, page = html_to_unicode(kind, body)
+    encoding, _ = read_bom(body)
+    # Without a mark tags are ASCII, whatever the charset.
+    page = body.decode(encoding, "replace").lstrip("\ufeff") if encoding else body
     names = (*names_of(agent), *contents)
     for name, content in dict.fromkeys(robots_metas(page, names)):
         if name in contents:

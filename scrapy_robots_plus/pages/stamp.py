@@ -88,38 +88,11 @@ def _common(policy: Policy, agent: AgentNames, reads_uses: bool) -> Common:
     return Common(stamp, policy.is_silent(agent))
 
 
-def put_stamp(
-    request: Request,
-    verdict: Verdict,
-    common: Common = _BY_NO_FILE,
-    preferences: Preferences = NO_PREFERENCES,
-) -> None:
-    """Stamps *request* with its *verdict*, in the place of an earlier stamp.
-
-    *preferences*: those of its page, as far as they are known.
-    """
-    # For each request: what stays the same is copied at once, and what may grow by itself.
-    stamp = request.meta[STAMP_META_KEY] = common.stamp.copy()
-    rule = verdict.rule
-    stamp["allowed"] = verdict.allowed
-    stamp["reason"] = verdict.reason._value_  # ``value`` takes ten times as long in Python 3.11
-    stamp["rule"] = rule if rule is None else rule[:MOST_OF_A_TEXT]
-    stamp["line"] = verdict.line
-    stamp["preferences"] = stamp["preferences"].copy()
-    stamp["statements"] = []
-    stamp["licenses"] = stamp["licenses"].copy()
-    if preferences:
-        _add(stamp, preferences)
-
-
 def add_preferences(request: Request, preferences: Preferences) -> None:
     """Adds what a page says to the stamp of *request*."""
     stamp = request.meta.get(STAMP_META_KEY)
-    if isinstance(stamp, dict):  # a middleware may have removed it
-        _add(stamp, preferences)
-
-
-def _add(stamp: dict[str, Any], preferences: Preferences) -> None:
+    if not isinstance(stamp, dict):  # a middleware may have removed it
+        return
     before, known = stamp["preferences"], {each.category for each in preferences.statements}
     stamp |= preferences.as_dict()
     stamp["preferences"] |= {
@@ -181,17 +154,28 @@ class PagePreferences:
         agent: AgentNames,
         preferences: Preferences | None = None,
     ) -> Preferences:
-        """Stamps *request*, judged for *agent* under *policy*. Returns what is preferred for its
-        page: *preferences*, or else what files of the site say.
+        """Stamps *request*, judged for *agent* under *policy*, in the place of an earlier stamp.
+
+        Returns what is preferred for its page: *preferences*, or else what files of the site say.
         """
         common = _BY_NO_FILE
         if policy is not None:
             common = self._common(policy, agent, policy.reads_uses)
             if preferences is None and not common.is_silent:
                 preferences = policy.preferences(request.url, agent)
-        preferences = preferences or NO_PREFERENCES
-        put_stamp(request, verdict, common, preferences)
-        return preferences
+        # For each request: what stays the same is copied at once, and what may grow by itself.
+        stamp = request.meta[STAMP_META_KEY] = common.stamp.copy()
+        rule = verdict.rule
+        stamp["allowed"] = verdict.allowed
+        stamp["reason"] = verdict.reason._value_  # ``value`` takes ten times as long in Python 3.11
+        stamp["rule"] = rule if rule is None else rule[:MOST_OF_A_TEXT]
+        stamp["line"] = verdict.line
+        stamp["preferences"] = stamp["preferences"].copy()
+        stamp["statements"] = []
+        stamp["licenses"] = stamp["licenses"].copy()
+        if preferences:
+            add_preferences(request, preferences)
+        return preferences or NO_PREFERENCES
 
     def sent(self, request: Request, under: Sent) -> None:
         """*request* may be sent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -13,8 +14,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_robots_plus.pages.headers_and_meta_tags import said_in_headers
-from scrapy_robots_plus.pages.stamp import add_preferences, put_stamp
-from scrapy_robots_plus.protocol import Reason, Verdict
+from scrapy_robots_plus.pages.stamp import NOT_CHECKED, add_preferences
 from scrapy_robots_plus.protocol.preferences import combine
 
 URL = "http://a.example/x"
@@ -63,8 +63,7 @@ def test_all_headers_count_together(headers: dict[str, Any], expected: dict[str,
 )
 def test_any_octets_make_a_stamp_that_json_takes(headers: dict[str, list[bytes]]) -> None:
     preferences = combine(said_in_headers(Response(URL, headers=headers), "Foobot/1.0"))
-    request = Request(URL)
-    put_stamp(request, Verdict(True, Reason.NO_RULE))
+    request = Request(URL, meta={"robots": deepcopy(NOT_CHECKED)})
     add_preferences(request, preferences)
     stamp = request.meta["robots"]
     assert json.loads(json.dumps(stamp).encode()) == stamp
