@@ -78,48 +78,11 @@ UNREPLAYED = {Reason.CLOSING.value, Reason.GIVEN_UP.value, Reason.WALLED.value}
 """Reasons that no robots.txt has given: verdicts for them cannot be replayed."""
 
 
-class CrawlReplay:
-    """Replays the verdicts of one crawl."""
-
-    def __init__(
-        self,
-        crawl: CrawlEntry,
-        bodies: Bodies | None,
-        agent: AgentNames | None = None,
-        dialect: Dialect | None = None,
-    ) -> None:
-        """*bodies*: the texts; without them only verdicts without rules can be recomputed.
-
-        *agent*, *dialect*: what is to be different from the crawl.
-
-        Raises ValueError or TypeError if *crawl* has a dialect that this version does not know.
-        """
-        self.crawl = crawl
-        self.bodies = bodies
-        self.dialect = dialect or dialect_from_json(crawl.dialect)
-        self._agent = agent
-
-    def verdict(self, entry: VerdictEntry) -> Decided:
-        """The verdict on the request of *entry*; what a page said, or a ``tdmrep.json``, is taken
-        as it was logged.
-
-        Raises :exc:`UndecidedError`.
-        """
-        if self.crawl.parser != OUR_PARSER:
-            raise UndecidedError(f"its crawl used {self.crawl.parser}, not this package's parser")
-        known = _Known(self, entry)
-        agent = entry.agent if known.fixes_agent else self._agent or entry.agent
-        try:
-            decided = judging.verdict(known, entry.url, agent)
-        except (BodyError, ValueError, TypeError, AttributeError) as error:
-            raise UndecidedError(str(error)) from None
-        return Decided.of(entry if decided.allowed and entry.source in _NOT_KEPT else decided)
-
-
 _NOT_KEPT = {each.value for each in Source if each.is_of_page or each is Source.TDM_FILE}
 """Sources of objections whose text is in no file beside the log."""
 
 
+@dataclass
 class _Known:
     """What the crawl knew when it decided (:class:`~scrapy_robots_plus.origins.judging.Known`).
 
@@ -127,30 +90,35 @@ class _Known:
     with, ValueError, TypeError or AttributeError.
     """
 
-    def __init__(self, replay: CrawlReplay, entry: VerdictEntry) -> None:
-        self._replay = replay
-        self._crawl = crawl = replay.crawl
-        self._entry = entry
-        own = {name: value for name, value in (entry.override or {}).items() if value is not None}
-        self._override = own
-        self.fixes_agent = bool(own.get("user_agent"))
-        self.obeys = bool(own.get("obey", crawl.obey)) and not own.get(DONT_OBEY)
+    entry: VerdictEntry
+    crawl: CrawlEntry
+    bodies: Bodies | None
+    dialect: Dialect
+
+    @cached_property
+    def override(self) -> dict[str, Any]:
+        given = self.entry.override or {}
+        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def obeys(self) -> bool:
+        return bool(self.override.get("obey", self.crawl.obey)) and not self.override.get(DONT_OBEY)
 
     @property
     def access(self) -> Access:
-        return Access(self._entry.access)
+        return Access(self.entry.access)
 
     @cached_property
     def file(self) -> RobotsParser | None:
-        if self._entry.sha256 is None:
+        if self.entry.sha256 is None:
             return None
-        own = self._override.get("dialect")
-        dialect = self._replay.dialect if own is None else dialect_from_json(own)
-        return parsed(self._replay.bodies, self._entry.sha256, self._entry.charset, dialect)
+        own = self.override.get("dialect")
+        dialect = self.dialect if own is None else dialect_from_json(own)
+        return parsed(self.bodies, self.entry.sha256, self.entry.charset, dialect)
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:
-        own, crawl = self._override, self._crawl
+        own, crawl = self.override, self.crawl
         uses = own.get("ai_uses", crawl.ai_uses) or ()
         content_use = own.get("content_use", crawl.content_use)
         skips = own.get("ai_policy", crawl.ai_policy) == "skip"
@@ -160,15 +128,41 @@ class _Known:
         file = self.file
         if file is None or not self.obeys:
             return combine(())
-        tokens = tuple(self._override.get("ai_tokens", self._crawl.use_tokens) or ())
+        tokens = tuple(self.override.get("ai_tokens", self.crawl.use_tokens) or ())
         return combine(file.statements(url, agent, tokens))
 
     def delay_for(self, agent: AgentNames) -> Delay | None:
-        file, crawl = self.file, self._crawl
-        if file is None or crawl.crawl_delay_obey is False or "crawl_delay" in self._override:
+        file, crawl = self.file, self.crawl
+        if file is None or crawl.crawl_delay_obey is False or "crawl_delay" in self.override:
             return None
         too_long = cast("TooLong", crawl.crawl_delay_too_long)
         return delay_in(file.file, agent, crawl.crawl_delay_max, too_long)
+
+
+def decided_again(
+    entry: VerdictEntry,
+    crawl: CrawlEntry,
+    bodies: Bodies | None,
+    agent: AgentNames | None = None,
+    dialect: Dialect | None = None,
+) -> Decided:
+    """The verdict on the request of *entry*, of *crawl*. What a page said, or a ``tdmrep.json``, is
+    taken as it was logged.
+
+    *bodies*: the texts; without them only verdicts without rules can be recomputed. *agent*,
+    *dialect*: what is to be different from the crawl.
+
+    Raises :exc:`UndecidedError`.
+    """
+    if crawl.parser != OUR_PARSER:
+        raise UndecidedError(f"its crawl used {crawl.parser}, not this package's parser")
+    try:
+        known = _Known(entry, crawl, bodies, dialect or dialect_from_json(crawl.dialect))
+        judged_by = None if known.override.get("user_agent") else agent
+        decided = judging.verdict(known, entry.url, judged_by or entry.agent)
+    except (BodyError, ValueError, TypeError, AttributeError) as error:
+        raise UndecidedError(str(error)) from None
+    return Decided.of(entry if decided.allowed and entry.source in _NOT_KEPT else decided)
 
 
 MOST_GROUPS = 10_000

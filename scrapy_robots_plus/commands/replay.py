@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 from scrapy_robots_plus.audit.chain import State, place
-from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
+from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, SHOWN
 from scrapy_robots_plus.audit.replay import (
     KINDS,
     UNREPLAYED,
-    CrawlReplay,
     Decided,
     Differences,
     UndecidedError,
+    decided_again,
 )
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.printable import counted
@@ -27,6 +27,8 @@ from .subcommand import Exit, argument, dialect, name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from scrapy_robots_plus.audit.entries import Entry
 
 _TEXTS = 10_000
 """Texts that are remembered as checked; further ones may be checked twice."""
@@ -67,24 +69,29 @@ class Replay(LogCommand):
         beside = [Path(log).parent / crawl.bodies for log in self.given.logs]
         return Bodies(next(filter(isdir, beside), beside[0]))  # parts may have moved elsewhere
 
+    def _entries(self) -> Iterator[tuple[Entry, CrawlEntry | None, Bodies | None]]:
+        """What the log says, each with the begin of its crawl and the texts that this has kept."""
+        begins: Recent[str, tuple[CrawlEntry, Bodies | None]] = Recent(MOST_OPEN_CRAWLS)
+        for entry in self.read():
+            if isinstance(entry, CrawlEntry):
+                begins.put(entry.crawl, (entry, self._texts_of(entry)))
+            yield entry, *begins.get(entry.crawl, (None, None))
+            if isinstance(entry, EndEntry):  # those that were killed have none
+                begins.pop(entry.crawl, None)
+
     # Checks the chain and the texts, and says what the last line is
 
     def _verify(self) -> None:
-        texts: Recent[str, Bodies | None] = Recent(MOST_OPEN_CRAWLS)
         checked: Recent[tuple[Path, str], bool] = Recent(_TEXTS)
-        for entry in self.read():
-            match entry:
-                case CrawlEntry() as crawl:
-                    texts.put(crawl.crawl, self._texts_of(crawl))
-                case FileEntry(sha256=digest) | VerdictEntry(sha256=digest) if digest is not None:
-                    folder = texts.get(entry.crawl)
-                    if folder is None or (folder.folder, digest) in checked:
-                        continue
-                    checked.put((folder.folder, digest), True)
-                    try:
-                        folder.get(digest)
-                    except BodyError as error:
-                        self.reader.report(State.DAMAGED, f"its robots.txt: {error}")
+        for entry, _, texts in self._entries():
+            digest = getattr(entry, "sha256", None)
+            if digest is None or texts is None or (texts.folder, digest) in checked:
+                continue
+            checked.put((texts.folder, digest), True)
+            try:
+                texts.get(digest)
+            except BodyError as error:
+                self.reader.report(State.DAMAGED, f"its robots.txt: {error}")
         last = self.reader.last
         lines = [*self.damages_in_words(), self.state_in_words()]
         if last.number >= 0:
@@ -96,46 +103,27 @@ class Replay(LogCommand):
 
     def _replay(self) -> None:
         self._changes = (self.given.agent, self.given.dialect)
-        self._crawls: Recent[str, CrawlReplay] = Recent(MOST_OPEN_CRAWLS)
-        """Those without an end so far; killed crawls have none."""
         self._differences = Differences()
         self._undecided: Counter[str] = Counter()
-        for entry in self.read():
-            match entry:
-                case CrawlEntry() as crawl:
-                    self._begin(crawl)
-                case VerdictEntry() as verdict:
-                    self._decide(verdict)
-                case EndEntry(crawl=name):
-                    self._crawls.pop(name, None)
+        for entry, crawl, texts in self._entries():
+            if isinstance(entry, VerdictEntry) and entry.reason not in UNREPLAYED:
+                self._decide(entry, crawl, texts)
         self.show([], self._in_words())
         self.status = EXITS[self.reader.state]
         if self.reader.state not in (State.CUT, State.DAMAGED):
             differs = Exit.FOUND if any(self._differences.kinds.values()) else self.status
             self.status = Exit.UNDECIDED if self._undecided else differs
 
-    def _begin(self, entry: CrawlEntry) -> None:
+    def _decide(self, entry: VerdictEntry, crawl: CrawlEntry | None, texts: Bodies | None) -> None:
         try:
-            replay = CrawlReplay(entry, self._texts_of(entry), *self._changes)
-        except (ValueError, TypeError) as error:
-            self._undecide(f"{place(**self.reader.place)}: {error}")
-            return
-        self._crawls.put(entry.crawl, replay)
-
-    def _decide(self, entry: VerdictEntry) -> None:
-        if entry.reason in UNREPLAYED:
-            return
-        replay = self._crawls.get(entry.crawl)
-        try:
-            if replay is None:
+            if crawl is None:
                 raise UndecidedError("the log does not say how its crawl began")
-            after = replay.verdict(entry)
+            after = decided_again(entry, crawl, texts, *self._changes)
         except UndecidedError as error:
             self._undecide(str(error))
             return
-        before = Decided.of(entry)
         where = {**self.reader.place, "url": entry.url}
-        self._differences.add(where, entry.origin or "", before, after)
+        self._differences.add(where, entry.origin or "", Decided.of(entry), after)
 
     def _undecide(self, why: str) -> None:
         if why in self._undecided or len(self._undecided) < SHOWN:

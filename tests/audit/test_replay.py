@@ -16,10 +16,10 @@ from scrapy_robots_plus.audit.entries import (
 )
 from scrapy_robots_plus.audit.replay import (
     EXAMPLES,
-    CrawlReplay,
     Decided,
     Differences,
     UndecidedError,
+    decided_again,
 )
 from scrapy_robots_plus.protocol.dialect import DIALECTS, GOOGLE, RFC9309, dialect_named
 from tests.audit.logs import begin, verdict
@@ -54,8 +54,7 @@ def replayed(
     changes: dict[str, Any] | None = None,
     **crawl: Any,
 ) -> Decided:
-    replay = CrawlReplay(crawl_entry(**crawl), bodies, **(changes or {}))
-    return replay.verdict(entry)
+    return decided_again(entry, crawl_entry(**crawl), bodies, **(changes or {}))
 
 
 def test_the_rule_and_its_line_come_out_again(bodies: Bodies) -> None:
