@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from math import isfinite
-from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
 from scrapy_robots_plus.protocol.printable import moment_of, rfc3339
@@ -45,7 +45,6 @@ def _finite(value: float) -> float:
 
 
 _TEXT = Kind("string", (str,))
-_OBJECT = Kind("JSON object", (dict,))
 _MOMENT = Kind("time, RFC 3339 in UTC", (str,), moment_of)
 
 
@@ -65,25 +64,18 @@ Count = Annotated[int, Kind("whole number", (int,))]
 Number = Annotated[float, Kind("number", (float, int), _finite)]
 Seconds = Annotated[float, Kind("number of seconds", (float, int), _finite)]
 Moment = Annotated[float, _MOMENT]
-Object = Annotated[Mapping[str, Any], _OBJECT]
+Object = Annotated[Mapping[str, Any], Kind("JSON object", (dict,))]
 Objects = Annotated[list[Any], Kind("list of JSON objects", (list,))]
 
 
-class Field(NamedTuple):
-    """A field of an entry. Its docstring says what it means, in Markdown."""
-
-    name: str
-    kind: Kind
-    nullable: bool
-
-
-def fields_of(entry: type) -> Iterator[Field]:
-    """The fields that a dataclass declares, in the order in which they are written."""
+def fields_of(entry: type) -> Iterator[tuple[str, Kind, bool]]:
+    """The fields that a dataclass declares, in the order in which they are written: name, kind, and
+    whether it may be null. Their docstrings say what they mean, in Markdown."""
     hints = get_type_hints(entry, include_extras=True)
     for each in fields(entry):
         nullable, hint = each.default is None, hints[each.name]
         (kind,) = (get_args(hint)[0] if nullable else hint).__metadata__
-        yield Field(each.name, kind, nullable)
+        yield each.name, kind, nullable
 
 
 DONT_OBEY = "dont_obey_robotstxt"
@@ -241,8 +233,7 @@ class VerdictEntry(Entry):
     delay: Seconds | None = None
     """The delay kept between requests to the host; that asked for if it was too long."""
     sent: Moment | None = None
-    """When the request was handed to the download handler; null if it was not sent. A page that is
-    skipped for what it says was sent."""
+    """When an allowed request was handed to the download handler; null for others."""
     override: Object | None = None
     """What of `ROBOTS_OVERRIDES` applied to it; `robots_txt` is the hash of that text.
     `{"dont_obey_robotstxt": true}` if the request has that meta key, so that it was not judged."""

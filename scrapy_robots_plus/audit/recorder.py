@@ -12,7 +12,7 @@ from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
-from scrapy_robots_plus.crawl.requests import STAMP_META_KEY, TAP_META_KEY, valid_origin_of
+from scrapy_robots_plus.crawl.requests import STAMP_META_KEY, valid_origin_of
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
@@ -72,9 +72,7 @@ class Recorder:
         self._settings = crawl.settings
         self._share = crawl.settings.audit_log_allowed
         self._under_way: WeakKeyDictionary[Request, VerdictEntry] = WeakKeyDictionary()
-        """Requests with a verdict that no download handler has got yet."""
-        self._sent: WeakKeyDictionary[Request, float] = WeakKeyDictionary()
-        """When requests were sent, in seconds since the epoch: a verdict may come later."""
+        """Allowed requests that no download handler has got yet."""
         kept = crawl.settings.audit_bodies
         folder = Path(kept).absolute() if isinstance(kept, str) else folder_beside(path)
         self._bodies = Bodies(folder) if kept else None
@@ -84,8 +82,6 @@ class Recorder:
         crawl.exemption_listeners.append(survives(self._exempted))
         crawl.standing_listeners.append(survives(self._stands_otherwise))
         crawl.get(Retrieval).listeners.append(survives(self._retrieved))
-        if not crawl.settings.enforces:
-            crawl.end_listeners.append(survives(self._left))
 
     def _entry(self, kind: type[_E], **fields: Any) -> _E:
         """An entry of the crawl, of now."""
@@ -167,8 +163,7 @@ class Recorder:
         self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
     ) -> None:
         self._under_way.pop(request, None)
-        is_denied = isinstance(decision, Refused)
-        if not (is_denied or is_in_share(request.url, self._share)):
+        if isinstance(decision, Passes) and not is_in_share(request.url, self._share):
             return
         policy, verdict = decision.policy, decision.verdict
         about: dict[str, Any] = {"robots_url": verdict.robots_url}
@@ -177,13 +172,7 @@ class Recorder:
             if policy.settings.robots_txt is not None:  # it is in no file of a site
                 text = policy.settings.robots_txt.encode("utf-8", "replace")
                 self._store(policy.record.sha256, text)
-        entry = self._verdict(request, origin, agent, verdict, about)
-        # A page that is skipped was sent. In observe mode somebody else may answer what is denied.
-        entry.sent = self._sent.get(request)
-        if entry.sent is None and not (is_denied and self._settings.enforces):
-            self._add_when_sent(request, entry)
-        else:
-            self._add(entry)
+        self._log(request, origin, agent, verdict, about)
 
     def _exempted(self, request: Request) -> None:
         """It passes because of ``dont_obey_robotstxt``."""
@@ -193,20 +182,19 @@ class Recorder:
         settings = self._crawl.settings.for_origin(origin)
         agent = self._crawl.get(Agents).of(request, settings)
         verdict = Verdict(allowed=True, reason=Reason.NOT_OBEYED)
-        entry = self._verdict(request, origin, agent, verdict, {"override": {DONT_OBEY: True}})
-        self._add_when_sent(request, entry)
+        self._log(request, origin, agent, verdict, {"override": {DONT_OBEY: True}})
 
-    def _verdict(
+    def _log(
         self,
         request: Request,
         origin: Origin,
         agent: AgentNames,
         verdict: Verdict,
         about: dict[str, Any],
-    ) -> VerdictEntry:
-        """Its ``sent`` is not known yet."""
+    ) -> None:
+        """A denial at once, an allowed request when it is sent."""
         stamp = request.meta.get(STAMP_META_KEY) or {}
-        return self._entry(
+        entry = self._entry(
             VerdictEntry,
             url=request.url,
             origin=str(origin),
@@ -217,26 +205,15 @@ class Recorder:
             mode=self._settings.mode,
             **about,
         )
-
-    def _add_when_sent(self, request: Request, entry: VerdictEntry) -> None:
-        if self._knows_departures:
+        if entry.allowed and self._knows_departures:
             self._under_way[request] = entry
         else:
             self._add(entry)
 
     def _handed_over(self, request: Request) -> None:
-        now = self._crawl.clock.wall()
         entry = self._under_way.pop(request, None)
         if entry is not None:
-            entry.sent = now
-            self._add(entry)
-        if TAP_META_KEY not in request.meta:
-            self._sent[request] = now
-
-    def _left(self, request: Request) -> None:
-        """A denial has its line even if nothing sends the request."""
-        entry = self._under_way.pop(request, None)
-        if entry is not None and not entry.allowed:
+            entry.sent = self._crawl.clock.wall()
             self._add(entry)
 
     # A site

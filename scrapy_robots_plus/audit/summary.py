@@ -145,7 +145,7 @@ class Summary:
         if not entry.allowed:
             why = (entry.rule, entry.line, entry.robots_url, entry.use, entry.source)
         self._count("verdicts", (*key, sets, *why, is_skipped), entry.time, entry.url)
-        if entry.sent is not None and not is_skipped and self._logs_all.get(crawl):
+        if entry.sent is not None and self._logs_all.get(crawl):
             self._measure((_kept(crawl), _kept(origin)), entry.sent, entry.delay)
 
     def _measure(self, place: tuple[str, str], sent: float, delay: float | None) -> None:

@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
-from scrapy.utils.log import logformatter_adapter
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
@@ -121,18 +120,15 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         """Called by Scrapy with each request; returns it unless it is dropped."""
         page = self._page_of(response)
-        if response is None or page is None:
+        if response is None or page is None or _is_for_the_same_page(request, response):
             return request
         nofollow, meta = page.nofollow, request.meta
-        has_mark = NOFOLLOW_META_KEY in meta  # it may have come with the meta of the page
-        if not (nofollow or has_mark) or _is_for_the_same_page(request, response):
-            return request
+        meta.pop(NOFOLLOW_META_KEY, None)  # it may have come with the meta of the page
         if nofollow is None or meta.get(DONT_OBEY_META_KEY):
-            meta.pop(NOFOLLOW_META_KEY, None)
             return request
         if page.settings.nofollow == "observe":
             self._stats.inc_value(stats.NOFOLLOW_MARKED)
-            request.meta[NOFOLLOW_META_KEY] = True
+            meta[NOFOLLOW_META_KEY] = True
             return request
         self._stats.inc_value(stats.NOFOLLOW_DROPPED)
         self._crawl.get(Tally).not_followed += 1
@@ -154,25 +150,23 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
             return item
         self._stats.inc_value(stats.NOINDEX_DROPPED)
         self._crawl.get(Tally).not_indexed += 1
+        self._say("kept", item, page.noindex, response)
         if not self._enforces:
-            self._say("kept", item, page.noindex, response)
             return item
-        self._tell_of_drop(item, RobotsNoindex(page.url, page.noindex), response)
-        return None
-
-    def _tell_of_drop(self, item: Any, exception: RobotsNoindex, response: Response) -> None:
-        """As Scrapy tells of an item that a pipeline has dropped."""
-        spider = self.crawler.spider
-        formatter = self.crawler.logformatter
-        line = None if spider is None else formatter.dropped(item, exception, response, spider)
-        if line is not None:
-            logger.log(*logformatter_adapter(line), extra={"spider": spider, "item": item})
+        # As Scrapy tells of an item that a pipeline has dropped.
         sending = self.crawler.signals.send_catch_log_async(
-            signals.item_dropped, item=item, response=response, spider=spider, exception=exception
+            signals.item_dropped,
+            item=item,
+            response=response,
+            spider=self.crawler.spider,
+            exception=RobotsNoindex(page.url, page.noindex),
         )
         compat.run_in_background(sending)
+        return None
 
     def _say(self, done: str, what: object, said: PageStatement, response: Response) -> None:
+        if not logger.isEnabledFor(logging.DEBUG):
+            return  # an item may be large
         would = "Not" if self._enforces else "Would not be"
         shown = (printable(what), printable(response), said.describe())
         spider = self.crawler.spider

@@ -25,7 +25,7 @@ from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.settings.host_patterns import plain_host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
@@ -114,13 +114,10 @@ class Sitemaps:
             sitemaps_found, origin=policy.origin, urls=urls, spider=self._crawler.spider
         )
         engine = compat.engine_of(self._crawler)
-        for number, url in enumerate(urls if self._callback else (), 1):
-            if compat.is_closing(self._crawler):
-                return
-            self._stats.inc_value(stats.SITEMAPS_SCHEDULED)
-            engine.crawl(Request(url, self._callback, priority=PRIORITY))
-            if number % AT_ONCE == 0:
-                await compat.sleep(0)
+        async for url in _in_parts(urls if self._callback else ()):
+            if not compat.is_closing(self._crawler):
+                self._stats.inc_value(stats.SITEMAPS_SCHEDULED)
+                engine.crawl(Request(url, self._callback, priority=PRIORITY))
 
     def _spider_idle(self) -> None:
         if self._working:
@@ -129,25 +126,15 @@ class Sitemaps:
     # For whoever asks for them
 
     async def _urls(self, policy: Policy, lines: Sequence[str]) -> tuple[str, ...]:
-        """The URLs that *lines*, those of *policy*, name; each once, counted unless it is known.
-
-        Lets everything else go on from time to time.
-        """
-        urls: dict[str, bool] = {}
-        left_out = max(len(lines) - self.MOST, 0)
-        for number, line in enumerate(lines[: self.MOST], 1):
-            url = url_in(line, policy.record.url)
-            if url is None:
-                left_out += 1
-            else:
-                urls[url] = True
-            if number % AT_ONCE == 0:
-                await compat.sleep(0)
+        """The URLs that *lines*, those of *policy*, name; each once, counted unless it is known."""
+        found = [url_in(each, policy.record.url) async for each in _in_parts(lines[: self.MOST])]
+        urls = tuple(dict.fromkeys(filter(None, found)))
+        left_out = found.count(None) + max(len(lines) - self.MOST, 0)
         if lines and self._counted.is_news(policy.origin, hash(lines)):
             self._stats.inc_value(stats.SITEMAPS_FOUND, len(urls))
             if left_out:
                 self._stats.inc_value(stats.SITEMAPS_LEFT_OUT, left_out)
-        return tuple(urls)
+        return urls
 
     def lines(self, policy: Policy) -> tuple[str, ...]:
         """The Sitemap lines as they are; none if the parser fails."""
@@ -178,6 +165,14 @@ _LONGEST_HOST = 300
 
 AT_ONCE = 100
 """Lines that are read before everything else gets a turn."""
+
+
+async def _in_parts(texts: Sequence[str]) -> AsyncIterator[str]:
+    """All of them; lets everything else go on from time to time."""
+    for number, text in enumerate(texts, 1):
+        yield text
+        if number % AT_ONCE == 0:
+            await compat.sleep(0)
 
 
 def url_in(line: str, base: str) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit.entries import ENTRIES, Entry, Field, fields_of
+from scrapy_robots_plus.audit.entries import ENTRIES, Entry, fields_of
 
 _MOMENTS = st.integers(0, 4_000_000_000_000_000).map(lambda micros: micros / 1_000_000)
 _TEXTS = st.text(max_size=20)
@@ -26,13 +26,11 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-def _value(declared: Field) -> st.SearchStrategy[Any]:
-    value = _VALUES[declared.kind.type]
-    return st.none() | value if declared.nullable else value
-
-
 def _of(kind: type[Entry]) -> st.SearchStrategy[Entry]:
-    values = {declared.name: _value(declared) for declared in fields_of(kind)}
+    values = {
+        name: st.none() | _VALUES[each.type] if nullable else _VALUES[each.type]
+        for name, each, nullable in fields_of(kind)
+    }
     return st.builds(kind, **values)
 
 

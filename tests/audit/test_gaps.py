@@ -57,7 +57,7 @@ def test_a_page_that_was_skipped_has_two_lines_and_was_one_request() -> None:
     for moment in (0.0, 2.0):
         summary.add(allowed(SLOW, "/", sent=moment, delay=2.0))
     for moment in (0.0, 2.0):
-        summary.add(denied(SLOW, "/", **{**skipped, "sent": moment}))
+        summary.add(denied(SLOW, "/", moment, **skipped))
     summary.add(allowed(SLOW, "/", sent=4.0, delay=2.0))
     (site,) = summary.rows("sites")
     assert (site.gaps, site.smallest_gap, site.gaps_too_short) == (2, 2.0, 0)

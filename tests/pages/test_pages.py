@@ -136,7 +136,8 @@ class TestWhatIsTold:
             f"Not followed: <GET {linked}>, because <200 {host.url('/b')}> says X-Robots-Tag: "
             "foobot: nofollow"
         ) in caplog.text
-        assert f"Dropped: {host.url('/a')} says meta robots: none" in caplog.text
+        because = f"because <200 {host.url('/a')}> says meta robots: none"
+        assert f"Not kept: {{'page': 'a'}}, {because}" in caplog.text
         assert (
             "2 requests allowed, 0 denied, 2 links dropped (nofollow), 1 item dropped (noindex)"
             in (caplog.text)
