@@ -36,26 +36,6 @@ class State(IntEnum):
     """Something was changed, moved, repeated or inserted."""
 
 
-class Damage(NamedTuple):
-    """Something that a whole log would not have."""
-
-    log: str | None
-    """The file, if several are read."""
-    line: int
-    """Where, counted from 1; the last line of the file if something is missing after it."""
-    what: str
-    state: State
-    """The state of a log in which nothing worse is found."""
-
-    def __str__(self) -> str:
-        return f"{place(self.log, self.line)}: {self.what}"
-
-
-def place(log: str | None, line: int) -> str:
-    """``line 3``, or ``audit.jsonl.1, line 3``."""
-    return f"{log}, line {line}" if log else f"line {line}"
-
-
 LONGEST_LINE = 16 * 1024 * 1024
 """Octets. What is longer is not a line of a log."""
 _MOST_LINES = 2**53

@@ -6,16 +6,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.printable import counted
 
-from .chain import LONGEST_LINE, START, Damage, Line, State, is_torn, parse, place
+from .chain import LONGEST_LINE, START, Line, State, is_torn, parse
 from .entries import EndEntry, Entry, from_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     Wrong = tuple[State, str]
@@ -64,10 +64,9 @@ class LogReader:
     Raises OSError if a file cannot be read.
     """
 
-    def __init__(self, logs: Sequence[Path], tell: Callable[[Damage], object]) -> None:
-        """*logs*: in any order, if none of them is a pipe. *tell* gets what is damaged."""
+    def __init__(self, logs: Sequence[Path]) -> None:
+        """*logs*: in any order, if none of them is a pipe."""
         self._logs = logs
-        self._tell = tell
         self._log = ""
         self._position = 0
         self.open_crawls: dict[str, _Chain] = {}
@@ -81,10 +80,9 @@ class LogReader:
         """The worst that was found so far."""
         self.last = START
         """The last line that could be read."""
-        self.damages: list[Damage] = []
-        """The first few."""
         self.damaged = 0
-        """How many there are."""
+        """How many damages there are."""
+        self._damages: list[str] = []
 
     @property
     def names(self) -> list[str]:
@@ -92,9 +90,16 @@ class LogReader:
         return [log.name for log in self._logs]
 
     @property
-    def place(self) -> dict[str, Any]:
-        """Of the last entry: ``log``, None if only one is read, and ``line``, counted from 1."""
-        return {"log": self._log or None, "line": max(self._position, 1)}
+    def damages(self) -> list[str]:
+        """What is wrong, with its place: the first few, and how many more."""
+        more = self.damaged - len(self._damages)
+        return [*self._damages, *([f"and {more:,} more"] if more else [])]
+
+    @property
+    def place(self) -> str:
+        """Of the last entry: ``line 3``, or ``audit.jsonl.1, line 3`` if several files are read."""
+        line = f"line {max(self._position, 1)}"
+        return f"{self._log}, {line}" if self._log else line
 
     def __iter__(self) -> Iterator[Entry]:
         """The entries in the order of the files. One of an unknown type has what all have."""
@@ -142,7 +147,7 @@ class LogReader:
         name = str(line.fields.get("crawl"))
         chain = self.open_crawls.get(name) or self._ended.get(name)
         if chain is None:
-            chain = _Chain(place(**self.place))
+            chain = _Chain(self.place)
             if line.is_genuine:  # else its name may be what was changed
                 self.open_crawls[name] = chain
         if (wrong := chain.take(line)) is not None:
@@ -163,10 +168,8 @@ class LogReader:
     def report(self, state: State, what: str) -> None:
         """Counts something that is wrong with the last line that was read."""
         self.state = max(self.state, state)
-        damage = Damage(**self.place, what=what, state=state)
+        self._damages += [f"{self.place}: {what}"] if self.damaged < SHOWN else []
         self.damaged += 1
-        self.damages += [damage] if self.damaged <= SHOWN else []
-        self._tell(damage)
 
 
 def _in_order(logs: Sequence[Path]) -> Sequence[Path]:

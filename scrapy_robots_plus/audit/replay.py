@@ -7,7 +7,7 @@ followed from the status or the failure of a robots.txt is taken as it was logge
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -73,6 +73,9 @@ class Decided(NamedTuple):
         why = f"{self.rule or self.reason}{where}{form}"
         return f"{word} ({why})" if why else word
 
+
+Group = tuple[str, Decided, Decided]
+"""The requests to one origin for which the same verdict became the same other one."""
 
 UNREPLAYED = {Reason.CLOSING.value, Reason.GIVEN_UP.value, Reason.WALLED.value}
 """Reasons that no robots.txt has given: verdicts for them cannot be replayed."""
@@ -172,18 +175,6 @@ EXAMPLES = 3
 """How many URLs each group keeps."""
 
 
-@dataclass(slots=True)
-class Group:
-    """The requests to one origin for which the same verdict became the same other one."""
-
-    origin: str
-    before: Decided
-    after: Decided
-    count: int = 0
-    places: list[dict[str, Any]] = field(default_factory=list)
-    """Of the first: ``log``, ``line`` and ``url``."""
-
-
 KINDS = {
     "now_denied": "denied instead of allowed",
     "now_allowed": "allowed instead of denied",
@@ -200,29 +191,32 @@ class Differences:
         """How many were compared."""
         self.kinds: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
         """How many of them differ."""
-        self._groups: dict[tuple[str, Decided, Decided], Group] = {}
+        self._groups: Counter[Group] = Counter()
+        self.examples: dict[Group, list[str]] = {}
+        """The places of the first few of each group."""
 
-    def add(self, place: dict[str, Any], origin: str, before: Decided, after: Decided) -> None:
-        """Compares two verdicts on the request at *place*."""
+    def add(self, place: str, origin: str, before: Decided, after: Decided) -> None:
+        """Compares two verdicts on a request to *origin*, which is at *place* in the log."""
         self.verdicts += 1
         if before == after:
             return
         kind = "now_allowed" if after.allowed else "now_denied"
         self.kinds["other_reason" if before.allowed is after.allowed else kind] += 1
-        key = origin, before, after
-        group = self._groups.get(key) or Group(*key)
-        if len(self._groups) < MOST_GROUPS:
-            self._groups[key] = group
-        group.count += 1
-        if len(group.places) < EXAMPLES:
-            group.places.append(place)
+        group = origin, before, after
+        if group in self._groups or len(self._groups) < MOST_GROUPS:
+            self._groups[group] += 1
+            examples = self.examples.setdefault(group, [])
+            examples += [place] if len(examples) < EXAMPLES else []
 
-    def groups(self) -> list[Group]:
-        """Those in which the answer is another one first, then the largest first.
+    def groups(self) -> list[tuple[Group, int]]:
+        """With how many are in each. Those in which the answer is another one come first, then the
+        largest.
 
         What is in none of them counts in :attr:`kinds` alone.
         """
-        groups = self._groups.values()
-        return sorted(
-            groups, key=lambda each: (each.before.allowed is each.after.allowed, -each.count)
-        )
+
+        def order(each: tuple[Group, int]) -> tuple[bool, int]:
+            (_, before, after), count = each
+            return before.allowed is after.allowed, -count
+
+        return sorted(self._groups.items(), key=order)

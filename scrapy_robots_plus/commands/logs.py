@@ -37,18 +37,11 @@ class LogCommand(Subcommand):
         logs, names = list(map(Path, self.given.logs)), ", ".join(self.given.logs)
         if len({log.resolve() for log in logs}) < len(logs):
             raise UnreadableError(f"{names}: a file is named twice")
-        self.reader = reader = LogReader(logs, str)
+        self.reader = reader = LogReader(logs)
         yield from reader
         if reader.lines and not reader.is_readable:
             first = f": {reader.damages[0]}" if reader.damages else ""
             raise UnreadableError(f"{names} is not an audit log that can be read{first}")
-
-    def damages_in_words(self) -> Iterator[str]:
-        """The first few, and how many more."""
-        damages = self.reader.damages
-        yield from map(str, damages)
-        if self.reader.damaged > len(damages):
-            yield f"and {self.reader.damaged - len(damages):,} more"
 
     def state_in_words(self) -> str:
         """With how much was read."""

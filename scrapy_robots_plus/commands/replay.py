@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
-from scrapy_robots_plus.audit.chain import State, place
+from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, SHOWN
 from scrapy_robots_plus.audit.replay import (
@@ -93,7 +93,7 @@ class Replay(LogCommand):
             except BodyError as error:
                 self.reader.report(State.DAMAGED, f"its robots.txt: {error}")
         last = self.reader.last
-        lines = [*self.damages_in_words(), self.state_in_words()]
+        lines = [*self.reader.damages, self.state_in_words()]
         if last.number >= 0:
             lines.append(f"the last is number {last.number}, its hash is {last.hash}")
         self.show([], lines)
@@ -122,7 +122,7 @@ class Replay(LogCommand):
         except UndecidedError as error:
             self._undecide(str(error))
             return
-        where = {**self.reader.place, "url": entry.url}
+        where = f"{self.reader.place}: {entry.url}"
         self._differences.add(where, entry.origin or "", Decided.of(entry), after)
 
     def _undecide(self, why: str) -> None:
@@ -135,13 +135,13 @@ class Replay(LogCommand):
 
     def _in_words(self) -> Iterator[str]:
         found = self._differences
-        yield from self.damages_in_words()
+        yield from self.reader.damages
         for why, count in self._undecided.most_common(SHOWN):
             yield f"undecided  {count:,} x {why}"
-        for group in found.groups():
-            yield f"{group.count:,} x {group.origin}: {group.before} -> {group.after}"
-            for each in group.places:
-                yield f"    {place(each['log'], each['line'])}: {each['url']}"
+        for group, count in found.groups():
+            origin, before, after = group
+            yield f"{count:,} x {origin}: {before} -> {after}"
+            yield from (f"    {each}" for each in found.examples[group])
         total = found.kinds.total()
         differ = "would differ" if any(self._changes) else "differ"
         counts = (f"{count:,} {KINDS[kind]}" for kind, count in found.kinds.items() if count)

@@ -64,7 +64,7 @@ class Report(LogCommand):
         for entry in self.read():
             summary.add(entry)
         for damage in self.reader.damages:
-            complain(damage if damage.log else f"{given.logs[0]}: {damage}")
+            complain(damage if given.logs[1:] else f"{given.logs[0]}: {damage}")
         if self.as_json:
             for fields in _objects(summary):
                 say_as_json(fields)

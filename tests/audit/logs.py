@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from scrapy_robots_plus.audit.chain import Damage, Link, State
+    from scrapy_robots_plus.audit.chain import Link, State
     from scrapy_robots_plus.audit.entries import Entry
 
 
@@ -83,7 +83,7 @@ def sealed(entries: Iterable[Entry]) -> Iterator[bytes]:
 
 
 def entries_in(path: Path) -> list[Entry]:
-    return list(LogReader([path], lambda damage: None))
+    return list(LogReader([path]))
 
 
 def urls_in(path: Path) -> list[str]:
@@ -92,17 +92,16 @@ def urls_in(path: Path) -> list[str]:
 
 def damages_in(*paths: Path) -> list[str]:
     """What is found by verifying."""
-    return [str(damage) for damage in found_in(*paths)[1]]
+    return found_in(*paths)[1]
 
 
 def state_of(*paths: Path) -> State:
     return found_in(*paths)[0]
 
 
-def found_in(*paths: Path) -> tuple[State, list[Damage]]:
+def found_in(*paths: Path) -> tuple[State, list[str]]:
     """The state of a log, or of its parts, and what is wrong with them."""
-    found: list[Damage] = []
-    reader = LogReader(paths, found.append)
+    reader = LogReader(paths)
     for _ in reader:
         pass
-    return reader.state, found
+    return reader.state, reader.damages

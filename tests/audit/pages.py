@@ -93,7 +93,7 @@ def text_of(
     summary = Summary(hosts)
     for entry in entries:
         summary.add(entry)
-    log = LogReader([Path("audit.jsonl")], str)
+    log = LogReader([Path("audit.jsonl")])
     for damage in damages:
         log.report(State.DAMAGED, damage)
     log.lines, log.last, log.is_readable = summary.totals.lines, Link(1, "5f" * 32), True

@@ -20,7 +20,6 @@ from .entries import any_entry
 from .logs import sealed, verdict
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.audit.chain import Damage
     from scrapy_robots_plus.audit.entries import Entry
 
 
@@ -29,11 +28,10 @@ def some_lines(count: int) -> list[bytes]:
 
 
 def found_in(lines: list[bytes]) -> list[str]:
-    found: list[Damage] = []
-    reader = LogReader([], found.append)
+    reader = LogReader([])
     for raw in lines:
         reader.take(raw)
-    return list(map(str, found))
+    return reader.damages
 
 
 FORGED = {"type": "forged", "time": "2026-11-20T18:58:00Z", "crawl": "a"}

@@ -5,11 +5,22 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.chain import START, Damage, State, seal
+from scrapy_robots_plus.audit.chain import START, State, seal
 from scrapy_robots_plus.audit.entries import EndEntry, Entry, VerdictEntry, to_fields
 from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.protocol.printable import moment_of
-from tests.audit.logs import begin, damages_in, end, open_log, urls_in, verdict, write
+from tests.audit.logs import (
+    begin,
+    damages_in,
+    end,
+    entries_in,
+    found_in,
+    open_log,
+    state_of,
+    urls_in,
+    verdict,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,16 +31,15 @@ A, B = "http://x.example/a", "http://x.example/b"
 def test_entries_come_in_order_with_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "log"
     write(path, verdict(A), verdict(B))
-    damages: list[Damage] = []
-    reader = LogReader([path], damages.append)
+    reader = LogReader([path])
     assert (reader.lines, reader.last) == (0, START)
     found = [(reader.place, entry) for entry in reader]
-    assert [place for place, _ in found] == [{"log": None, "line": each} for each in (1, 2, 3, 4)]
+    assert [place for place, _ in found] == ["line 1", "line 2", "line 3", "line 4"]
     assert [entry.url for _, entry in found if isinstance(entry, VerdictEntry)] == [A, B]
     assert isinstance(found[-1][1], EndEntry)
     assert (reader.lines, reader.last.number) == (4, 3)
     assert reader.last.hash == json.loads(path.read_bytes().splitlines()[-1])["hash"]
-    assert damages == []
+    assert reader.damages == []
 
 
 def test_an_empty_log_is_told(tmp_path: Path) -> None:
@@ -45,11 +55,9 @@ def test_a_crawl_without_an_end_is_told_with_its_first_line(tmp_path: Path) -> N
     log.add(verdict(B, crawl="b"))
     assert log.flush()
     log.close()
-    damages: list[Damage] = []
-    list(LogReader([path], damages.append))
-    (damage,) = damages
-    assert damage.state is State.UNFINISHED
-    assert str(damage) == (
+    state, (damage,) = found_in(path)
+    assert state is State.UNFINISHED
+    assert damage == (
         "line 5: the end of crawl b, which begins in line 4, is missing: it was killed or still "
         "runs, or lines were removed"
     )
@@ -62,11 +70,8 @@ def test_a_line_that_is_not_one_is_told_once_and_the_rest_is_read(tmp_path: Path
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines, b"rubbish\n"]))
     assert damages_in(path) == ["line 4: not a line of a log: it does not end in a hash"]
-    damages: list[Damage] = []
-    assert len(list(LogReader([path], damages.append))) == 3
-    assert damages == [
-        Damage(None, 4, "not a line of a log: it does not end in a hash", State.DAMAGED)
-    ]
+    assert len(entries_in(path)) == 3
+    assert state_of(path) is State.DAMAGED
 
 
 def test_an_entry_of_a_later_kind_has_what_all_have_and_a_wrong_one_is_told(tmp_path: Path) -> None:
@@ -78,9 +83,8 @@ def test_an_entry_of_a_later_kind_has_what_all_have_and_a_wrong_one_is_told(tmp_
         line, link = seal(fields, link)
         lines.append(line)
     path.write_bytes(b"".join(lines))
-    damages: list[Damage] = []
-    reader = LogReader([path], damages.append)
+    reader = LogReader([path])
     at = moment_of("2026-01-01T00:00:00Z")
     assert list(reader) == [begin(), Entry(time=at, crawl="a"), end()]
-    assert [damage.line for damage in damages] == [4]
-    assert "cannot be read: 'time'" in damages[0].what
+    (damage,) = reader.damages
+    assert damage.startswith("line 4: cannot be read: 'time'")

@@ -111,7 +111,7 @@ def test_a_part_whose_first_line_a_kill_has_torn_is_in_its_place(tmp_path: Path)
     finish(log)
     state, damages = found_in(path, part)
     assert state is State.UNFINISHED
-    assert [(each.log, each.line) for each in damages] == [(path.name, 1)]
+    assert [each.partition(":")[0] for each in damages] == [f"{path.name}, line 1"]
 
 
 def test_logrotate_as_the_cookbook_sets_it_up(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_part_that_is_missing_in_the_middle_is_found(
     state, damages = found_in(first, last)
     assert state is State.CUT
     (damage,) = damages
-    assert str(damage) == "audit.jsonl, line 1: 11 lines of its crawl missing before it"
+    assert damage == "audit.jsonl, line 1: 11 lines of its crawl missing before it"
 
 
 @pytest.mark.parametrize("kept", [1, 5, 10])
@@ -178,7 +178,7 @@ def test_a_log_that_is_cut_back_in_mid_crawl_is_not_whole(tmp_path: Path, kept: 
     state, (damage,) = found_in(path)
     assert state is State.CUT
     missing = 101 - kept
-    assert str(damage) == f"line {kept + 1}: {missing} lines of its crawl missing before it"
+    assert damage == f"line {kept + 1}: {missing} lines of its crawl missing before it"
     (warning,) = warned
     assert "it was removed, replaced or cut" in warning
 
@@ -254,7 +254,7 @@ def test_a_crawl_that_began_in_the_new_file_does_not_break_the_others(
     assert found_in(part, path) == (State.WHOLE, [])
     state, (damage,) = found_in(path)
     assert state is State.CUT
-    assert str(damage) == "line 3: 2 lines of its crawl missing before it"
+    assert damage == "line 3: 2 lines of its crawl missing before it"
 
 
 def test_a_crawl_that_writes_seldom_knows_where_the_others_are(tmp_path: Path) -> None:

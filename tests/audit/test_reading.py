@@ -10,36 +10,34 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.chain import State
-from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader
+from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, SHOWN, LogReader
 from scrapy_robots_plus.protocol.dialect import RFC9309
-from tests.audit.logs import begin, end, verdict, write_sealed
+from tests.audit.logs import begin, damages_in, end, entries_in, verdict, write_sealed
 from tests.peak_memory import measured, peak
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.audit.chain import Damage
     from scrapy_robots_plus.audit.entries import Entry
 
 
 def test_crawls_that_were_killed_are_all_told_in_bounded_memory(tmp_path: Path) -> None:
     log, killed = tmp_path / "audit.jsonl", 2 * MOST_OPEN_CRAWLS
     write_sealed(log, (begin(f"{number:012x}") for number in range(killed)))
-    told: list[Damage] = []
-    reader = LogReader([log], told.append)
+    reader = LogReader([log])
     most = max(len(reader.open_crawls) for _ in reader)
     assert most <= MOST_OPEN_CRAWLS
-    assert len(told) == killed
-    assert all(damage.state is State.UNFINISHED for damage in told)
-    assert f"crawl {killed - 1:012x}, which begins in line {killed:}," in told[-1].what
+    assert reader.damaged == killed
+    assert reader.state is State.UNFINISHED
+    assert f"crawl {SHOWN - 1:012x}, which begins in line {SHOWN}," in reader.damages[-2]
+    assert reader.damages[-1] == f"and {killed - SHOWN:,} more"
 
 
 def test_a_crawl_that_ends_is_not_missed(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
     write_sealed(log, [begin("a"), begin("b"), end("a"), end("b")])
-    told: list[Damage] = []
-    assert len(list(LogReader([log], told.append))) == 4
-    assert told == []
+    assert len(entries_in(log)) == 4
+    assert damages_in(log) == []
 
 
 def killed_crawls(folder: Path, count: int) -> Path:

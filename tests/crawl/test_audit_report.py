@@ -44,11 +44,10 @@ class Spider(StepSpider):
 
 def report_of(log: Path) -> tuple[Summary, str]:
     summary = Summary()
-    damages: list[str] = []
-    reader = LogReader([log], lambda damage: damages.append(str(damage)))
+    reader = LogReader([log])
     for entry in reader:
         summary.add(entry)
-    assert damages == []
+    assert reader.damages == []
     return summary, page(summary, reader)
 
 
