@@ -172,7 +172,7 @@ class Recorder:
             if policy.settings.robots_txt is not None:  # it is in no file of a site
                 text = policy.settings.robots_txt.encode("utf-8", "replace")
                 self._store(policy.record.sha256, text)
-        self._log(request, origin, agent, verdict, about)
+        self._add_verdict(request, origin, agent, verdict, about)
 
     def _exempted(self, request: Request) -> None:
         """It passes because of ``dont_obey_robotstxt``."""
@@ -182,9 +182,9 @@ class Recorder:
         settings = self._crawl.settings.for_origin(origin)
         agent = self._crawl.get(Agents).of(request, settings)
         verdict = Verdict(allowed=True, reason=Reason.NOT_OBEYED)
-        self._log(request, origin, agent, verdict, {"override": {DONT_OBEY: True}})
+        self._add_verdict(request, origin, agent, verdict, {"override": {DONT_OBEY: True}})
 
-    def _log(
+    def _add_verdict(
         self,
         request: Request,
         origin: Origin,

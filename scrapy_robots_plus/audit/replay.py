@@ -16,6 +16,7 @@ from scrapy_robots_plus.origins.judging import Delay, delay_in
 from scrapy_robots_plus.origins.parsers import RobotsParser
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.preferences import Source, combine
+from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.declared import uses_of
 
@@ -23,6 +24,7 @@ from .bodies import Bodies, BodyError
 from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, as_logged, dialect_from_json
 
 if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol import RobotsTxt
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
@@ -112,12 +114,12 @@ class _Known:
         return Access(self.entry.access)
 
     @cached_property
-    def file(self) -> RobotsParser | None:
+    def file(self) -> RobotsTxt | None:
         if self.entry.sha256 is None:
             return None
         own = self.override.get("dialect")
         dialect = self.dialect if own is None else dialect_from_json(own)
-        return parsed(self.bodies, self.entry.sha256, self.entry.charset, dialect)
+        return parsed(self.bodies, self.entry.sha256, self.entry.charset, dialect).file
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:
@@ -132,14 +134,14 @@ class _Known:
         if file is None or not self.obeys:
             return combine(())
         tokens = tuple(self.override.get("ai_tokens", self.crawl.use_tokens) or ())
-        return combine(file.statements(url, agent, tokens))
+        return combine(FilePreferences(file, agent, tokens).statements(url))
 
     def delay_for(self, agent: AgentNames) -> Delay | None:
         file, crawl = self.file, self.crawl
         if file is None or crawl.crawl_delay_obey is False or "crawl_delay" in self.override:
             return None
         too_long = cast("TooLong", crawl.crawl_delay_too_long)
-        return delay_in(file.file, agent, crawl.crawl_delay_max, too_long)
+        return delay_in(file, agent, crawl.crawl_delay_max, too_long)
 
 
 def decided_again(

@@ -461,7 +461,7 @@ async def test_a_mistake_in_the_log_is_no_mistake_in_the_crawl(
     def broken(*arguments: Any) -> None:
         raise RuntimeError("a bug")
 
-    name = "scrapy_robots_plus.audit.recorder.Recorder._verdict"
+    name = "scrapy_robots_plus.audit.recorder.Recorder._add_verdict"
     monkeypatch.setattr(name, broken)
     host = sites.host(RULES)
     urls = [host.url("/a"), host.url("/closed"), host.url("/closed/2")]
