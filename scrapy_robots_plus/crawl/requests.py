@@ -41,10 +41,10 @@ SLOT_META_KEY = compat.SLOT_META_KEY
 the meta of a response, took along from another host is removed."""
 HOST_META_KEY = "robots_host"
 """Set: the host that the request goes to. Tells whether `download_slot` is left over from the page
-whose meta a request has. Leave it alone."""
+whose meta a request has, or from a host that redirected to this one. Leave it alone."""
 REDIRECT_META_KEY = "redirect_urls"
-"""Read; set by Scrapy. Tells whether `download_slot` is left over from another host, which
-redirected to this one."""
+"""Read; set by Scrapy. Tells that a request is neither a link of a page nor a duplicate of the one
+that was redirected to it."""
 START_META_KEY = "is_start_request"
 """Read; set by Scrapy. If all start requests are denied, the crawl closes with the reason
 `robotstxt_denied`."""
@@ -189,15 +189,12 @@ def slot_is_left_over(request: Request) -> bool:
     """Whether the slot in the meta belongs to the host that redirected to this one, or that of the
     page whose meta a callback has handed on.
 
-    The downloader writes the slot into the meta. One with the name of such a host is a left-over;
-    any other was chosen.
+    The downloader writes the slot into the meta. One with the name of the host that the meta was
+    for is a left-over; any other was chosen.
     """
     key = request.meta.get(SLOT_META_KEY)
-    if key is None or key == urlparse_cached(request).hostname:
-        return False
-    before = request.meta.get(REDIRECT_META_KEY)
-    origin = Origin.of(before[-1]) if before else None
-    return key in (request.meta.get(HOST_META_KEY), origin and origin.host)
+    is_of_host = key is not None and key == request.meta.get(HOST_META_KEY)
+    return is_of_host and key != urlparse_cached(request).hostname
 
 
 def chosen_slot(request: Request) -> str | None:

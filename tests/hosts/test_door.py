@@ -139,7 +139,8 @@ def test_it_is_shown_again_after_auto_throttle() -> None:
 
 def test_a_slot_that_a_redirect_took_along_is_not_kept() -> None:
     crawl = Crawl()
-    meta: dict[str, Any] = {"download_slot": "b.example", "redirect_urls": ["http://b.example/"]}
+    redirected = crawl.hold(1.0, "http://b.example/")
+    meta = {**redirected.meta, "download_slot": "b.example"}
     assert "download_slot" not in crawl.hold(1.0, URL, 0.0, **meta).meta
 
 
