@@ -34,8 +34,8 @@ class Agents:
         self.fixed = settings.user_agent
         """``ROBOTSTXT_USER_AGENT``: if set, the headers of requests do not matter."""
         # Not in the meta, which spiders hand on to other requests.
-        self._judged: WeakKeyDictionary[Request, str | None] = WeakKeyDictionary()
-        """None: by the name in an override, whatever it is sent with."""
+        self._judged: WeakKeyDictionary[Request, AgentNames | None] = WeakKeyDictionary()
+        """None: by a name in the settings, whatever it is sent with."""
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
@@ -83,22 +83,14 @@ class Agents:
     def judged_by(self, request: Request, settings: RobotsSettings) -> AgentNames:
         """Like :meth:`of`, remembered until :meth:`changed` compares it with the sent agent."""
         agent = self.of(request, settings)
-        if settings is not self._settings and settings.user_agent is not None:
-            self._judged[request] = None
-        elif agent is not self.fixed and agent is not self.default:
-            self._judged[request] = str(agent)
-        elif self._judged:
-            self._judged.pop(request, None)
+        if self._judged or agent is not self.default:
+            self._judged[request] = agent if settings.user_agent is None else None
         return agent
 
     def changed(self, request: Request) -> str | None:
         """The agent that *request* is sent with, if it was judged by another one."""
-        if self.fixed is not None:
+        judged = self._judged.pop(request, self.default) if self._judged else self.default
+        if self.fixed is not None or judged is None:
             return None
-        judged: AgentNames | None = self.default
-        if self._judged:
-            judged = self._judged.pop(request, judged)
-            if judged is None:
-                return None
         sent = as_text(compat.user_agent_of(request) or b"")
         return sent if sent != judged else None
