@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.declared import TooLong
 
-MOST_FILES = 100
+MOST_FILES = 500
 """Of the files that were asked last, kept as a crawl keeps them: compressed, a few also parsed."""
 
 
