@@ -177,9 +177,7 @@ class LeasedRequests:
         if origin is None:
             return
         self._parked.setdefault(origin, []).append(lease)
-        policies = self._crawl.get(Policies)
-        if not policies.is_fetching(origin):
-            policies.prefetch(origin, lease.request)
+        self._crawl.get(Policies).prefetch(origin, lease.request)
 
     def _give_back(self, lease: LeasedRequest) -> None:
         self._session.tell(Report("back", lease.id))

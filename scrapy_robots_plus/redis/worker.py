@@ -305,6 +305,8 @@ class Worker:
         self._look(at_once=True)
         state = self._state()
         session = self._session
+        if self._crawl.is_closing:  # soon, for another reason than that nothing is left
+            raise DontCloseSpider
         if state is None or state.waiting or state.elsewhere or session.is_unsure or len(self):
             self._idle_since = None
             self._stay_open(self.LONGEST_WAIT)

@@ -103,7 +103,7 @@ class Server:
 
         Notices another process (:attr:`restarts`).
         """
-        seen = Seen.of(self._run_script(key, most))
+        seen: Seen = self._run_script(key, most)
         node = ""
         if is_cluster(self._url):
             node = self.run(lambda client: cast("Any", client).get_node_from_key(key).name)
@@ -129,11 +129,15 @@ class Server:
         Raises as :meth:`run`.
         """
         milliseconds = max(1, ceil(seconds * 1000))
-        told = self._run_script(key, most, was, new, milliseconds, int(though_full))
-        return None if told == 1 else Seen.of(told)
+        arguments = (most, was, new, milliseconds, int(though_full))
+        return cast("Seen | None", self._run_script(key, *arguments))
 
     def _run_script(self, key: str | bytes, *arguments: bytes | int) -> Any:
-        return self.run(lambda client: client.register_script(_script())([key], arguments))
+        told: Any = self.run(lambda client: client.register_script(_script())([key], arguments))
+        if told == 1:
+            return None
+        value, (seconds, microseconds), process = told
+        return Seen(value, int(seconds) + int(microseconds) / 1e6, process)
 
     def close(self) -> None:
         """Lets the connection go, for good. Never raises."""
@@ -184,12 +188,6 @@ class Seen(NamedTuple):
     """The server's time: seconds since the epoch."""
     process: bytes
     """Which process of the server answered; empty if the user may not ask."""
-
-    @classmethod
-    def of(cls, told: Any) -> Seen:
-        """What the script has *told*."""
-        value, (seconds, microseconds), process = told
-        return cls(value, int(seconds) + int(microseconds) / 1e6, process)
 
 
 @cache
