@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -245,6 +247,14 @@ WORKERS = {
             "rediss://a.example:1?ssl_ca_certs=/my%20certs.pem&ssl_cert_reqs=none&socket_timeout=3",
         ),
         (
+            {
+                **WORKERS,
+                "REDIS_URL": "rediss://a.example",
+                "REDIS_PARAMS": {"ssl_cert_reqs": ssl.CERT_OPTIONAL, "ssl_ca_certs": None},
+            },
+            "rediss://a.example?ssl_cert_reqs=optional",
+        ),
+        (
             {**WORKERS, "REDIS_URL": None, "REDIS_PARAMS": {"unix_socket_path": "/run/a b"}},
             "unix:///run/a%20b",
         ),
@@ -257,6 +267,7 @@ WORKERS = {
             None,
         ),
         ({**WORKERS, "REDIS_PARAMS": {"redis_cls": "a_project.redis.SentinelRedis"}}, None),
+        ({**WORKERS, "REDIS_PARAMS": {"redis_cls": partial(Exception, "master")}}, None),
         ({**WORKERS, "REDIS_PARAMS": {"connection_pool": object()}}, None),
         ({**WORKERS, "SCHEDULER_QUEUE_CLASS": "scrapy_redis.queue.PriorityQueue"}, None),
         ({**WORKERS, "SCHEDULER": "scrapy.core.scheduler.Scheduler"}, None),
@@ -273,10 +284,12 @@ WORKERS = {
         "host and port",
         "TLS",
         "TLS with options",
+        "TLS with options of other types",
         "socket in REDIS_PARAMS",
         "cluster",
         "class of another package",
         "sentinel",
+        "function",
         "pool",
         "other queue",
         "other scheduler",

@@ -42,14 +42,20 @@ class Link(Server):
     for_a_cluster = 'set REDIS_PARAMS = {"redis_cls": "redis.RedisCluster"}'
 
     def __init__(self, client: Any, settings: BaseSettings) -> None:
-        """*client*: that of scrapy-redis. It is used as it is for a cluster, and if more is needed
-        to get there than a URL says.
+        """*client*: that of scrapy-redis. It is used as it is for a cluster, and if the URL that
+        the settings say does not lead where it does.
         """
         url = redis_url(settings)
         super().__init__(url or "")
-        if url is None or is_cluster(url):
-            self.name, self._client = "the server of REDIS_PARAMS", client
+        if url is None or is_cluster(url) or _place(self._connected()) != _place(client):
+            self.name, self._client = "the server of scrapy-redis", client
         self.client: Any = self._connected()
+
+
+def _place(client: Any) -> list[str]:
+    """Where *client* leads, if it is of one server that was not found by another."""
+    options = getattr(getattr(client, "connection_pool", None), "connection_kwargs", {})
+    return [str(options.get(each) or 0).lower() for each in ("path", "host", "port", "db")]
 
 
 class Session:

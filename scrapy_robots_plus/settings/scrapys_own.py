@@ -80,8 +80,9 @@ def redis_url(settings: BaseSettings) -> str | None:
     """
     params = settings.getdict("REDIS_PARAMS")
     client = params.get("redis_cls", "redis.Redis")
-    name = client if isinstance(client, str) else f"{client.__module__}.{client.__qualname__}"
-    package, kind = name.partition(".")[0], name.rpartition(".")[2]
+    if not isinstance(client, str):  # a class, or whatever makes a client, which has no such names
+        client = f"{client.__module__}.{getattr(client, '__qualname__', '')}"
+    package, kind = client.partition(".")[0], client.rpartition(".")[2]
     if package != "redis" or kind not in _CLIENTS or _BEYOND_A_URL & params.keys():
         return None
     url = settings.get("REDIS_URL") or params.get("url") or _server_in(settings, params)
@@ -119,7 +120,11 @@ def _tls_options(url: str, params: dict[str, Any]) -> dict[str, str]:
     if not url.startswith("rediss:"):
         return {}
     given = {name: value for name, value in params.items() if name.startswith("ssl_")}
-    return {name: "none" if value is None else str(value) for name, value in given.items()}
+    options = {name: str(value) for name, value in given.items() if value is not None}
+    if "ssl_cert_reqs" in given:  # text, an ssl.VerifyMode, or None, which means none
+        needed = getattr(given["ssl_cert_reqs"], "name", given["ssl_cert_reqs"])
+        options["ssl_cert_reqs"] = str(needed).lower().removeprefix("cert_")
+    return options
 
 
 def _completed(url: str, user: str, password: str, number: object, options: dict[str, str]) -> str:

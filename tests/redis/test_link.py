@@ -17,6 +17,9 @@ from tests.redis_server import RedisServer, wait_until
 
 from .workers import Crew, names, take
 
+pytestmark = pytest.mark.filterwarnings("ignore:Call to '__init__' function with deprecated")
+"""By scrapy-redis."""
+
 
 def options(link: Link) -> dict[str, Any]:
     found: dict[str, Any] = link.client.connection_pool.connection_kwargs
@@ -85,22 +88,36 @@ def test_closed_it_leaves_no_connection_though_somebody_has_its_client(server: R
         somebody.close()
 
 
-THEIRS = object()
-"""The client of scrapy-redis."""
-
-
 def link_to(**params: Any) -> Link:
-    return Link(THEIRS, BaseSettings({"REDIS_PARAMS": params}))
+    settings = BaseSettings({"REDIS_PARAMS": params})
+    return Link(from_settings(settings), settings)
 
 
 def test_a_wait_that_was_chosen_is_kept() -> None:
     assert options(link_to(socket_timeout=5))["socket_timeout"] == 5
 
 
-def test_an_unusual_client_is_used_as_it_is() -> None:
-    link = link_to(redis_cls=dict)
-    assert link.client is THEIRS
-    assert link.name == "the server of REDIS_PARAMS"
+SENTINEL: Any = redis.Sentinel
+
+
+@pytest.mark.parametrize(
+    ("client", "settings"),
+    [
+        (object(), {"REDIS_PARAMS": {"redis_cls": dict}}),
+        # Of a scheduler of the project, which has made it in its own way.
+        (redis.Redis("127.0.0.2"), {}),
+        (redis.Redis(db=1), {}),
+        (redis.Redis(unix_socket_path="/no"), {}),
+        (SENTINEL([("127.0.0.2", 1)]).master_for("one"), {}),
+    ],
+    ids=["of another kind", "host", "database", "socket", "sentinel"],
+)
+def test_a_client_that_the_settings_do_not_lead_to_is_used_as_it_is(
+    client: Any, settings: dict[str, Any]
+) -> None:
+    link = Link(client, BaseSettings(settings))
+    assert link.client is client
+    assert link.name == "the server of scrapy-redis"
 
 
 @pytest.mark.parametrize(
