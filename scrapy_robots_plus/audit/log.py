@@ -45,13 +45,11 @@ class AuditLog(Appender):
         """The last line that this crawl has written."""
         self._begin = begin
         self._now = now
-        self._file: tuple[int, int] | None = None
-        """Which file the crawl wrote to last."""
-        self._end = 0
-        """Where its last line ends there, in octets from the start."""
+        self._mark: tuple[int, bytes] | None = None
+        """Where in the file its last line ends, in octets from the start, and that line."""
 
     def _write(self) -> None:
-        while self._waiting or self._file is None:
+        while self._waiting or self._mark is None:
             with open_to_append(self.path) as file:
                 self._append(file)
 
@@ -61,14 +59,15 @@ class AuditLog(Appender):
         head = file.read(len(HEAD))
         if head != HEAD[: len(head)]:
             raise OSError("it is not an audit log")
-        status = os.fstat(file.fileno())
-        which = status.st_dev, status.st_ino
-        is_begun = self._file == which and self._end <= status.st_size
+        end, line = self._mark or (0, b"")
+        file.seek(end - len(line))
+        # Not by its number, which a new file may have again.
+        is_begun = self._mark is not None and file.read(len(line)) == line
         waiting = self._waiting[:BATCH]
         lines, last, lost = [], self.last, self.lost
         entries = list(waiting)
         if not is_begun:
-            is_first = self._file is None
+            is_first = self._mark is None
             entries.insert(0, self._begin if is_first else replace(self._begin, time=self._now()))
             if not is_first:
                 self.went_wrong("it was removed, replaced or cut; the crawl's next line says so")
@@ -80,11 +79,12 @@ class AuditLog(Appender):
                 lost += 1
             else:
                 lines.append(line)
-        is_torn = status.st_size > 0 and _last_byte(file) != b"\n"
-        self._end = append(file, b"\n" * is_torn + b"".join(lines))
+        is_torn = file.seek(0, os.SEEK_END) > 0 and _last_byte(file) != b"\n"
+        if lines:
+            end, line = append(file, b"\n" * is_torn + b"".join(lines)), lines[-1]
         if is_torn and not is_begun:
             self._warn_once("its last line has no end: a crawl was killed while it wrote it")
-        self.last, self.lost, self._file = last, lost, which
+        self.last, self.lost, self._mark = last, lost, (end, line)
         del self._waiting[: len(waiting)]
 
 

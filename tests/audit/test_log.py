@@ -165,6 +165,25 @@ def test_a_file_that_is_removed_begins_anew(tmp_path: Path) -> None:
     assert "it was removed, replaced or cut" in warning
 
 
+def test_in_a_longer_log_of_another_crawl_at_the_same_place_it_begins_anew(tmp_path: Path) -> None:
+    """A file system may give it the number of the one that was removed."""
+    path, others, warned = tmp_path / "audit.jsonl", tmp_path / "others.jsonl", Warned()
+    log = open_log(path, warned=warned)
+    log.add(verdict())
+    assert log.flush()
+    write(others, *(verdict(crawl="b") for _ in range(9)), crawl="b")
+    path.write_bytes(others.read_bytes())
+    log.add(end())
+    assert log.flush()
+    log.close()
+    *_, again, last = entries_in(path)
+    assert isinstance(again, CrawlEntry)
+    assert last == end()
+    assert damages_in(path) == ["line 12: 2 lines of its crawl missing before it"]
+    (warning,) = warned
+    assert "it was removed, replaced or cut" in warning
+
+
 def test_a_line_that_another_tore_while_this_crawl_runs_is_told(tmp_path: Path) -> None:
     path, warned = tmp_path / "audit.jsonl", Warned()
     log = open_log(path, warned=warned)
