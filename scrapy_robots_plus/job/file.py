@@ -75,7 +75,9 @@ class JobFile(JobRequests):
         place, written_at = _state_of(self.path)
         if place != self._place:
             what = "was deleted or replaced while it was in use"
-            raise self._failed(JobFileError(self.path, what, "Restore it from a copy"))
+            raise self._failed(
+                JobFileError(self.path, what, "Restore a copy, or the job begins anew")
+            )
         if written_at != self._written_at or self._recent.is_full or self._recent.is_gone:
             self._write()  # SQLite may have begun to, as its memory is full
         else:

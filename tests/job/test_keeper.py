@@ -137,7 +137,10 @@ def test_one_that_was_deleted_or_replaced(file: JobFile, path: Path, how: str) -
     elif how == "folder":
         shutil.rmtree(path.parent)
     for _ in range(2):
-        with fails(path, "was deleted or replaced while it was in use. Restore it from a copy"):
+        with fails(
+            path,
+            "was deleted or replaced while it was in use. Restore a copy, or the job begins anew",
+        ):
             file.commit()
     assert not path.exists() or path.read_bytes() == b"another"
 
