@@ -19,7 +19,7 @@ def whole_file(path: Path, encoding: str = "utf-8") -> Iterator[TextIO]:
     The old file stays if anything is raised. A new one has the permissions of the old one. What is
     no regular file, such as a pipe or ``/dev/stdout``, is written to directly.
 
-    Raises OSError.
+    Raises OSError, which has the name of *path*.
     """
     if path.exists() and not path.is_file():
         with path.open("w", encoding=encoding) as stream:
@@ -35,6 +35,9 @@ def whole_file(path: Path, encoding: str = "utf-8") -> Iterator[TextIO]:
         with suppress(FileNotFoundError):
             part.chmod(target.stat().st_mode & 0o777)
         part.replace(target)
+    except OSError as error:
+        error.filename = str(path)  # the other name means nothing to anybody
+        raise
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)

@@ -105,8 +105,8 @@ class RobotsCommand(ScrapyCommand):
             opts.parser.error(printable(error))
         except (RobotsSettingsError, StoreError, JobFileError, OSError, sqlite3.Error) as error:
             text = str(error)
-            if isinstance(error, OSError) and error.filename:
-                text = f"{error.filename}: {error.strerror}"
+            if isinstance(error, OSError) and error.strerror:
+                text = ": ".join(str(each) for each in (error.filename, error.strerror) if each)
             complain(f"{opts.parser.prog}: {text}")
             self.exitcode = Exit.UNDECIDED
         except Exception:  # noqa: BLE001 - Python's own status is 1, which means "denied" here

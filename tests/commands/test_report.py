@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import sys
 import termios
 from contextlib import suppress
@@ -200,12 +199,12 @@ def test_a_log_that_cannot_be_read(reporter: Robots, log: str, words: str) -> No
 
 @pytest.mark.parametrize(
     ("page", "told"),
-    [("none/page.html", r"/none/\S+: No such file or directory"), (".", r" \.: Is a directory")],
+    [("none/page.html", " none/page.html: No such file or directory"), (".", " .: Is a directory")],
 )
 def test_a_page_that_cannot_be_written(reporter: Robots, page: str, told: str) -> None:
     done = reporter("report", "audit.jsonl", "-o", page)
     assert (done.status, done.output) == (2, "")
-    assert re.search(told, done.errors)
+    assert told in done.errors
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -276,7 +275,7 @@ def test_a_page_that_cannot_be_written_whole_is_not_written(reporter: Robots) ->
     words = LITTLE_ROOM, "robots", "report", "audit.jsonl"
     status, printed = scrapy_in(reporter.folder, *words, main=CODE)
     assert status == 2
-    assert "File too large" in printed
+    assert "report: report.html: File too large" in printed
     assert (reporter.folder / "report.html").read_bytes() == before
     assert {path.name for path in reporter.folder.iterdir()} == {"audit.jsonl", "report.html"}
 
