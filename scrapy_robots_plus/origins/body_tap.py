@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.exceptions import StopDownload
+from scrapy.http import Response, TextResponse
+from scrapy.responsetypes import responsetypes
 from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus import compat
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from scrapy.crawler import Crawler
-    from scrapy.http import Headers, Response
+    from scrapy.http import Headers
 
     from scrapy_robots_plus.crawl.clock import Clock
 
@@ -227,11 +229,19 @@ class Tap:
             if is_scrapys and response.body and (codings or is_gzip(response.body)):
                 self.body = self.inflated(response, codings or [b"gzip"])
         except BodyError as error:
-            self.error = error
+            self.error = error if 200 <= response.status < 300 else None
+        is_plain = self.body is response.body and "Content-Encoding" not in response.headers
+        if is_plain or not is_scrapys:
+            return response
         headers = response.headers.copy()
-        if is_scrapys:
-            headers.pop("Content-Encoding", None)
-        return response.replace(body=self.body, headers=headers)
+        headers.pop("Content-Encoding", None)
+        changes: dict[str, Any] = {"body": self.body, "headers": headers}
+        kind = type(response)
+        if not issubclass(kind, TextResponse):  # as Scrapy makes one of what is compressed
+            kind = responsetypes.from_args(url=response.url, **changes)
+        if issubclass(kind, TextResponse):
+            changes["encoding"] = None  # not that of the octets before
+        return response.replace(cls=kind, **changes)
 
     def came_from(self, url: str) -> bool:
         """Whether the body is exactly what *url* sent, rather than a browser's version of it.

@@ -161,6 +161,24 @@ async def test_so_it_is_whether_or_not_the_site_has_compressed_it(
     assert host.fetched == ["/open"]
 
 
+class ReadsText:
+    """A middleware that looks for a page that bans the crawler."""
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        if "banned" in response.text:
+            raise IgnoreRequest
+        return response
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_middleware_may_read_the_text_of_what_came_compressed(sites: Sites) -> None:
+    host = sites.host(redirect("/"))
+    page = gzip.compress("<p>Zuhause, schön</p>".encode())
+    host.pages["/"] = answer(page, content_encoding="gzip", content_type="text/html")
+    await crawl(host.url("/open"), DOWNLOADER_MIDDLEWARES={ReadsText: 550})
+    assert host.fetched == ["/", "/open"]
+
+
 class Refuses:
     """A middleware that ignores what has come."""
 

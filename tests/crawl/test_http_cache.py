@@ -51,6 +51,7 @@ ROBOTS: dict[str, Callable[[Sites], Reply]] = {
     "moved": lambda sites: redirect(sites.host(RULES).url("/robots.txt")),
     "too long": lambda _: answer(RULES + "# filler\n" * 80_000),
     "404": lambda _: answer(TIGHTER, 404),
+    "404, said to be compressed": lambda _: answer(TIGHTER, 404, content_encoding="gzip"),
     "403": lambda _: answer("", 403),
     "429": lambda _: answer("", 429),
     "503": lambda _: answer("", 503),
