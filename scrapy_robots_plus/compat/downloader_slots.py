@@ -190,6 +190,11 @@ class Slots:
         slot = self.get(key)
         return least_delay(slot.delay, slot_jitter(slot)) if slot is not None and slot.delay else 0
 
+    def has_place(self, key: str) -> bool:
+        """Whether fewer requests are under way than the slot allows. Scopes are not asked."""
+        slot = None if self._has_scopes else self.get(key)
+        return slot is None or slot.concurrency <= 0 or slot.free_transfer_slots() > 0
+
     def leave_place(self, key: str, request: Request) -> None:
         """*request*, which the downloader takes to be under way, lets the next of its slot go."""
         slot = self.get(key)

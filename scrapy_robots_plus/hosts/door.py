@@ -130,6 +130,9 @@ class Door:
             if line is not None and line.pace.failed(request, self._clock.monotonic()):
                 line.changed()
             raise
+        finally:
+            if self._doorway.wanting:
+                self._doorway.place_is_free(key)
         if line is not None and line.pace.answered(request, self._clock.monotonic()):
             line.changed()
         return response

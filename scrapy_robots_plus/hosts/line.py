@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from twisted.internet.defer import Deferred
 
@@ -41,6 +41,19 @@ class Doorway:
     handler gets, if that is why."""
     waiting: int = 0
     """How many requests stand in all lines."""
+    wanting: dict[str, deque[HostLine]] = field(default_factory=dict)
+    """By slot: the lines whose first may go as soon as the slot has a place for it."""
+
+    def place_is_free(self, key: str) -> None:
+        """A request of the slot *key* is over: its place goes to one that stands at the door, or to
+        the next in the slot if none wants it.
+        """
+        lines = self.wanting.pop(key, None)
+        while lines:
+            if lines.popleft().look(free=key):
+                break
+        if lines:
+            self.wanting[key] = lines
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -50,6 +63,8 @@ class _Waiter:
     request: Request
     slot: str
     may_go: Deferred[None] = field(default_factory=Deferred)
+    is_aside: bool = False
+    """Whether others of its slot may go meanwhile."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -60,9 +75,13 @@ class HostLine:
     may go meanwhile (``leaving``). The moment is that of the host's pace, of the slot's own delay,
     and of the turn among other crawls, which only the first in the line asks for.
 
-    In a slot that is not the host's own, a request that waits leaves its place to others, and takes
-    one when it goes, even if none is free: then no other goes before there is.
+    In a slot that is not the host's own, a request that waits leaves its place to others. It takes
+    a free one before it goes.
     """
+
+    LOOKS_AGAIN_SECONDS: ClassVar = 0.1
+    """Until it looks for a place that nobody has told of: that of a robots.txt, which does not come
+    through the door."""
 
     host: str
     """Its name, in lower case and without the port."""
@@ -104,9 +123,10 @@ class HostLine:
         if self._leaving is request:
             return
         self._doorway.waiting += 1
-        steps_aside = waiter.slot != self.host
-        if steps_aside:
-            self._doorway.slots.leave_place(waiter.slot, request)
+        asked = self._asked if self._ask_at is None else None
+        # The answer on its way may let it go, in its place, or have it step aside.
+        if not (asked and asked.request is request):
+            self._step_aside(waiter)
         try:
             await compat.wait_for(waiter.may_go)
         except BaseException:
@@ -114,8 +134,6 @@ class HostLine:
             raise
         finally:
             self._doorway.waiting -= 1
-            if steps_aside:  # the downloader will take it out of its slot
-                self._doorway.slots.take_place(waiter.slot, request)
 
     def handed_over(self, request: Request) -> None:
         """A download handler gets *request*."""
@@ -144,10 +162,12 @@ class HostLine:
         self.look()
         self._doorway.on_change(self.host, None)
 
-    def look(self) -> None:
-        """Lets the first one go if it may, or arranges to look again."""
+    def look(self, *, free: str = "") -> bool:
+        """Lets the first one go if it may, or arranges to look again. Returns whether it has taken
+        a place: *free* is a slot in which one becomes free.
+        """
         if not self._waiting or self._leaving is not None or self._ask_at is None:
-            return
+            return False
         self._alarm.cancel()
         waiter, now = self._waiting[0], self._doorway.clock.monotonic()
         if self.visits and (opens_in := self.visits.begins_in(self._doorway.clock.wall())):
@@ -157,11 +177,21 @@ class HostLine:
             due = self._ask_at
         if due > now:
             self._alarm.set(due)
-        elif self.pace.delay:
+            return False
+        if takes_place := waiter.is_aside:
+            if free != waiter.slot and not self._doorway.slots.has_place(waiter.slot):
+                lines = self._doorway.wanting.setdefault(waiter.slot, deque())
+                if self not in lines:
+                    lines.append(self)
+                self._alarm.set(now + self.LOOKS_AGAIN_SECONDS)
+                return False
+            self._take_place(waiter)
+        if self.pace.delay:
             self._ask(waiter.request, now)
         else:
             self.give_back()
             self._let_go()
+        return takes_place
 
     def next_may_come_at(self) -> float:
         """When another request should come; infinity while one stands here: its handover tells."""
@@ -226,6 +256,8 @@ class HostLine:
 
     def _gave_up(self, waiter: _Waiter) -> None:
         """It failed or was cancelled, in the line or just after it was let go."""
+        if waiter.is_aside:  # the downloader will take it out of its slot
+            self._take_place(waiter)
         if waiter in self._waiting:
             self._waiting.remove(waiter)
         elif self._leaving is waiter.request:
@@ -236,6 +268,15 @@ class HostLine:
             self.give_back()
         self.look()
         self._doorway.on_change(self.host, None)
+
+    def _step_aside(self, waiter: _Waiter) -> None:
+        if waiter.slot != self.host and not waiter.is_aside:
+            waiter.is_aside = True
+            self._doorway.slots.leave_place(waiter.slot, waiter.request)
+
+    def _take_place(self, waiter: _Waiter) -> None:
+        waiter.is_aside = False
+        self._doorway.slots.take_place(waiter.slot, waiter.request)
 
     # Other crawls
 
@@ -262,6 +303,8 @@ class HostLine:
             self._doorway.on_wait_for_others()
         if self._is_untold:
             self._tell_left()
+        if self._waiting:
+            self._step_aside(self._waiting[0])
         self.look()
 
     def _may_use(self, asked: Ask, now: float) -> bool:

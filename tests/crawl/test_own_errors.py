@@ -370,7 +370,7 @@ NAMES += (
     else [
         *("Downloader.get_slot_key", "Downloader.slots", "Downloader.per_slot_settings"),
         *("Downloader.domain_concurrency", "Downloader.ip_concurrency"),
-        *("Slot.concurrency", "Slot.delay", "Slot.transferring"),
+        *("Slot.concurrency", "Slot.delay", "Slot.transferring", "Slot.free_transfer_slots"),
     ]
 )
 

@@ -74,7 +74,7 @@ async def test_with_a_pace_that_others_share_every_page_comes(sites: Sites, tmp_
 @parts_of_seconds
 @pytest.mark.parametrize("queue", QUEUES[1:], ids=NAMES[1:])
 @pytest_twisted.ensureDeferred
-async def test_hardly_more_than_the_slot_allows_are_under_way(
+async def test_no_more_than_the_slot_allows_are_under_way(
     sites: Sites, queue: dict[str, Any]
 ) -> None:
     if is_asyncio_reactor_installed():
@@ -95,9 +95,38 @@ async def test_hardly_more_than_the_slot_allows_are_under_way(
     slots = {"proxy": {"concurrency": 2, "delay": 0}}
     crawler = await crawl(*through_proxy(hosts), spider=TimedSpider, DOWNLOAD_SLOTS=slots, **queue)
     assert [len(host.fetched) for host in hosts] == [PAGES] * 10
-    assert most <= 4  # one that has waited goes with its host, and no other before there is a place
+    assert most == 2
     for host in hosts[:8]:
         assert min(gaps(crawler.spider.sent, host)) >= 0.2 - HICCUP
+
+
+@pytest_twisted.ensureDeferred
+async def test_pauses_that_end_together_let_no_more_go_either(sites: Sites) -> None:
+    """A proxy answers in place of all its hosts."""
+    refused, under_way, most = 0, 0, 0
+
+    async def page(hit: Any, writer: Any) -> None:
+        nonlocal refused, under_way, most
+        if refused < PAGES * len(hosts):
+            refused += 1
+            await answer("", 503, retry_after="1")(hit, writer)
+            return
+        under_way += 1
+        most = max(most, under_way)
+        await after(0.02, answer("A page"))(hit, writer)
+        under_way -= 1
+
+    hosts = [sites.host(FREE) for _ in range(20)]
+    for host in hosts:
+        host.pages |= {f"/{number}": page for number in range(PAGES)}
+    crawler = await crawl(
+        *through_proxy(hosts),
+        CONCURRENT_REQUESTS_PER_DOMAIN=4,
+        RETRY_ENABLED=True,
+        **QUEUES[2],
+    )
+    assert len(crawler.spider.got) == PAGES * len(hosts)
+    assert most <= 5
 
 
 @parts_of_seconds

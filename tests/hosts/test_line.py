@@ -358,7 +358,7 @@ def test_without_a_delay_nothing_is_late() -> None:
 # In a slot that hosts share
 
 
-def test_what_waits_leaves_its_place_and_takes_one_when_it_goes() -> None:
+def test_what_waits_leaves_its_place_and_takes_one_before_it_goes() -> None:
     held = Standing()
     slot = held.slot(places=1)
     request = held.come("proxy")
@@ -368,9 +368,11 @@ def test_what_waits_leaves_its_place_and_takes_one_when_it_goes() -> None:
     slot.transferring.add(other)
     held.pace.agrees = True
     held.time.pass_time(4.0)
+    assert held.let_go == []
+    held.doorway.place_is_free("proxy")  # just before the downloader takes it out
+    slot.transferring.remove(other)
     assert held.let_go == [request]
-    assert slot.transferring == {request, other}
-    assert slot.free_transfer_slots() < 0  # no other goes before both are over
+    assert slot.transferring == {request}
 
 
 def test_one_that_is_asked_for_at_once_has_a_place() -> None:
@@ -383,6 +385,22 @@ def test_one_that_is_asked_for_at_once_has_a_place() -> None:
     assert slot.transferring == {first}
     held.line.fail(HeldError, lambda request: request is second)
     assert slot.transferring == {first, second}
+
+
+def test_a_place_that_nobody_tells_of_is_found() -> None:
+    """A robots.txt may be fetched through the same slot, and does not come through the door."""
+    held = Standing()
+    slot = held.slot(places=1)
+    request = held.come("proxy")
+    held.pace.answer(3.0)
+    slot.transferring.add(Request("http://b.example/robots.txt"))
+    held.pace.agrees = True
+    held.time.pass_time(4.0)
+    assert held.let_go == []
+    slot.transferring.clear()
+    held.time.pass_time(1.0)
+    assert held.let_go == [request]
+    assert len(held.doorway.wanting.get("proxy", ())) <= 1
 
 
 def test_in_the_slot_of_the_host_it_keeps_its_place() -> None:

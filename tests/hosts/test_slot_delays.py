@@ -139,10 +139,10 @@ def test_the_requests_that_wait_in_any_slot_fail() -> None:
 
 def test_a_place_is_one_of_those_that_the_slot_allows() -> None:
     slots, request = slots_of(one=new_slot(1)), Request("http://a.example/")
+    assert slots.has_place("one")
     slots.take_place("one", request)
-    slot = slots.get("one")
-    assert slot is not None
-    assert not slot.free_transfer_slots()
+    assert not slots.has_place("one")
+    assert slots.has_place("unknown")
     slots.take_place("unknown", request)
     slots.leave_place("unknown", request)
 
