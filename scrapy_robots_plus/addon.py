@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.settings import default_settings
 from scrapy.utils.python import global_object_name
 
 from .extension import RobotsExtension
@@ -14,7 +15,13 @@ from .origins.parsers import RobotsParser
 from .pages.items import RobotsItemMiddleware
 from .pages.middleware import RobotsPagesMiddleware
 from .requests.middleware import RobotsMiddleware
-from .settings.scrapys_own import has_workers, job_folder, names_our_queue, redis_url
+from .settings.scrapys_own import (
+    has_our_priority_queue,
+    has_workers,
+    job_folder,
+    names_our_queue,
+    redis_url,
+)
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -56,6 +63,7 @@ class Addon:
         _add(settings, "EXTENSIONS", RobotsExtension, 0)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
+        settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
         settings.set("DOWNLOADER", RobotsDownloader, "addon")
         _add(settings, "EXTENSIONS", SchedulerWiring, _FIRST)
 
@@ -70,8 +78,9 @@ class SchedulerWiring:
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Called by Scrapy, before it freezes the settings."""
         settings = crawler.settings
-        if unknown_queue(settings) is None:
-            settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
+        if unknown_queue(settings) is not None and has_our_priority_queue(settings):
+            scrapys_own = default_settings.SCHEDULER_PRIORITY_QUEUE
+            settings.set("SCHEDULER_PRIORITY_QUEUE", scrapys_own, "addon")
         if job_folder(settings) is not None:
             from .job.wiring import wire_job
 

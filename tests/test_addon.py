@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.pqueues import DownloaderAwarePriorityQueue
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
@@ -22,7 +23,7 @@ from scrapy_robots_plus import (
 )
 from scrapy_robots_plus.addon import SchedulerWiring
 
-from .crawling import ProbeSpider, crawl, make_crawler, run, stat
+from .crawling import ADDON, ProbeSpider, crawl, make_crawler, run, stat
 from .samples import block_with, settings_of
 from .sending import TimedSpider, gaps
 from .sites import Sites
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
 BUILT_IN = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 OURS = "scrapy_robots_plus.RobotsMiddleware"
@@ -175,6 +177,26 @@ def test_neither_a_scheduler_nor_a_queue_is_imported(
     crawler = make_crawler(**settings)
     Addon().update_settings(crawler.settings)
     assert crawler.settings[name] == "gone.Class"
+
+
+class OwnQueue(DownloaderAwarePriorityQueue):
+    """One of the project."""
+
+
+class ChoosesQueue:
+    """An add-on of the project."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        settings.set("SCHEDULER_PRIORITY_QUEUE", OwnQueue, "addon")
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_an_add_on_after_ours_chooses_is_used(sites: Sites, tmp_path: Path) -> None:
+    url = sites.host().url()
+    for _ in range(2):
+        crawler = await crawl(url, ADDONS={**ADDON, ChoosesQueue: 400}, JOBDIR=str(tmp_path))
+        assert crawler.spider.got == [url]
+        assert crawler.settings["SCHEDULER_PRIORITY_QUEUE"] is OwnQueue
 
 
 def test_robotstxt_obey_is_turned_on_unless_the_project_says_otherwise() -> None:

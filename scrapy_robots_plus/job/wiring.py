@@ -46,12 +46,12 @@ def wire_job(crawler: Crawler) -> None:
     if looks_at_one_page(crawler) and priority < SETTINGS_PRIORITIES["cmdline"]:
         settings.set("JOBDIR", None, priority)
     folder = folder_of_job(settings)
-    if folder is None:
+    if folder is None or not has_our_priority_queue(settings):
         return
     if is_in_files(folder):
         scrapys_own = default_settings.SCHEDULER_PRIORITY_QUEUE
         settings.set("SCHEDULER_PRIORITY_QUEUE", scrapys_own, "addon")
-    elif has_our_priority_queue(settings):
+    else:
         settings.set("DUPEFILTER_CLASS", JobDupeFilter, "addon")
 
 
