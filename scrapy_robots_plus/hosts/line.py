@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
@@ -41,19 +41,18 @@ class Doorway:
     handler gets, if that is why."""
     waiting: int = 0
     """How many requests stand in all lines."""
-    wanting: dict[str, deque[HostLine]] = field(default_factory=dict)
+    wanting: dict[str, OrderedDict[HostLine, None]] = field(default_factory=dict)
     """By slot: the lines whose first may go as soon as the slot has a place for it."""
 
     def place_is_free(self, key: str) -> None:
         """A request of the slot *key* is over: its place goes to one that stands at the door, or to
         the next in the slot if none wants it.
         """
-        lines = self.wanting.pop(key, None)
-        while lines:
-            if lines.popleft().look(free=key):
-                break
-        if lines:
-            self.wanting[key] = lines
+        lines = self.wanting.get(key)
+        while lines and not lines.popitem(last=False)[0].look(free=key):
+            pass
+        if not lines:
+            self.wanting.pop(key, None)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -79,7 +78,7 @@ class HostLine:
     a free one before it goes.
     """
 
-    LOOKS_AGAIN_SECONDS: ClassVar = 0.1
+    LOOKS_AGAIN_SECONDS: ClassVar = 1.0
     """Until it looks for a place that nobody has told of: that of a robots.txt, which does not come
     through the door."""
 
@@ -180,9 +179,7 @@ class HostLine:
             return False
         if takes_place := waiter.is_aside:
             if free != waiter.slot and not self._doorway.slots.has_place(waiter.slot):
-                lines = self._doorway.wanting.setdefault(waiter.slot, deque())
-                if self not in lines:
-                    lines.append(self)
+                self._doorway.wanting.setdefault(waiter.slot, OrderedDict())[self] = None
                 self._alarm.set(now + self.LOOKS_AGAIN_SECONDS)
                 return False
             self._take_place(waiter)
