@@ -28,6 +28,19 @@ if TYPE_CHECKING:
 logger = crawl_log(__name__)
 
 
+class ItemStamp(dict[str, Any]):
+    """A stamp in an item: as text, which is what a cell of a CSV file has of it, it is JSON.
+
+    A copy, and what is pickled, is a plain dict.
+    """
+
+    def __str__(self) -> str:
+        return json.dumps(self)
+
+    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
+        return dict, (dict(self),)
+
+
 class RobotsItemMiddleware(BaseSpiderMiddleware):
     """Spider middleware that stores ``response.meta["robots"]`` in each item that a callback makes
     of the response, in the field that ``ROBOTS_ITEM_FIELD`` names.
@@ -65,7 +78,7 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
         try:
             adapter = ItemAdapter(item)
             if _value(adapter, self._field) in (None, {}, ""):
-                value = json.dumps(stamp) if self._is_text else deepcopy(stamp)
+                value = json.dumps(stamp) if self._is_text else ItemStamp(deepcopy(stamp))
                 adapter[self._field] = value
         except Exception as error:  # noqa: BLE001 - any class of items may be in use
             self._stats.inc_value(stats.ITEMS_NOT_STAMPED)

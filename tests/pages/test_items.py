@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import json
 import logging
@@ -199,14 +200,15 @@ async def test_an_empty_default_is_no_value(sites: Sites) -> None:
     items, _ = await items_of(host.url("/page"), kinds=(EmptyData, EmptyText, made, zero))
     stamps = [robots_of(item) for item in items]
     assert [stamp and stamp["allowed"] for stamp in stamps] == [True, True, True, 0]
-    assert type(stamps[0]) is dict
+    assert type(pickle.loads(pickle.dumps(stamps[0]))) is dict
+    assert type(copy.copy(stamps[0])) is type(copy.deepcopy(stamps[0])) is dict
 
 
 FORMATS = ["csv", "json", "jsonlines", "xml", "pickle"]
 
 
 @pytest_twisted.ensureDeferred
-async def test_each_kind_of_feed_has_it(sites: Sites, tmp_path: Path) -> None:
+async def test_each_kind_of_feed_has_it_as_json_or_as_a_dict(sites: Sites, tmp_path: Path) -> None:
     host = sites.host(RULES)
     for name in FORMATS:
         feed = str(tmp_path / name)
@@ -217,7 +219,7 @@ async def test_each_kind_of_feed_has_it(sites: Sites, tmp_path: Path) -> None:
         stamp = dict(items[0]["robots"])
         if name == "csv":
             (row,) = csv.DictReader(octets.decode().splitlines())
-            assert row["robots"] == str(stamp)
+            assert json.loads(row["robots"]) == stamp
         elif name in ("json", "jsonlines"):
             found = json.loads(octets)
             assert (found[0] if name == "json" else found)["robots"] == stamp

@@ -44,7 +44,21 @@ _EXPECTED = {
 }
 """What the values of these have to be."""
 
+_ALL = re.compile(
+    rb"(?:all|any|every)(?:one|body)?(?:[ _-]*(?:robots|bots|crawlers|spiders|agents))?$",
+    re.IGNORECASE,
+)
+
 _URL = re.compile(rb"(?:https?:/*|www\.)[^/]*(/.*)?", re.IGNORECASE)
+_SEVERAL = re.compile(rb"\s([/*]\S*)")
+_REGULAR = re.compile(
+    rb"^\^"  # ^/private
+    rb"|(?<=[^*/])/\.[*+]\??(?=\$?$)"  # /private/.*
+    rb"|\\(?:[dwsDWS](?![a-zA-Z])|[./?+*-])"  # /\d
+    rb"|\([^()/|]*\|[^()]*\)"  # /(a|b)
+    rb"|\[(?=[^][/]*[a-zA-Z0-9]-[a-zA-Z0-9])[^][/]*\]"  # /[0-9]
+)
+"""Each takes no more than a look or two at each octet, whatever the path."""
 
 
 def faults(reading: Reading) -> Iterator[Finding]:
@@ -123,6 +137,8 @@ def _of_names(reading: Reading) -> Iterator[Finding]:
         if not any(names):
             yield finding(number, Code.NAMES_NOBODY, value)
             continue
+        if _ALL.match(value):
+            yield finding(number, Code.ALL_IS_A_NAME, value)
         starred = b"*" in value[1:]
         if starred or fold(text(value)) not in names:
             why = "A * in a name is no wildcard. " if starred else ""
@@ -163,7 +179,7 @@ def _has_rules(reading: Reading, chosen: Iterable[int]) -> bool:
 
 
 def _of_rules(section: Section, reading: Reading) -> Iterator[Finding]:
-    """What no URL matches, and what another rule beats (2.2.2)."""
+    """What no URL matches, what another rule beats, what was meant in another way (2.2.2)."""
     strongest: dict[Pattern, Rank] = {}
     for number in section.rules:
         for pattern, rank in reading.patterns.get(number, ()):
@@ -174,6 +190,10 @@ def _of_rules(section: Section, reading: Reading) -> Iterator[Finding]:
         if patterns and all(rank < strongest[pattern] for pattern, rank in patterns):
             winner = strongest[patterns[0][0]]
             yield finding(number, Code.SHADOWED_RULE, line_of(winner))
+        if several := _SEVERAL.search(value):
+            yield finding(number, Code.SEVERAL_PATHS, several[1])
+        if special := _REGULAR.search(value):
+            yield finding(number, Code.REGULAR_EXPRESSION, special[0])
         if value and not patterns:
             yield finding(number, Code.NEVER_MATCHES, *_why_not(value))
         if not value and (field is Field.ALLOW or len(section.rules) > 1):

@@ -49,6 +49,8 @@ class Code(Explained):
     before it (RFC 9309 2.2.2)."""
     NAMES_NOBODY = "names-nobody", "{!r} names no crawler."
     """A user-agent line without a name that a crawler can have."""
+    ALL_IS_A_NAME = "all-is-a-name", "{!r} is the name of one crawler: write * for all."
+    """The group is for a crawler named `all` or the like. Only `*` is for all (RFC 9309 2.2.1)."""
     NAME_CUT_OFF = "name-cut-off", "{}Only {!r} counts, at the beginning of {!r}."
     """Only the beginning of a user-agent line counts as its name (RFC 9309 2.2.1)."""
     DUPLICATE_USER_AGENT = "duplicate-user-agent", "{!r} is already named on line {}: both count."
@@ -65,6 +67,14 @@ class Code(Explained):
     them."""
     NEVER_MATCHES = "never-matches", "{}{}"
     """No URL can match the rule."""
+    SEVERAL_PATHS = "several-paths", "A rule has one path: write a line of its own for {}"
+    """A rule has one path (RFC 9309 2.2.2): a space and what follows it are part of that."""
+    REGULAR_EXPRESSION = (
+        "regular-expression",
+        "{!r} is no regular expression: only * and a $ at the end are special.",
+    )
+    """The path looks like a regular expression. In paths, only `*` and a final `$` are special (RFC
+    9309 2.2.3)."""
     EMPTY_RULE = "empty-rule", "{} without a path means nothing."
     """A rule without a path means nothing here (RFC 9309 2.2.2)."""
     SHADOWED_RULE = "shadowed-rule", "Line {} is about the same paths and wins."

@@ -265,9 +265,10 @@ def test_codes_do_not_change() -> None:
     assert [code.value for code in Code] == [
         *("html", "file-too-long", "line-too-long", "invisible-character", "utf-16", "not-utf-8"),
         *("misspelt-key", "missing-colon", "unknown-key", "not-a-record", "several-records"),
-        *("outside-group", "names-nobody", "name-cut-off"),
+        *("outside-group", "names-nobody", "all-is-a-name", "name-cut-off"),
         "duplicate-user-agent",
-        *("joined-group", "group-without-rules", "never-matches"),
+        *("joined-group", "group-without-rules", "never-matches", "several-paths"),
+        "regular-expression",
         *("empty-rule", "shadowed-rule", "unreadable-value"),
     ]
 
@@ -294,3 +295,90 @@ def test_what_is_only_labelled_utf_16_is_not() -> None:
     assert lint(body, charset="utf-16").findings == ()
     marked = lint(b"\xff\xfe" + body.encode(), charset="utf-16").findings
     assert Code.UTF_16 not in {each.code for each in marked}
+
+
+@pytest.mark.parametrize(
+    ("path", "quoted"),
+    [
+        ("/secret/.*", "/.*"),
+        ("/secret/.*$", "/.*"),
+        ("/secret/.+", "/.+"),
+        ("^/secret", "^"),
+        (r"/search\?", r"\?"),
+        (r"/a\d+", r"\d"),
+        ("/(a|b)/", "(a|b)"),
+        ("/x/[0-9]+/", "[0-9]"),
+        ("/[a-zA-Z_]*", "[a-zA-Z_]"),
+    ],
+)
+def test_a_path_like_a_regular_expression(path: str, quoted: str) -> None:
+    text = f"{STAR}Disallow: {path}"
+    assert (2, "regular-expression") in found(text)
+    assert any(each.startswith(f"{quoted!r} is no regular expression") for each in words(text))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "/*.*",
+            "/.*",
+            "/*/.*",
+            "/a/*.*",
+            "/a.*",
+            "*.modal.*",
+            "/a.+b",
+            "/a(b)",
+            "/a[b]",
+            "/[id]",
+        ),
+        *(
+            "/a[]=",
+            "/a/b|c",
+            "/x^y",
+            "/a.b*",
+            "/...",
+            "/a-[b]",
+            "/(a)/(b)",
+            "/.well-known/",
+            "/a\\b",
+        ),
+    ],
+)
+def test_other_paths_are_not_like_one(path: str) -> None:
+    assert "regular-expression" not in {code for _, code in found(f"{STAR}Disallow: {path}")}
+
+
+@pytest.mark.parametrize(
+    ("path", "other"),
+    [
+        ("/a /b", "/b"),
+        ("/a, /b", "/b"),
+        ("/a ,  /b/c", "/b/c"),
+        ("/a\t/b /c", "/b"),
+        ("/a *.pdf$", "*.pdf$"),
+    ],
+)
+def test_several_paths_of_one_rule(path: str, other: str) -> None:
+    text = f"{STAR}Disallow: {path}"
+    assert (2, "several-paths") in found(text)
+    assert any(each.endswith(f"a line of its own for {other}") for each in words(text))
+
+
+@pytest.mark.parametrize("path", ["/a,/b", "/a b", "/a - b/c", "/a # /b", "/a/b", "/a?b=c, d"])
+def test_a_path_with_a_space_or_a_comma_is_one(path: str) -> None:
+    assert "several-paths" not in {code for _, code in found(f"{STAR}Disallow: {path}")}
+
+
+@pytest.mark.parametrize(
+    "name", ["all", "All", "ALL", "any", "everyone", "all robots", "AllBots", "any-crawlers"]
+)
+def test_all_is_the_name_of_one_crawler(name: str) -> None:
+    text = f"User-agent: {name}\nDisallow: /a"
+    assert (1, "all-is-a-name") in found(text)
+    assert f"{name!r} is the name of one crawler: write * for all." in words(text)
+
+
+@pytest.mark.parametrize("name", ["*", "allbot", "all-in-one", "anybot", "alligator", "overall"])
+def test_other_names_are_not_for_all(name: str) -> None:
+    assert "all-is-a-name" not in {code for _, code in found(f"User-agent: {name}\nDisallow: /a")}
