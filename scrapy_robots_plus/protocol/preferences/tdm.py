@@ -8,11 +8,10 @@ there were none; ``tdm-policy`` is the URL of a policy, under which it may be al
 from __future__ import annotations
 
 import json
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.dialect import RFC9309
-from scrapy_robots_plus.protocol.matcher import Pattern, Places, matches, take_apart
+from scrapy_robots_plus.protocol.matcher import NO_RANK, Matcher, line_of, rank_of
 from scrapy_robots_plus.protocol.rules import path_in_form
 
 from . import TRAINING, Preference, Source, Statement
@@ -36,20 +35,22 @@ class TdmFile:
     proportion to the length of the file.
     """
 
-    __slots__ = ("_rules",)
+    __slots__ = ("_best", "_said")
 
     def __init__(self, body: bytes) -> None:
-        self._rules = _rules_in(body)
+        rules = _rules_in(body)
+        self._said = [said for _, said in rules]
+        paths = [(path, rank_of(0, index, True)) for index, (path, _) in enumerate(rules)]
+        self._best = Matcher({}, paths).best
 
     def __bool__(self) -> bool:
-        return bool(self._rules)
+        return bool(self._said)
 
     def statements(self, url: str | bytes) -> tuple[Statement, ...]:
         """What the file says about the use of a URL, absolute or a path and query."""
         path = path_in_form(url, RFC9309).replace(b"*", b"%2A").replace(b"$", b"%24")
-        places = Places(path)
-        found = (said for pattern, said in self._rules if matches(pattern, path, places))
-        return tuple(islice(found, 1))
+        rank = self._best(path)
+        return () if rank == NO_RANK else (self._said[line_of(rank)],)
 
 
 def tdm_statements(
@@ -71,8 +72,8 @@ def tdm_statements(
     return (Statement(TRAINING, said, source, text, policy=policy),)
 
 
-def _rules_in(body: bytes) -> list[tuple[Pattern, Statement]]:
-    """Locations, each with what is said of it."""
+def _rules_in(body: bytes) -> list[tuple[bytes, Statement]]:
+    """Paths, each with what is said of it."""
     try:
         # One character that is none takes no objection away.
         text = body.decode(json.detect_encoding(body), "replace")
@@ -88,20 +89,19 @@ def _rules_in(body: bytes) -> list[tuple[Pattern, Statement]]:
         return []
 
 
-def _rule(location: str, served: dict[str, Any]) -> tuple[Pattern, Statement]:
+def _rule(location: str, served: dict[str, Any]) -> tuple[bytes, Statement]:
     # Of * and $, a location means those of a URL by their escapes, or by a $ not at its end.
     path = in_form(location.encode("utf-8", "surrogatepass"), RFC9309)
     reservation: Any = served.get(RESERVATION)
     policy = served.get(POLICY)
     # Not isinstance: a bool is an int.
     is_number = type(reservation) in (int, float) and reservation in (0, 1)
-    preference = _WORDS[str(int(reservation))] if is_number else Preference.UNKNOWN
+    said = _WORDS[str(int(reservation))] if is_number else Preference.UNKNOWN
     policy = _writable(policy) if isinstance(policy, str) and policy else None
     kept = {key: served[key] for key in ("location", RESERVATION, POLICY) if key in served}
     text = _writable(json.dumps(kept, ensure_ascii=False))
     escaped = path[:-1].replace(b"$", b"%24") + path[-1:]
-    said = Statement(TRAINING, preference, Source.TDM_FILE, text, policy=policy)
-    return take_apart(escaped), said
+    return escaped, Statement(TRAINING, said, Source.TDM_FILE, text, policy=policy)
 
 
 def _writable(text: str) -> str:
