@@ -122,13 +122,13 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         page = self._page_of(response)
         if response is None or page is None or _is_for_the_same_page(request, response):
             return request
-        nofollow, meta = page.nofollow, request.meta
-        meta.pop(NOFOLLOW_META_KEY, None)  # it may have come with the meta of the page
-        if nofollow is None or meta.get(DONT_OBEY_META_KEY):
+        nofollow = page.nofollow
+        request.meta.pop(NOFOLLOW_META_KEY, None)  # it may have come with the meta of the page
+        if nofollow is None or request.meta.get(DONT_OBEY_META_KEY):
             return request
         if page.settings.nofollow == "observe":
             self._stats.inc_value(stats.NOFOLLOW_MARKED)
-            meta[NOFOLLOW_META_KEY] = True
+            request.meta[NOFOLLOW_META_KEY] = True
             return request
         self._stats.inc_value(stats.NOFOLLOW_DROPPED)
         self._crawl.get(Tally).not_followed += 1

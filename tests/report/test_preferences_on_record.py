@@ -108,9 +108,9 @@ async def test_the_audit_log_says_what_was_declared_observed_and_skipped(
     said = told["/usage"].statements or []
     assert {each["preference"] for each in said} == {"allow", "disallow"}
     assert told["/closed"].statements is None
-    assert {path for path, entry in told.items() if entry.sent is not None} == set(HEADERS)
-    for path in HEADERS:
-        assert told[path].sent == allowed[host.url(path)].sent
+    assert all(entry.sent is None for entry in told.values())
+    # What was skipped for what it says had been sent, and has a line for that.
+    assert all(allowed[host.url(path)].sent for path in HEADERS)
 
 
 @pytest.mark.parametrize("mode", ["obey", "observe"])
