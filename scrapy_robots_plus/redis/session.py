@@ -43,7 +43,7 @@ class Link(Server):
 
     def __init__(self, client: Any, settings: BaseSettings) -> None:
         """*client*: that of scrapy-redis. It is used as it is for a cluster, and if the URL that
-        the settings say does not lead where it does.
+        the settings say does not lead where it does, as the same user.
         """
         url = redis_url(settings)
         super().__init__(url or "")
@@ -52,10 +52,14 @@ class Link(Server):
         self.client: Any = self._connected()
 
 
+_PLACE = ("path", "host", "port", "db", "username", "password", "credential_provider")
+
+
 def _place(client: Any) -> list[str]:
-    """Where *client* leads, if it is of one server that was not found by another."""
+    """Where *client* leads and as whom, if it is of one server that was not found by another."""
     options = getattr(getattr(client, "connection_pool", None), "connection_kwargs", {})
-    return [str(options.get(each) or 0).lower() for each in ("path", "host", "port", "db")]
+    options = {**options, "host": str(options.get("host") or "").lower()}
+    return [str(options.get(each) or 0) for each in _PLACE]
 
 
 class Session:

@@ -108,9 +108,23 @@ SENTINEL: Any = redis.Sentinel
         (redis.Redis("127.0.0.2"), {}),
         (redis.Redis(db=1), {}),
         (redis.Redis(unix_socket_path="/no"), {}),
+        (redis.Redis(password=PASSWORD), {}),
+        (redis.Redis(password="S3cret"), {"REDIS_PARAMS": {"password": PASSWORD}}),
+        (redis.Redis(username="me"), {}),
+        (redis.Redis(credential_provider=redis.UsernamePasswordCredentialProvider("me")), {}),
         (SENTINEL([("127.0.0.2", 1)]).master_for("one"), {}),
     ],
-    ids=["of another kind", "host", "database", "socket", "sentinel"],
+    ids=[
+        "of another kind",
+        "host",
+        "database",
+        "socket",
+        "password",
+        "case",
+        "user",
+        "provider",
+        "sentinel",
+    ],
 )
 def test_a_client_that_the_settings_do_not_lead_to_is_used_as_it_is(
     client: Any, settings: dict[str, Any]
