@@ -77,14 +77,19 @@ class SchedulerWiring:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Called by Scrapy, before it freezes the settings."""
-        settings = crawler.settings
-        if unknown_queue(settings) is not None and has_our_priority_queue(settings):
-            scrapys_own = default_settings.SCHEDULER_PRIORITY_QUEUE
-            settings.set("SCHEDULER_PRIORITY_QUEUE", scrapys_own, "addon")
+        settings, folder = crawler.settings, None
         if job_folder(settings) is not None:
-            from .job.wiring import wire_job
+            from .job import wiring
 
-            wire_job(crawler)
+            folder = wiring.folder_for(crawler)
+        if has_our_priority_queue(settings):
+            if unknown_queue(settings) or (folder and wiring.is_in_files(folder)):
+                scrapys_own = default_settings.SCHEDULER_PRIORITY_QUEUE
+                settings.set("SCHEDULER_PRIORITY_QUEUE", scrapys_own, "addon")
+            elif folder:
+                from .job.dupefilter import JobDupeFilter
+
+                settings.set("DUPEFILTER_CLASS", JobDupeFilter, "addon")
         _share_files_with_workers(settings)
         return cls()
 

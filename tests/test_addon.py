@@ -216,13 +216,13 @@ WORKERS = {
 @pytest.mark.parametrize(
     ("settings", "store"),
     [
-        (WORKERS, "redis://server.example"),
+        (WORKERS, "redis://server.example:6379"),
         ({**WORKERS, "ROBOTS_STORE": "memory"}, "memory"),
         ({**WORKERS, "REDIS_URL": None}, "redis://localhost:6379"),
         ({**WORKERS, "REDIS_URL": "what only scrapy-redis knows"}, None),
         (
             {**WORKERS, "REDIS_PARAMS": {"username": "bob", "password": "p@ss%41"}, "REDIS_DB": 3},
-            "redis://bob:p%40ss%2541@server.example/3",
+            "redis://bob:p%40ss%2541@server.example:6379/3",
         ),
         (
             {
@@ -230,7 +230,7 @@ WORKERS = {
                 "REDIS_URL": "redis://:own@server.example/1",
                 "REDIS_PARAMS": {"password": "other", "db": 2},
             },
-            "redis://:own@server.example/1",
+            "redis://:own@server.example:6379/1",
         ),
         (
             {**WORKERS, "REDIS_URL": "unix:///run/redis.sock", "REDIS_PARAMS": {"password": "x"}},
@@ -266,7 +266,7 @@ WORKERS = {
                     "socket_timeout": 3,
                 },
             },
-            "rediss://a.example:1?ssl_ca_certs=/my%20certs.pem&ssl_cert_reqs=none&socket_timeout=3",
+            "rediss://a.example:1?socket_timeout=3&ssl_ca_certs=/my%20certs.pem&ssl_cert_reqs=none",
         ),
         (
             {
@@ -274,7 +274,7 @@ WORKERS = {
                 "REDIS_URL": "rediss://a.example",
                 "REDIS_PARAMS": {"ssl_cert_reqs": ssl.CERT_OPTIONAL, "ssl_ca_certs": None},
             },
-            "rediss://a.example?ssl_cert_reqs=optional",
+            "rediss://a.example:6379?ssl_cert_reqs=optional",
         ),
         (
             {**WORKERS, "REDIS_URL": None, "REDIS_PARAMS": {"unix_socket_path": "/run/a b"}},
@@ -282,7 +282,7 @@ WORKERS = {
         ),
         (
             {**WORKERS, "REDIS_PARAMS": {"redis_cls": "redis.cluster.RedisCluster"}},
-            "redis://server.example?cluster=true",
+            "redis://server.example:6379?cluster=true",
         ),
         (
             {**WORKERS, "REDIS_PARAMS": {"redis_cls": Exception}},

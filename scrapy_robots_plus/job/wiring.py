@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import Scheduler
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.settings.scrapys_own import (
@@ -19,7 +19,6 @@ from scrapy_robots_plus.settings.scrapys_own import (
 )
 
 from . import FILE_NAME, QUEUE_FOLDER, JobFileError, overview
-from .dupefilter import JobDupeFilter
 from .job import Job
 from .recent import recent_of
 
@@ -35,24 +34,17 @@ _NO_FILES = (b"", b"[]", b"{}", b'{"%b": []}' % FILE_NAME.encode())
 """What it says without requests in other files; the last is that of a job in one file."""
 
 
-def wire_job(crawler: Crawler) -> None:
-    """Sets, at add-on priority, what keeps a job as it was begun, a new one in one file.
+def folder_for(crawler: Crawler) -> Path | None:
+    """The folder of the job that *crawler* begins or resumes; None if it has none.
 
     What looks at one page leaves a job of the project alone: its requests and what it has seen are
-    of its crawls.
+    of its crawls. ``JOBDIR`` is unset for that.
     """
     settings = crawler.settings
     priority = settings.getpriority("JOBDIR") or 0
     if looks_at_one_page(crawler) and priority < SETTINGS_PRIORITIES["cmdline"]:
         settings.set("JOBDIR", None, priority)
-    folder = folder_of_job(settings)
-    if folder is None or not has_our_priority_queue(settings):
-        return
-    if is_in_files(folder):
-        scrapys_own = default_settings.SCHEDULER_PRIORITY_QUEUE
-        settings.set("SCHEDULER_PRIORITY_QUEUE", scrapys_own, "addon")
-    else:
-        settings.set("DUPEFILTER_CLASS", JobDupeFilter, "addon")
+    return folder_of_job(settings)
 
 
 def looks_at_one_page(crawler: Crawler) -> bool:

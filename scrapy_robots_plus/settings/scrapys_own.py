@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from scrapy.http import Headers
 from scrapy.utils.misc import load_object
@@ -12,6 +12,8 @@ from scrapy_robots_plus.protocol.product_token import as_text
 from scrapy_robots_plus.storage.redis_url import check_redis_url
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy.settings import BaseSettings
 
 
@@ -75,25 +77,24 @@ def user_agent_in_headers(settings: BaseSettings) -> str | None:
 def redis_url(settings: BaseSettings) -> str | None:
     """The server of scrapy-redis as a URL: from ``REDIS_URL``, ``REDIS_HOST``, ``REDIS_PORT``,
     ``REDIS_DB`` and ``REDIS_PARAMS``, in the order in which scrapy-redis and redis-py read them.
-
     None if more is needed to get there than a URL says, such as Sentinel.
     """
+    from redis.connection import parse_url
+
     params = settings.getdict("REDIS_PARAMS")
+    given = {each: settings.get(f"REDIS_{each.upper()}") for each in ("url", "host", "port", "db")}
+    params |= {each: value for each, value in given.items() if value}
     client = params.get("redis_cls", "redis.Redis")
     if not isinstance(client, str):  # a class, or whatever makes a client, which has no such names
         client = f"{client.__module__}.{getattr(client, '__qualname__', '')}"
     package, kind = client.partition(".")[0], client.rpartition(".")[2]
     if package != "redis" or kind not in _CLIENTS or _BEYOND_A_URL & params.keys():
         return None
-    url = settings.get("REDIS_URL") or params.get("url") or _server_in(settings, params)
-    if not isinstance(url, str) or "://" not in url:
-        return None
-    user, password = (quote(str(params.get(name) or ""), "") for name in ("username", "password"))
-    number = settings.get("REDIS_DB") or params.get("db")
-    waits = {name: str(params[name]) for name in _WAITS if params.get(name)}
-    options = {**_CLIENTS[kind], **_tls_options(url, params), **waits}
+    url = params.get("url") or ("rediss://" if params.get("ssl") else "redis://")
     try:
-        return check_redis_url(_completed(url, user, password, number, options))
+        params |= parse_url(url)
+        params["ssl"] = url.startswith("rediss:")
+        return check_redis_url(_url_of(params, _CLIENTS[kind]))
     except ValueError:  # scrapy-redis may understand what a store does not
         return None
 
@@ -103,42 +104,29 @@ _CLIENTS: dict[str, dict[str, str]] = {
     "StrictRedis": {},
     "RedisCluster": {"cluster": "true"},
 }
-_WAITS = ("socket_connect_timeout", "socket_timeout")
 _BEYOND_A_URL = {"connection_class", "connection_pool", "credential_provider", "startup_nodes"}
+_OPTIONS = ("client_name", "protocol", "socket_connect_timeout", "socket_timeout")
 
 
-def _server_in(settings: BaseSettings, params: dict[str, Any]) -> str:
-    if path := params.get("unix_socket_path"):
-        return f"unix://{quote(str(path))}"
-    host = str(settings.get("REDIS_HOST") or params.get("host") or "localhost")
-    port = settings.get("REDIS_PORT") or params.get("port") or 6379
-    scheme = "rediss" if params.get("ssl") else "redis"
-    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
-
-
-def _tls_options(url: str, params: dict[str, Any]) -> dict[str, str]:
-    if not url.startswith("rediss:"):
-        return {}
-    given = {name: value for name, value in params.items() if name.startswith("ssl_")}
-    options = {name: str(value) for name, value in given.items() if value is not None}
-    if "ssl_cert_reqs" in given:  # text, an ssl.VerifyMode, or None, which means none
-        needed = getattr(given["ssl_cert_reqs"], "name", given["ssl_cert_reqs"])
-        options["ssl_cert_reqs"] = str(needed).lower().removeprefix("cert_")
-    return options
-
-
-def _completed(url: str, user: str, password: str, number: object, options: dict[str, str]) -> str:
-    """*url* with what it does not name: a password, the number of a database, *options*."""
-    scheme, _, rest = url.partition("://")
-    place, _, given = rest.partition("?")
-    named = {each.partition("=")[0] for each in given.split("&")}
-    who, _, where = place.rpartition("@")
-    if password and ":" not in who and "password" not in named:
-        place = f"{who or user}:{password}@{where}"
-    if number and scheme == "unix":
-        options = {"db": str(number), **options}
-    elif number and "db" not in named and "/" not in place.removesuffix("/"):
-        place = f"{place.removesuffix('/')}/{number}"
-    new = [f"{name}={quote(value, '/')}" for name, value in options.items() if name not in named]
-    query = "&".join(filter(None, (given, *new)))
-    return f"{scheme}://{place}?{query}" if query else f"{scheme}://{place}"
+def _url_of(params: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """The URL of a server with the parameters of a client. *options*: further ones."""
+    user, password = (quote(str(params.get(each) or ""), "") for each in ("username", "password"))
+    number, path = params.get("db"), params.get("path") or params.get("unix_socket_path")
+    options = {**options, **{each: params[each] for each in _OPTIONS if params.get(each)}}
+    if path:
+        scheme, place = "unix", quote(str(path))
+        options |= {"db": number} if number else {}
+    else:
+        scheme, host = "rediss" if params["ssl"] else "redis", params.get("host") or "localhost"
+        place = f"[{host}]" if ":" in host else host
+        place += f":{params.get('port') or 6379}" + (f"/{number}" if number else "")
+    if scheme == "rediss":
+        tls = {name: value for name, value in params.items() if name.startswith("ssl_")}
+        if "ssl_cert_reqs" in tls:  # text, an ssl.VerifyMode, or None, which means none
+            needed = getattr(tls["ssl_cert_reqs"], "name", tls["ssl_cert_reqs"])
+            tls["ssl_cert_reqs"] = str(needed).lower().removeprefix("cert_")
+        options |= {name: value for name, value in tls.items() if value is not None}
+    who = f"{user}:{password}@" if user or password else ""
+    return f"{scheme}://{who}{place}" + (
+        f"?{urlencode(options, safe='/', quote_via=quote)}" if options else ""
+    )
