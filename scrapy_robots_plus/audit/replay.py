@@ -7,28 +7,29 @@ followed from the status or the failure of a robots.txt is taken as it was logge
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
+from scrapy.statscollectors import DummyStatsCollector
 
 from scrapy_robots_plus.origins import judging
-from scrapy_robots_plus.origins.judging import Delay, delay_in
-from scrapy_robots_plus.origins.parsers import RobotsParser
+from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser
+from scrapy_robots_plus.origins.policy import policy_of_any_site
 from scrapy_robots_plus.protocol.access import Access
-from scrapy_robots_plus.protocol.preferences import Source, combine
-from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
+from scrapy_robots_plus.protocol.preferences import Source
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.declared import uses_of
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 from .bodies import Bodies, BodyError
 from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, as_logged, dialect_from_json
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol import RobotsTxt
+    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.settings.declared import TooLong
 
 MOST_FILES = 500
 """Of the files that were asked last, kept as a crawl keeps them: compressed, a few also parsed."""
@@ -39,13 +40,24 @@ class UndecidedError(Exception):
 
 
 @lru_cache(MOST_FILES)
-def parsed(
-    bodies: Bodies | None, digest: str, charset: str | None, dialect: Dialect
-) -> RobotsParser:
-    """The file with this hash. Raises :exc:`BodyError` if its text is not to be had."""
-    if bodies is None:
-        raise BodyError("no robots.txt files were kept beside the log")
-    return RobotsParser(bodies.get(digest), dialect, charset)
+def policy_of(
+    bodies: Bodies | None,
+    digest: str | None,
+    charset: str | None,
+    dialect: Dialect,
+    access: Access,
+    **settings: Any,
+) -> Policy:
+    """What a crawl with these *settings* knew of any origin with this *access* and the file with
+    this *digest*. Raises :exc:`BodyError` if the text of that is not to be had.
+    """
+    file = None
+    if digest is not None:
+        if bodies is None:
+            raise BodyError("no robots.txt files were kept beside the log")
+        file = ParsedFile(RobotsParser(bodies.get(digest), dialect, charset))
+    all_settings = RobotsSettings.from_settings(BaseSettings()).with_changes(**settings)
+    return policy_of_any_site(access, file, all_settings, DummyStatsCollector(Crawler(Spider)))
 
 
 OUR_PARSER = "scrapy_robots_plus.origins.parsers.RobotsParser"
@@ -87,61 +99,34 @@ _NOT_KEPT = {each.value for each in Source if each.is_of_page or each is Source.
 """Sources of objections whose text is in no file beside the log."""
 
 
-@dataclass
-class _Known:
-    """What the crawl knew when it decided (:class:`~scrapy_robots_plus.origins.judging.Known`).
+_OF_CRAWL = (
+    *("obey", "crawl_delay_obey", "crawl_delay_max", "crawl_delay_too_long"),
+    *("ai_uses", "content_use", "ai_policy"),
+)
+"""Fields of the begin of a crawl that decide about its requests, and are named as its settings."""
+_OF_OVERRIDE = ("obey", "crawl_delay", "ai_uses", "content_use", "ai_policy", "ai_tokens")
+"""Keys of an override that do."""
 
-    If the text of a file is not to be had, that raises :exc:`BodyError`; if the log was tampered
-    with, ValueError, TypeError or AttributeError.
+
+def _policy(
+    entry: VerdictEntry, crawl: CrawlEntry, bodies: Bodies | None, dialect: Dialect
+) -> Policy:
+    """What the crawl knew when it decided. What followed from the status or the failure of the file
+    is its access, as it was logged.
+
+    Raises what :func:`policy_of` does; ValueError, TypeError or AttributeError if the log was
+    tampered with.
     """
-
-    entry: VerdictEntry
-    crawl: CrawlEntry
-    bodies: Bodies | None
-    dialect: Dialect
-
-    @cached_property
-    def override(self) -> dict[str, Any]:
-        given = self.entry.override or {}
-        return {name: value for name, value in given.items() if value is not None}
-
-    @property
-    def obeys(self) -> bool:
-        return bool(self.override.get("obey", self.crawl.obey)) and not self.override.get(DONT_OBEY)
-
-    @property
-    def access(self) -> Access:
-        return Access(self.entry.access)
-
-    @cached_property
-    def file(self) -> RobotsTxt | None:
-        if self.entry.sha256 is None:
-            return None
-        own = self.override.get("dialect")
-        dialect = self.dialect if own is None else dialect_from_json(own)
-        return parsed(self.bodies, self.entry.sha256, self.entry.charset, dialect).file
-
-    @property
-    def skipped_uses(self) -> tuple[str, ...]:
-        own, crawl = self.override, self.crawl
-        uses = own.get("ai_uses", crawl.ai_uses) or ()
-        content_use = own.get("content_use", crawl.content_use)
-        skips = own.get("ai_policy", crawl.ai_policy) == "skip"
-        return uses_of(uses, content_use) if skips else ()
-
-    def preferences(self, url: str, agent: AgentNames) -> Preferences:
-        file = self.file
-        if file is None or not self.obeys:
-            return combine(())
-        tokens = tuple(self.override.get("ai_tokens", self.crawl.use_tokens) or ())
-        return combine(FilePreferences(file, agent, tokens).statements(url))
-
-    def delay_for(self, agent: AgentNames) -> Delay | None:
-        file, crawl = self.file, self.crawl
-        if file is None or crawl.crawl_delay_obey is False or "crawl_delay" in self.override:
-            return None
-        too_long = cast("TooLong", crawl.crawl_delay_too_long)
-        return delay_in(file, agent, crawl.crawl_delay_max, too_long)
+    own = {name: value for name, value in (entry.override or {}).items() if value is not None}
+    given = {name: getattr(crawl, name) for name in _OF_CRAWL} | {"ai_tokens": crawl.use_tokens}
+    given |= {name: own[name] for name in _OF_OVERRIDE if name in own}
+    given |= {name: tuple(given[name] or ()) for name in ("ai_uses", "ai_tokens")}
+    given["obey"] = bool(given["obey"] and not own.get(DONT_OBEY))
+    access = Access(entry.access) if given["obey"] else Access.UNAVAILABLE
+    digest = None if access is Access.UNAVAILABLE else entry.sha256
+    if digest is not None and "dialect" in own:
+        dialect = dialect_from_json(own["dialect"])
+    return policy_of(bodies, digest, entry.charset, dialect, access, **given)
 
 
 def decided_again(
@@ -162,8 +147,8 @@ def decided_again(
     if crawl.parser != OUR_PARSER:
         raise UndecidedError(f"its crawl used {crawl.parser}, not this package's parser")
     try:
-        known = _Known(entry, crawl, bodies, dialect or dialect_from_json(crawl.dialect))
-        judged_by = None if known.override.get("user_agent") else agent
+        known = _policy(entry, crawl, bodies, dialect or dialect_from_json(crawl.dialect))
+        judged_by = None if (entry.override or {}).get("user_agent") else agent
         decided = judging.verdict(known, entry.url, judged_by or entry.agent)
     except (BodyError, ValueError, TypeError, AttributeError) as error:
         raise UndecidedError(str(error)) from None

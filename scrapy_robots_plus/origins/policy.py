@@ -9,11 +9,14 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.protocol.access import Access, is_definite
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.preferences import Preferences, Statement, combine
 from scrapy_robots_plus.protocol.preferences.tdm import TdmFile
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.product_token import as_names
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 from . import judging
 from .freshness import Source, access_at, fresh_for, may_answer, under_statuses
@@ -23,14 +26,11 @@ from .parsers import ParsedFile, guarded, is_short, parser_failed
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.protocol import RobotsTxt
-    from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.pace import VisitTime
     from scrapy_robots_plus.protocol.product_token import Agent, AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-    from scrapy_robots_plus.storage.record import RobotsRecord
 
     from .parsers import RobotsParser
 
@@ -411,3 +411,12 @@ class Refused(NamedTuple):
     """None if the spider closed before there was one."""
     preferences: Preferences | None = None
     """What robots.txt and headers say of the page, if it is the page that must not be used."""
+
+
+def policy_of_any_site(
+    access: Access, file: ParsedFile | None, settings: RobotsSettings, collector: StatsCollector
+) -> Policy:
+    """What decides by *file* and *settings* alone, whatever the site and the time."""
+    site = Origin("http", "site.example", 80)
+    record = RobotsRecord(site, access, 200, site.robots_url, fetched_at=0, lifetime=0)
+    return Policy(record, file, settings, DEFAULT_CLOCK, collector)

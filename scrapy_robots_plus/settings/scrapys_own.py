@@ -92,7 +92,7 @@ def redis_url(settings: BaseSettings) -> str | None:
         return None
     url = params.get("url") or ("rediss://" if params.get("ssl") else "redis://")
     try:
-        params |= parse_url(url)
+        params |= parse_url(url)  # type: ignore[no-untyped-call]
         params["ssl"] = url.startswith("rediss:")
         return check_redis_url(_url_of(params, _CLIENTS[kind]))
     except ValueError:  # scrapy-redis may understand what a store does not
