@@ -7,7 +7,7 @@ followed from the status or the failure of a robots.txt is taken as it was logge
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy import Spider
@@ -27,6 +27,8 @@ from .bodies import Bodies, BodyError
 from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, as_logged, dialect_from_json
 
 if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
+
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
@@ -57,7 +59,12 @@ def policy_of(
             raise BodyError("no robots.txt files were kept beside the log")
         file = ParsedFile(RobotsParser(bodies.get(digest), dialect, charset))
     all_settings = RobotsSettings.from_settings(BaseSettings()).with_changes(**settings)
-    return policy_of_any_site(access, file, all_settings, DummyStatsCollector(Crawler(Spider)))
+    return policy_of_any_site(access, file, all_settings, _stats())
+
+
+@cache
+def _stats() -> StatsCollector:
+    return DummyStatsCollector(Crawler(Spider))  # which takes two milliseconds
 
 
 OUR_PARSER = "scrapy_robots_plus.origins.parsers.RobotsParser"
