@@ -115,11 +115,11 @@ def _url_of(params: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     options = {**options, **{each: params[each] for each in _OPTIONS if params.get(each)}}
     if path:
         scheme, place = "unix", quote(str(path))
-        options |= {"db": number} if number else {}
+        options |= {} if number is None else {"db": number}
     else:
         scheme, host = "rediss" if params["ssl"] else "redis", params.get("host") or "localhost"
         place = f"[{host}]" if ":" in host else host
-        place += f":{params.get('port') or 6379}" + (f"/{number}" if number else "")
+        place += f":{params.get('port') or 6379}" + ("" if number is None else f"/{number}")
     if scheme == "rediss":
         tls = {name: value for name, value in params.items() if name.startswith("ssl_")}
         if "ssl_cert_reqs" in tls:  # text, an ssl.VerifyMode, or None, which means none
