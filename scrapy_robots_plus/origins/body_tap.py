@@ -1,15 +1,12 @@
 """A robots.txt request in a download handler: limited in time and length, and can be cancelled.
 
-Reads a response up to a limit, whatever its length or compression. Undoes content codings (RFC 9110
-8.4.1) before any middleware sees it, and tells a body that was cut off: Scrapy's own decoders hand
-over what they have of a body that ends too early, as if it was whole.
+Reads a response up to a limit, whatever its length or compression; undoes its content codings
+before any middleware sees it, and tells whether the body is the whole file.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
@@ -22,8 +19,10 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import MAXSIZE_META_KEY, TAP_META_KEY, TIMEOUT_META_KEY
 from scrapy_robots_plus.protocol.access import Failure
 
+from .codings import SCRAPYS, BodyError, codings_in, decoded
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Coroutine
 
     from scrapy.crawler import Crawler
     from scrapy.http import Headers
@@ -42,93 +41,6 @@ class TimeAllowed:
         self.seconds = self.left = seconds
         """All of it, and what is left: 0 or less when the time is up."""
         self.clock = clock
-
-
-class BodyError(ValueError):
-    """A body is not the file: it is a part of it, say, or damaged."""
-
-    def __init__(self, failure: Failure, detail: str = "") -> None:
-        super().__init__(detail)
-        self.failure = failure
-
-
-_GZIP = b"\x1f\x8b"
-_DEFLATE = b"\x08"
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_SKIPPABLE = tuple(bytes([number]) + b"\x2a\x4d\x18" for number in range(0x50, 0x60))
-_MOST_MEMBERS = 100
-_LARGEST_WINDOW = 23
-"""As a power of two: RFC 9659 allows 8 MiB in HTTP."""
-
-
-def _inflate(raw: bytes, limit: int) -> tuple[bytes, bool]:
-    """With gzip or zlib, which is detected."""
-    return _members(raw, limit, lambda: zlib.decompressobj(47), (_GZIP,))
-
-
-def _inflate_bare(raw: bytes, limit: int) -> tuple[bytes, bool]:
-    """As some servers send deflate, without the header that it should have (RFC 1950 2.2)."""
-    if len(raw) > 1 and raw[0] & 0x0F == 8 and (raw[0] << 8 | raw[1]) % 31 == 0:
-        return _inflate(raw, limit)
-    return _members(raw, limit, lambda: zlib.decompressobj(-15), ())
-
-
-def _members(
-    raw: bytes, limit: int, decoder: Callable[[], Any], begins: Sequence[bytes]
-) -> tuple[bytes, bool]:
-    """Decodes *raw*, a series of members that *begin* so, up to *limit* octets; also returns
-    whether the end was reached. A member is one of gzip (RFC 1952 2.2) or a frame of zstd (RFC 8878
-    3), for each of which *decoder* makes an object like those of zlib."""
-    body = b""
-    for _ in range(_MOST_MEMBERS):
-        member = decoder()
-        body += member.decompress(raw, limit - len(body))
-        if not member.eof or len(body) >= limit:
-            return body, member.eof
-        raw = member.unused_data
-        if not raw or not any(raw.startswith(mark[: len(raw)]) for mark in begins):
-            return body, True
-    raise ValueError(f"more than {_MOST_MEMBERS} members")
-
-
-_DECODERS: dict[bytes, Callable[[bytes, int], tuple[bytes, bool]]] = {
-    b"gzip": _inflate,
-    b"x-gzip": _inflate,
-    b"deflate": _inflate_bare,
-}
-
-
-if (zstd := compat.codec("zstd")) is not None:
-    _options = {zstd.DecompressionParameter.window_log_max: _LARGEST_WINDOW}
-    _frame = partial(zstd.ZstdDecompressor, options=_options)
-    _DECODERS[b"zstd"] = partial(_members, decoder=_frame, begins=(_ZSTD, *_SKIPPABLE))
-
-
-_SCRAPYS = frozenset({*_DECODERS, b"br", b"zstd"})
-"""The codings that Scrapy may undo. What cannot be undone here is not left to it: nobody could tell
-whether the body was cut off."""
-
-_brotli = compat.codec("brotli")
-
-
-def _unbrotli(raw: bytes, limit: int) -> tuple[bytes, bool]:
-    decoder = _brotli.Decompressor()
-    body: bytes = decoder.process(raw, output_buffer_limit=limit)
-    while not decoder.is_finished() and len(body) < limit:
-        more = decoder.process(b"", output_buffer_limit=limit - len(body))
-        if not more:
-            return body, False
-        body += more
-    return body, decoder.is_finished()
-
-
-if hasattr(getattr(_brotli, "Decompressor", None), "can_accept_more_data"):  # 1.2, as for Scrapy
-    _DECODERS[b"br"] = _unbrotli
-
-
-def is_gzip(body: bytes) -> bool:
-    """Whether *body* begins as a gzip file does (RFC 1952 2.3.1). No text begins like that."""
-    return body.startswith(_GZIP + _DEFLATE)
 
 
 _STOPPED = "download_stopped"
@@ -222,12 +134,13 @@ class Tap:
         """
         self.response, self.body = response, response.body
         codings = codings_in(response)
-        is_scrapys = _SCRAPYS.issuperset(codings)
+        is_scrapys = SCRAPYS.issuperset(codings)
         try:
             if missing := self._missing(response):
                 raise BodyError(Failure.CUT, missing)
-            if is_scrapys and response.body and (codings or is_gzip(response.body)):
-                self.body = self.inflated(response, codings or [b"gzip"])
+            if is_scrapys and codings and response.body:
+                is_stopped = _STOPPED in response.flags
+                self.body = decoded(response.body, codings, self.limit, is_stopped=is_stopped)
         except BodyError as error:
             self.error = error if 200 <= response.status < 300 else None
         is_plain = self.body is response.body and "Content-Encoding" not in response.headers
@@ -235,13 +148,10 @@ class Tap:
             return response
         headers = response.headers.copy()
         headers.pop("Content-Encoding", None)
-        changes: dict[str, Any] = {"body": self.body, "headers": headers}
-        kind = type(response)
-        if not issubclass(kind, TextResponse):  # as Scrapy makes one of what is compressed
-            kind = responsetypes.from_args(url=response.url, **changes)
-        if issubclass(kind, TextResponse):
-            changes["encoding"] = None  # not that of the octets before
-        return response.replace(cls=kind, **changes)
+        # As Scrapy makes one of what is compressed, and reads its text anew.
+        kind = responsetypes.from_args(headers=headers, url=response.url, body=self.body)
+        anew: dict[str, Any] = {"encoding": None} if issubclass(kind, TextResponse) else {}
+        return response.replace(cls=kind, headers=headers, body=self.body, **anew)
 
     def came_from(self, url: str) -> bool:
         """Whether the body is exactly what *url* sent, rather than a browser's version of it.
@@ -271,42 +181,6 @@ class Tap:
         ):
             return "the body is shorter than its Content-Length"
         return ""
-
-    def inflated(self, response: Response, codings: list[bytes]) -> bytes:
-        """The first octets of the body, a few more than ``limit`` at most, with *codings* undone.
-
-        Decoding stops at the limit, so a decompression bomb costs no more than any other body.
-        Raises BodyError if the body is cut off, damaged, or not so encoded.
-        """
-        body, is_whole = response.body, True
-        for coding in reversed(codings):
-            if not is_whole and len(body) <= self.limit:
-                break
-            try:
-                body, has_end = _DECODERS[coding](body, self.limit + 1)
-            except Exception as error:  # noqa: BLE001 - each library has errors of its own
-                detail = f"{coding.decode('latin-1')}: {error}"
-                raise BodyError(Failure.UNDECODABLE, detail) from None
-            is_whole = is_whole and has_end
-        # A download may have been stopped exactly where a gzip member ends.
-        if len(body) <= self.limit and (_STOPPED in response.flags or not is_whole):
-            raise BodyError(Failure.CUT, "the compressed body is cut off")
-        if is_gzip(body):
-            raise BodyError(Failure.UNDECODABLE, "the body is compressed twice")
-        return body
-
-
-_NO_CODINGS = frozenset(
-    {b"", b"identity", b"none", b"utf-8", b"utf8", b"iso-8859-1", b"chunked", b"aws-chunked"}
-)
-"""What servers put there for a body as it is, most of them by mistake; browsers read it, too."""
-
-
-def codings_in(response: Response) -> list[bytes]:
-    """The codings that the body has, in the order in which they were applied."""
-    encoding = b",".join(response.headers.getlist("Content-Encoding")).lower()
-    names = (name.strip() for name in encoding.split(b","))
-    return [name for name in names if name not in _NO_CODINGS]
 
 
 class BodyTaps:

@@ -14,11 +14,13 @@ from scrapy_robots_plus.protocol.access import Failure, Outcome
 from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.standing import is_challenge
 
-from .body_tap import BodyError, Tap, codings_in
+from .codings import BodyError, codings_in
 from .freshness import FetchResult
 
 if TYPE_CHECKING:
     from scrapy.http import Headers, Response
+
+    from .body_tap import Tap
 
 _TEXT_VIEW = (
     rb"(?is)\s*(?:<!doctype[^<>]*>\s*)?<html[^<>]*>"

@@ -275,24 +275,19 @@ def _redirect_target(url: str, location: str) -> str | None:
 def _until_retry(result: FetchResult, now: float) -> float:
     """Seconds after which a retry may be worth it; infinity if none is.
 
-    A Retry-After that ends soon is waited for: all that is queued would be denied for it.
+    At once after a network failure, or a server error without a Retry-After. One that ends soon is
+    waited for: all that is queued would be denied for it. After a timeout there is time left only
+    if the process itself stood still.
     """
-    if _worth_a_retry(result):
-        return 0.0
-    outcome, asked = result.outcome, retry_after(result.headers, now)
-    if isinstance(outcome, Failure) or not (outcome == TOO_MANY_REQUESTS or outcome >= 500):
+    outcome = result.outcome
+    if isinstance(outcome, Failure):
+        return 0.0 if outcome in _TRANSIENT else inf
+    if "retry-after" not in result.headers:
+        return 0.0 if outcome >= 500 else inf
+    asked = retry_after(result.headers, now)
+    if asked is None or (outcome != TOO_MANY_REQUESTS and outcome < 500):
         return inf
-    return inf if asked is None else max(asked, 1.0)
-
-
-def _worth_a_retry(result: FetchResult) -> bool:
-    """Whether this is a network failure, or a server error without a Retry-After.
-
-    After a timeout there is time left only if the process itself stood still.
-    """
-    if isinstance(result.outcome, Failure):
-        return result.outcome in _TRANSIENT
-    return result.outcome >= 500 and "retry-after" not in result.headers
+    return max(asked, 1.0)
 
 
 def _may_be_the_conditions(result: FetchResult) -> bool:
@@ -300,7 +295,7 @@ def _may_be_the_conditions(result: FetchResult) -> bool:
 
     A server error with a Retry-After leaves the known rules in force; a 4xx would open the site.
     """
-    if isinstance(result.outcome, Failure):
-        return False
-    may_be = result.outcome == _NOT_MODIFIED or says_unavailable(result.outcome)
-    return may_be or _worth_a_retry(result)
+    outcome = result.outcome
+    if outcome == _NOT_MODIFIED or says_unavailable(outcome):
+        return True
+    return not isinstance(outcome, Failure) and _until_retry(result, now=0.0) == 0

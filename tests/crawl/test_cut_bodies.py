@@ -15,7 +15,7 @@ from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.http import Response, TextResponse
 
 from scrapy_robots_plus import RobotsUnreachable
-from scrapy_robots_plus.origins import body_tap as decoding
+from scrapy_robots_plus.origins import codings
 from tests.crawling import crawl, stat
 from tests.sites import Hit, Reply, answer, gzipped, redirect, response_bytes
 
@@ -393,7 +393,7 @@ async def test_what_scrapy_alone_decodes_is_not_the_file(
     sites: Sites, coding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = sites.host(encoded(COMPRESS[coding](RULES.encode()), coding))
-    monkeypatch.delitem(decoding._DECODERS, coding.encode())
+    monkeypatch.delitem(codings._DECODERS, coding.encode())
     crawler = await crawl(host.url("/open"), host.url("/closed"), ROBOTS_FETCH_RETRIES=0)
     assert host.fetched == []
     assert stat(crawler, "robotstxt/failure_count/undecodable") == 1

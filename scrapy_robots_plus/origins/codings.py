@@ -1,0 +1,138 @@
+"""Content codings (RFC 9110 8.4.1) of a body of which only the first octets are wanted.
+
+Tells a body that was cut off: Scrapy's own decoders hand over what they have of a body that ends
+too early, as if it was whole.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.protocol.access import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from scrapy.http import Response
+
+
+class BodyError(ValueError):
+    """A body is not the file: it is a part of it, say, or damaged."""
+
+    def __init__(self, failure: Failure, detail: str = "") -> None:
+        super().__init__(detail)
+        self.failure = failure
+
+
+_GZIP = b"\x1f\x8b"
+_GZIP_FILE = _GZIP + b"\x08"
+"""How a gzip file begins (RFC 1952 2.3.1), and no text."""
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE = tuple(bytes([number]) + b"\x2a\x4d\x18" for number in range(0x50, 0x60))
+_MOST_MEMBERS = 100
+_LARGEST_WINDOW = 23
+"""As a power of two: RFC 9659 allows 8 MiB in HTTP."""
+
+
+def _members(
+    raw: bytes, limit: int, decoder: Callable[[], Any], begins: Sequence[bytes]
+) -> tuple[bytes, bool]:
+    """Decodes *raw*, a series of members that *begin* so, up to *limit* octets; also returns
+    whether the end was reached. A member is one of gzip (RFC 1952 2.2) or a frame of zstd (RFC 8878
+    3), for each of which *decoder* makes an object like those of zlib."""
+    body = b""
+    for _ in range(_MOST_MEMBERS):
+        member = decoder()
+        body += member.decompress(raw, limit - len(body))
+        if not member.eof or len(body) >= limit:
+            return body, member.eof
+        raw = member.unused_data
+        if not raw or not any(raw.startswith(mark[: len(raw)]) for mark in begins):
+            return body, True
+    raise ValueError(f"more than {_MOST_MEMBERS} members")
+
+
+_inflate = partial(_members, decoder=partial(zlib.decompressobj, 47), begins=(_GZIP,))
+"""With gzip or zlib, which is detected."""
+
+
+def _inflate_bare(raw: bytes, limit: int) -> tuple[bytes, bool]:
+    """As some servers send deflate, without the header that it should have (RFC 1950 2.2)."""
+    if len(raw) > 1 and raw[0] & 0x0F == 8 and (raw[0] << 8 | raw[1]) % 31 == 0:
+        return _inflate(raw, limit)
+    return _members(raw, limit, lambda: zlib.decompressobj(-15), ())
+
+
+_DECODERS: dict[bytes, Callable[[bytes, int], tuple[bytes, bool]]] = {
+    b"gzip": _inflate,
+    b"x-gzip": _inflate,
+    b"deflate": _inflate_bare,
+}
+
+if (zstd := compat.codec("zstd")) is not None:
+    _options = {zstd.DecompressionParameter.window_log_max: _LARGEST_WINDOW}
+    _frame = partial(zstd.ZstdDecompressor, options=_options)
+    _DECODERS[b"zstd"] = partial(_members, decoder=_frame, begins=(_ZSTD, *_SKIPPABLE))
+
+
+SCRAPYS = frozenset({*_DECODERS, b"br", b"zstd"})
+"""The codings that Scrapy may undo. What cannot be undone here is not left to it: nobody could tell
+whether the body was cut off."""
+
+_brotli = compat.codec("brotli")
+
+
+def _unbrotli(raw: bytes, limit: int) -> tuple[bytes, bool]:
+    decoder = _brotli.Decompressor()
+    body: bytes = decoder.process(raw, output_buffer_limit=limit)
+    more = body
+    while more and not decoder.is_finished() and len(body) < limit:
+        more = decoder.process(b"", output_buffer_limit=limit - len(body))
+        body += more
+    return body, decoder.is_finished()
+
+
+if hasattr(getattr(_brotli, "Decompressor", None), "can_accept_more_data"):  # 1.2, as for Scrapy
+    _DECODERS[b"br"] = _unbrotli
+
+
+_NO_CODINGS = frozenset(
+    {b"", b"identity", b"none", b"utf-8", b"utf8", b"iso-8859-1", b"chunked", b"aws-chunked"}
+)
+"""What servers put there for a body as it is, most of them by mistake; browsers read it, too."""
+
+
+def codings_in(response: Response) -> list[bytes]:
+    """The codings that the body has, in the order in which they were applied: gzip also if no
+    header says so."""
+    encoding = b",".join(response.headers.getlist("Content-Encoding")).lower()
+    names = (name.strip() for name in encoding.split(b","))
+    codings = [name for name in names if name not in _NO_CODINGS]
+    return codings or ([b"gzip"] if response.body.startswith(_GZIP_FILE) else [])
+
+
+def decoded(body: bytes, codings: list[bytes], limit: int, *, is_stopped: bool = False) -> bytes:
+    """The first octets of *body*, a few more than *limit* at most, with *codings* undone.
+
+    Decoding stops at the limit, so a decompression bomb costs no more than any other body. Raises
+    BodyError if the body is cut off, damaged, or not so encoded. *is_stopped*: a download may have
+    been stopped exactly where a gzip member ends.
+    """
+    is_whole = True
+    for coding in reversed(codings):
+        if not is_whole and len(body) <= limit:
+            break
+        try:
+            body, has_end = _DECODERS[coding](body, limit + 1)
+        except Exception as error:  # noqa: BLE001 - each library has errors of its own
+            detail = f"{coding.decode('latin-1')}: {error}"
+            raise BodyError(Failure.UNDECODABLE, detail) from None
+        is_whole = is_whole and has_end
+    if len(body) <= limit and (is_stopped or not is_whole):
+        raise BodyError(Failure.CUT, "the compressed body is cut off")
+    if body.startswith(_GZIP_FILE):
+        raise BodyError(Failure.UNDECODABLE, "the body is compressed twice")
+    return body
