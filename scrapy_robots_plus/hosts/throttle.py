@@ -86,8 +86,6 @@ class Throttle:
         self._different = 0
         """Different requests refused since something was answered."""
         self._asked = 0.0
-        self._recovers = False
-        """Whether it has answered a request that it had refused."""
         self._refused_again = 0
         """Refusals of requests that had been refused, since one of these was answered."""
         self._too_short = 0
@@ -105,8 +103,6 @@ class Throttle:
         """Until then no pace is tried, because the last one did not help."""
         self._chances = 0
         """Refusals at full speed that may still tell that a pace did help."""
-        self._careful = 0
-        """After so many answers at full speed it is without a gap."""
         self._found = 0.0
         """The gap that did not seem to help."""
         self._phase_began = 0.0
@@ -151,7 +147,6 @@ class Throttle:
         is_sure = is_429 or asked > 0
         self._asked = asked
         is_fast = not self.is_on or self._was_fast(sent_in)
-        self._speed_up()
         self._refused_again += not is_first
         if self._answered_since and not is_first and is_fast:
             return Refusal.OF_PAGE
@@ -159,12 +154,12 @@ class Throttle:
         self._bans = is_sure and self._different >= self.ENOUGH
         if not self.is_on:
             if is_first:
-                self._shares.at_full_speed(refused=True)
+                self._at_full_speed(refused=True)
             self._at_last += self.was_in_vain and is_429 and asked > 0 and is_first
             if not self._try_to_begin(now, is_sure=is_sure):
                 return Refusal.KNOWN if is_sure or now < self._free_until else Refusal.OF_PAGE
         elif is_fast:
-            self._shares.at_full_speed(refused=True)
+            self._at_full_speed(refused=True)
             if not self._note_measured(now):
                 return Refusal.KNOWN
         elif sent_in != self.phase:
@@ -184,15 +179,14 @@ class Throttle:
         *sent_in* and *is_first* as for :meth:`refused`.
         """
         if not is_first:
-            self._recovers, self._refused_again = True, 0
-        self._speed_up()
+            self._refused_again = 0
         self._answered_since += 1
         if self.is_on and sent_in == self.phase and self._bans and self._too_short >= self.SEVERAL:
             self._in_vain = 0.0
             self._is_found()
         self._different = self._too_short = self._pauses = self._at_last = 0
         if not self.is_on or self._was_fast(sent_in):
-            self._shares.at_full_speed(refused=False)
+            self._at_full_speed(refused=False)
             self._answers += not self.is_on
             if self.is_on and self._note_measured(now):
                 self._pause(now)
@@ -221,12 +215,11 @@ class Throttle:
         was_on = self.phase > 1
         return was_on and before == 1 and self._refused_again <= self.SEVERAL
 
-    def _speed_up(self) -> None:
-        """There was another answer: if the host is not slowed down, that ends."""
-        if self._careful and not self.is_on:
-            self._careful -= 1
-            if not self._careful:
-                self._search.gap = 0.0
+    def _at_full_speed(self, *, refused: bool) -> None:
+        """There was one more answer at full speed."""
+        self._shares.at_full_speed(refused=refused)
+        if not self.is_on and self._shares.remembered >= 2 * FEW:
+            self._search.gap = 0.0
 
     # Whether it begins
 
@@ -336,9 +329,8 @@ class Throttle:
         else:
             self._too_short += 1
             self._search.too_early(now - self._phase_began)
-            # No ban, though it has a limit: pages that answer 503 again, and never recover.
-            is_page = not (is_sure or self._recovers)
-            is_ban = self._bans or (self._helps and not is_page)
+            # A 503 is none, though it has a limit: pages that are broken answer so for ever.
+            is_ban = is_sure and (self._bans or self._helps)
             room = (self.IN_VAIN if is_ban else self.ON_TRIAL) - FIRST_WAIT - self._in_vain
             in_vain = room < (LEAST_WAIT if is_ban else self._search.wait)
             in_vain |= not is_ban and self._is_in_vain(self._search.wait)
@@ -362,7 +354,6 @@ class Throttle:
         self._helps = False
         self._end()
         self._search.open(self.WHILE_MEASURED)
-        self._careful = 2 * FEW
         self._shares.forget()
         self._cost = 0.0
         self._free_until = now + self._memory
