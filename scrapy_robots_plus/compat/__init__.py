@@ -6,6 +6,7 @@ package supports. The rest of the package uses what the modules name, as ``compa
 
 from .crawler import *
 from .downloader_slots import *
+from .ending import *
 from .failures import *
 from .handlers import *
 from .loops import *

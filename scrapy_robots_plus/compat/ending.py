@@ -1,0 +1,146 @@
+"""How a crawl ends: whether it closes, and which of its requests are to come again."""
+
+from __future__ import annotations
+
+import pickle
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from scrapy import Request, signals
+from scrapy.core.scheduler import Scheduler
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro
+
+from .crawler import engine_of
+from .loops import repeat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from scrapy.crawler import Crawler
+
+
+_ending: WeakSet[Crawler] = WeakSet()
+"""Those that :func:`close_crawl` has ended, or is about to."""
+
+
+def close_crawl(crawler: Crawler, reason: str) -> None:
+    """Ends the crawl in the next turn of the loop, unless it is ending already.
+
+    It counts as closing from now on.
+    """
+    _ending.add(crawler)
+    call_later(0, lambda: deferred_from_coro(_close(crawler, reason)))
+
+
+async def _close(crawler: Crawler, reason: str) -> None:
+    with suppress(RuntimeError):  # there is no spider to close
+        await engine_of(crawler).close_spider_async(reason=reason)
+
+
+def is_closing(crawler: Crawler) -> bool:
+    """Whether the engine is waiting for its last requests, or has ended.
+
+    Needed by 2.14 to 2.19: no public name says so. Can go when one does.
+    """
+    slot = engine_of(crawler)._slot  # noqa: SLF001
+    return slot is None or slot.closing is not None or crawler in _ending
+
+
+class ClosingWatch:
+    """Calls *on_closing* while the spider closes, when the engine waits for pending requests.
+
+    Needed by 2.14 to 2.19: there is no signal before ``spider_closed``, which comes at the very
+    end. So this polls from ``start()`` to ``stop()`` or to the end of the crawl. Can go when there
+    is a signal.
+    """
+
+    SECONDS = 0.1
+    """Between two polls."""
+
+    def __init__(self, crawler: Crawler, on_closing: Callable[[], None]) -> None:
+        self._crawler = crawler
+        self._on_closing = on_closing
+        self._end: Callable[[], None] | None = None
+        crawler.signals.connect(self.stop, signals.spider_closed)
+
+    def start(self) -> None:
+        """Starts polling. Does nothing if it already runs."""
+        if self._end is None:
+            self._end = repeat(self.SECONDS, self._look)
+
+    def stop(self) -> None:
+        """Stops polling. Does nothing if it does not run."""
+        if self._end is not None:
+            end, self._end = self._end, None
+            end()
+
+    def _look(self) -> None:
+        if is_closing(self._crawler):
+            self._on_closing()
+
+
+def dealt_with(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
+    """Those of *requests*, all handed out by the scheduler, that the engine is done with.
+
+    A request is in progress until its callback or errback has ended and its items have left the
+    pipelines; what it led to was given to the scheduler before. The scraper is asked as well: a
+    callback that passes its own request to ``engine.download_async()`` takes it out of the engine's
+    list. What was cut off when the crawl ended, as RobotsDownloader knows, is not dealt with.
+    Needed by 2.14 to 2.19: no signal tells it. Can go when one does.
+    """
+    engine = engine_of(crawler)
+    slot, scraper = engine._slot, engine.scraper.slot  # noqa: SLF001
+    if slot is None:
+        return []
+    listed, scraped = slot.inprogress, scraper.active if scraper is not None else ()
+    cut_off: Any = getattr(engine.downloader.active, "cut_off", ())
+    return [
+        each
+        for each in requests
+        if each not in listed and each not in scraped and each not in cut_off
+    ]
+
+
+def keep_what_is_scraped(crawler: Crawler) -> None:
+    """The end of the crawl leaves a callback without an answer, nobody knows which: what the
+    scraper is at work on is not dealt with. Scrapy's own queue files get it back.
+
+    Needed and can go as :func:`dealt_with`.
+    """
+    engine = engine_of(crawler)
+    cut_off: Any = getattr(engine.downloader.active, "cut_off", set())
+    scraped = engine.scraper.slot.active - cut_off if engine.scraper.slot else set()
+    cut_off |= scraped
+    scheduler: Any = engine._slot and engine._slot.scheduler  # noqa: SLF001
+    in_files = isinstance(scheduler, Scheduler) and scheduler.dqs is not None
+    if not in_files or hasattr(scheduler.dqs, "lanes_asleep"):  # a queue of this package
+        return
+    for request in scraped:
+        if fits_on_disk(request, crawler):
+            scheduler.enqueue_request(request.replace(dont_filter=True))
+
+
+def scheduler_persists(crawler: Crawler) -> bool:
+    """Whether requests given to the scheduler now persist until the next crawl.
+
+    Then Scrapy's scheduler has a queue on disk, and that of scrapy-redis has ``persist``. Any other
+    is assumed to persist: if it does not, only requests that would be dropped anyway are lost.
+    """
+    slot = engine_of(crawler)._slot  # noqa: SLF001
+    if slot is None:
+        return False
+    scheduler: Any = slot.scheduler
+    if getattr(type(scheduler), "enqueue_request", None) is Scheduler.enqueue_request:
+        return getattr(scheduler, "dqs", None) is not None
+    return bool(getattr(scheduler, "persist", True))
+
+
+def fits_on_disk(request: Request, crawler: Crawler) -> bool:
+    """Whether Scrapy's disk queues take *request*: they cannot name a callback that is a lambda."""
+    try:
+        pickle.dumps(request.to_dict(spider=crawler.spider), protocol=4)
+    except Exception:  # noqa: BLE001 - objects in its meta may raise anything
+        return False
+    return True
