@@ -93,6 +93,7 @@ class StoredLanes(Lanes):
         self._hosts = hosts
         self.job = Job.of(crawler)
         self.job.sort(hosts.name_of)
+        self._file = self.job.file
         self._pause = self.LEAST_PAUSE
         self._next_exchange = 0.0
         self._woken_in_vain = 0
@@ -102,13 +103,14 @@ class StoredLanes(Lanes):
 
     def pop(self) -> Request | None:
         """The next request of a host that is ready; None if nothing may be handed out now."""
-        if self.job.is_held_up:
-            return None
+        return None if self.job.is_held_up else self.job.attempt(self._pop)
+
+    def _pop(self) -> Request | None:
         at_once = min(self.AT_ONCE, self.MOST_AWAKE)
         if self.asleep and self.room >= at_once:
             self._wake(at_once)
         self._hosts.begin(self.queue)
-        if not self.job.file.held:
+        if not self._file.held:
             return None
         request = self._hosts.pop(self.queue)
         if request is not None:
@@ -123,7 +125,7 @@ class StoredLanes(Lanes):
     @property
     def asleep(self) -> int:  # type: ignore[override]
         """How many lanes are asleep."""
-        return self.job.asleep
+        return self._file.asleep
 
     def add(self, lane: str, request: Request) -> int:
         """Writes *request*; returns its rank. Raises ValueError if it cannot be written."""
@@ -145,15 +147,12 @@ class StoredLanes(Lanes):
         rank = self.add(name, request)
         if self.room <= 0:
             return None
-        self.job.wake_one(name)
-        return self._awake(address, name, self.job.contents(name) if any_asleep else {rank: 1})
+        self._file.wake_one(name)
+        return self._awake(address, name, self._file.contents(name) if any_asleep else {rank: 1})
 
     def remove(self, lane: Lane) -> None:
         super().remove(lane)
-        if lane.count:
-            self.job.sleep(lane.address.name)
-        else:
-            self.job.file.awake.discard(lane.address.name)
+        self._file.sleep(lane.address.name)
 
     def state(self) -> dict[str, list[int]]:
         """The state of the job, whichever lanes there are."""
@@ -167,8 +166,8 @@ class StoredLanes(Lanes):
 
     def _find_ready(self) -> bool:
         """Nothing is ready: wakes others. Returns whether it did."""
-        if not self.asleep and not self._lanes and self.job.file.held:
-            self.job.search()
+        if not self.asleep and not self._lanes and self._file.held:
+            self._file.search()
         if not self.asleep:
             return False
         if self.room > 0:
@@ -188,7 +187,7 @@ class StoredLanes(Lanes):
     def _wake(self, most: int) -> int:
         if most <= 0:
             return 0
-        woken = self.job.wake(most)
+        woken = self._file.wake(most)
         for name, contents in woken.items():
             address = Address.named(name)
             if address not in self._lanes:  # of a converted job, two names may say the same

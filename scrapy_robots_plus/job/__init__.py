@@ -1,10 +1,11 @@
 """The requests of a job, those under way and the fingerprints of all seen, in one file.
 
 ``file.py`` is what others ask, and keeps the file usable. ``schema.py`` says what is in the file,
-``requests.py`` reads and changes it; ``recent.py`` keeps what was done since it was written;
-``mending.py`` makes a whole file of a damaged one; ``reading.py`` shows what a file holds.
-``job.py`` and those that import it join the file to a crawl: a request leaves the file when the
-engine is done with it.
+``requests.py`` reads and changes it, ``asleep.py`` knows whose turn it is of the lanes that a crawl
+does not know; ``resuming.py`` leads from one run to the next, ``recent.py`` keeps what was done
+since the file was written; ``mending.py`` makes a whole file of a damaged one; ``reading.py`` shows
+what a file holds. ``job.py`` and those that import it join the file to a crawl: a request leaves
+the file when the engine is done with it.
 """
 
 from __future__ import annotations

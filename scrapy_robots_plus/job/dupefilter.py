@@ -47,4 +47,5 @@ class JobDupeFilter(RFPDupeFilter):
 
     @guarded("the duplicate filter of the job", otherwise=False)
     def _is_seen(self, request: Request, job: Job) -> bool:
-        return not job.see(self.fingerprinter.fingerprint(request))
+        fingerprint = self.fingerprinter.fingerprint(request)
+        return job.attempt(lambda: job.file.see(fingerprint)) is False

@@ -16,12 +16,21 @@ from .mending import (
     alone,
     check_tables,
     finish_replacing,
-    replace,
     salvage,
 )
 from .recent import Recent, Step, read_recent, recent_of
-from .requests import LOSSES, UNSORTED, JobRequests, guarded
-from .schema import FAULTS, UNKNOWN, JobFileError, StoredRequest, connect, explained, journal_of
+from .requests import LOSSES, UNSORTED, guarded
+from .resuming import ResumedRequests
+from .schema import (
+    FAULTS,
+    UNKNOWN,
+    JobFileError,
+    State,
+    StoredRequest,
+    connect,
+    explained,
+    journal_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class JobFile(JobRequests):
+class JobFile(ResumedRequests):
     """All requests of a job, in lanes, those under way, and the fingerprints of all seen.
 
     Everything goes into one transaction until :meth:`commit`: at any moment, the file on disk is
@@ -128,7 +137,8 @@ class JobFile(JobRequests):
                 except FAULTS as error:
                     if not is_damage(error):
                         raise
-                    self._salvage(error, read_recent(self._recent.path).generation)
+                    self._disconnect()
+                    salvage(self.path, str(error))
                     self.troubles.clear()
                     self._attach()
         except FAULTS as error:
@@ -166,17 +176,17 @@ class JobFile(JobRequests):
                 f"{self.path} was not closed, and {self._recent.path.name} is gone, damaged or of "
                 "another time: what was done since the file was last written will be done again"
             )
-        under_way = self.under_way
-        self.newly_aside, gone = self.resume(_boot_id(), was_killed=self.was_killed)
-        self.recovered = under_way - gone if self.was_killed else 0
+        if self.was_killed:
+            self.recovered = sum(each.is_whole for each in self.requests(State.UNDER_WAY))
+        self.newly_aside = self.resume(_boot_id(), was_killed=self.was_killed)
         if damage:
-            self._tell_what_is_lost(damage, gone)
-        elif gone:
+            self._tell_what_is_lost(damage)
+        elif self.missing > 0:
             raise sqlite3.DatabaseError("requests are missing")
         self._write()
 
-    def _tell_what_is_lost(self, why: str, gone: int) -> None:
-        missing = max(0, self.count_again() + gone)
+    def _tell_what_is_lost(self, why: str) -> None:
+        missing, self.missing = max(0, self.missing), 0
         is_known = self.written.stored != UNKNOWN
         lost = f", {missing:,} are lost" if is_known else "; how many are lost cannot be told"
         told = f"{counted(self.stored, 'request')} can be read{lost}"
@@ -196,14 +206,6 @@ class JobFile(JobRequests):
         self.save()
         self._recent.begin(self.written.generation, identity(self.path))
         self._place, self._written_at = _state_of(self.path)
-
-    def _salvage(self, error: Exception, generation: int | None) -> None:
-        """Puts a new file in the place of the damaged one."""
-        self._disconnect()
-        if not salvage(self.path, str(error), generation):
-            what = f"is not the file of a job, or all of it is damaged ({error})"
-            raise JobFileError(self.path, what, "Move it away")
-        replace(self.path)
 
     def _failed(self, fault: Exception) -> Exception:
         """What is raised from now on. Nothing more is written."""

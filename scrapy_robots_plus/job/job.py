@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import atexit
 import os
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, Spider, signals
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _T = TypeVar("_T")
-_P = ParamSpec("_P")
 
 _SPIDER = "spider"
 
@@ -39,29 +37,12 @@ _jobs: WeakKeyDictionary[Crawler, Job] = WeakKeyDictionary()
 """Until the spider is closed."""
 
 
-def _unless_failed(
-    work: Callable[Concatenate[JobFile, _P], _T], otherwise: Callable[[], _T]
-) -> Callable[Concatenate[Job, _P], _T]:
-    """Does *work* with the job's file; once that has failed, returns what *otherwise* returns."""
-
-    @wraps(work)
-    def asked(self: Job, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
-        if not self.has_failed:
-            try:
-                return work(self.file, *arguments, **named)
-            except JobFileError as error:
-                self.fail(error)
-        return otherwise()
-
-    return asked
-
-
 class Job:
     """One per crawler, found by :meth:`of`; the first part that asks opens the file."""
 
     SECONDS = 0.2
     """Between two commits, while anything happens."""
-    OPERATIONS = 100
+    STEPS = 200
     """After so many, a commit does not wait for its time. What is dealt with is freed before the
     garbage collector looks at it.
     """
@@ -86,7 +67,6 @@ class Job:
         self._unsent: dict[str, list[int]] = {}
         """Requests set aside in this run, by why they cannot be sent."""
         self._is_stopped = False
-        self._operations = 0
         self._handed_out = 0
         self.has_begun = False
         self._stop_looking: Callable[[], object] = bool
@@ -134,35 +114,39 @@ class Job:
             raise JobFileError(self.file.path, what, "Give each spider a JOBDIR of its own")
         self.file.set_note(_SPIDER, self.spider.name)
 
+    def attempt(self, work: Callable[[], _T]) -> _T | None:
+        """Does *work* with the file; None once that has failed, which closes the crawl."""
+        if not self.has_failed:
+            try:
+                return work()
+            except JobFileError as error:
+                self._fail(error)
+        return None
+
     # For queues
 
     def add(self, lane: str, rank: int, request: Request) -> None:
-        """Raises ValueError, like Scrapy's queues, if the request cannot be written."""
-        data = written(request, self.spider)
-        try:
-            self.file.add(lane, rank, data)
-        except JobFileError as error:
-            self.fail(error)
-            raise ValueError(str(error)) from error
+        """Raises ValueError if the request cannot be written, JobFileError if none can."""
+        self.file.add(lane, rank, written(request, self.spider))
         self._count()
 
     def take(self, lane: str, rank: int, *, newest: bool) -> Request | None:
-        """The next request that can be read; None if there is none, or one must stay alone."""
+        """The next request that can be read; None if there is none, or one must stay alone.
+
+        Raises JobFileError if the file cannot be used any longer.
+        """
         if self.is_held_up:
             return None
         if self._handed_out < self.WRITTEN_AT_ONCE:
             self._write()
         self._count()
-        try:
-            while (taken := self.file.take(lane, rank, newest=newest)) is not None:
-                request = self._read(taken)
-                if request is not None:
-                    self._hand_out(request, taken)
-                    return request
-                if self._is_stopped:
-                    return None
-        except JobFileError as error:
-            self.fail(error)
+        while (taken := self.file.take(lane, rank, newest=newest)) is not None:
+            request = self._read(taken)
+            if request is not None:
+                self._hand_out(request, taken)
+                return request
+            if self._is_stopped:
+                return None
         return None
 
     @property
@@ -173,23 +157,11 @@ class Job:
         self._alone = None
         return self.has_failed or self._is_stopped
 
-    @property
-    def asleep(self) -> int:
-        """How many lanes only the file knows; 0 once it has failed."""
-        return 0 if self.has_failed else self.file.asleep
-
-    contents = _unless_failed(JobFile.contents, dict)
-    wake = _unless_failed(JobFile.wake, dict)
-    wake_one = _unless_failed(JobFile.wake_one, lambda: None)
-    sleep = _unless_failed(JobFile.sleep, lambda: None)
-    search = _unless_failed(JobFile.search, lambda: None)
-    see = _unless_failed(JobFile.see, lambda: True)
-    _stop = _unless_failed(JobFile.stop, lambda: None)
-    _recall = _unless_failed(JobFile.recall, lambda: False)
-
     def stays_in_memory(self, request: Request, error: Exception) -> None:
         """*request* could not be written."""
-        if not self.has_failed:  # else what has led to it will happen again, in the next run
+        if isinstance(error, JobFileError):  # what has led to it will happen again in the next run
+            self._fail(error)
+        else:
             self._reports.stays_in_memory(request, error)
 
     def sort(self, name_of: Callable[[Request], str]) -> None:
@@ -209,8 +181,8 @@ class Job:
         """Writes what has happened since the last time."""
         self._last = None
         if self.has_begun and compat.is_closing(self._crawler):
-            self._stop()
-        self._write()
+            self.attempt(self.file.stop)
+        self.attempt(self._write)
 
     def close(self) -> None:
         """The crawl has ended."""
@@ -235,22 +207,15 @@ class Job:
         self._stop_looking = compat.repeat(self.SECONDS, self.look)
 
     def _count(self) -> None:
-        self._operations += 1
-        if self._operations >= self.OPERATIONS:
+        if len(self.file.done) >= self.STEPS:
             self._write()
 
     def _write(self) -> None:
-        self._operations = 0
-        if self.has_failed:
-            return
-        try:
-            if self._under_way:
-                for request in compat.dealt_with(self._under_way, self._crawler):
-                    if request is not self._last:
-                        self.file.end(self._under_way.pop(request))
-            self.file.commit()
-        except JobFileError as error:
-            self.fail(error)
+        if self._under_way:
+            for request in compat.dealt_with(self._under_way, self._crawler):
+                if request is not self._last:
+                    self.file.end(self._under_way.pop(request))
+        self.file.commit()
 
     def _read(self, taken: StoredRequest) -> Request | None:
         """None if the spider cannot send it any more; then it is set aside."""
@@ -277,9 +242,11 @@ class Job:
         self._under_way[request] = taken.id
         self._last = request
         self._handed_out += 1
-        if taken.is_suspect and self.file.group == 1:
-            self._alone = request
-        if taken.is_suspect or self._handed_out <= self.WRITTEN_AT_ONCE:
+        if taken.is_suspect:
+            self._handed_out = 0  # the next run must know which were under way beside it
+            if self.file.under_way == 1 and not self.file.held:
+                self._alone = request
+        if self._handed_out <= self.WRITTEN_AT_ONCE:
             self.file.commit()
 
     def _recall_suspects(self) -> None:
@@ -287,11 +254,11 @@ class Job:
         turn.
         """
         self.look()
-        if not self.is_held_up and self._recall():
+        if not self.is_held_up and self.attempt(self.file.recall):
             compat.wake_engine(self._crawler)
             raise DontCloseSpider
 
-    def fail(self, error: JobFileError) -> None:
+    def _fail(self, error: JobFileError) -> None:
         """The file cannot be used any longer."""
         if self.has_failed:
             return

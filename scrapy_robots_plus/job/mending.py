@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.storage.sqlite_file import create, is_damage, keep_aside
 
+from .recent import read_recent, recent_of
 from .schema import (
     FAULTS,
     TABLES,
     UNKNOWN,
     Counts,
+    JobFileError,
     State,
     StoredRequest,
     journal_of,
@@ -73,24 +75,25 @@ def _numbers(run: Run) -> tuple[int, int]:
     return waiting, stored
 
 
-def salvage(path: Path, why: str, generation: int | None) -> bool:
-    """Makes a new file beside the damaged one at *path*, for :func:`replace`.
+def salvage(path: Path, why: str) -> None:
+    """Puts a new file in the place of the damaged one at *path*, which is kept beside it.
 
-    *why*: what is wrong with it; *generation*: which one is waited for by what was done since, None
-    if there is nothing. The counter of requests is that of the damaged file. Returns False if that
-    holds nothing of a job. Raises one of FAULTS if the new file cannot be written.
+    *why*: what is wrong with it. The counter of requests is that of the damaged file. Raises
+    JobFileError if that holds nothing of a job, and one of FAULTS if the new file cannot be
+    written.
     """
-    new, is_made = part_of(path), False
+    new = part_of(path)
     new.unlink(missing_ok=True)
     try:
-        is_made = _make(new, path, why, generation)
-    finally:
-        if not is_made:
-            new.unlink(missing_ok=True)
-    return is_made
+        _make(new, path, why)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    replace(path)
 
 
-def _make(new: Path, path: Path, why: str, generation: int | None) -> bool:
+def _make(new: Path, path: Path, why: str) -> None:
+    generation = read_recent(recent_of(path)).generation  # of what was done since, if anything
     with closing(sqlite3.connect(new, isolation_level=None)) as whole:
         create(whole, TABLES)
         whole.execute("BEGIN")
@@ -99,7 +102,8 @@ def _make(new: Path, path: Path, why: str, generation: int | None) -> bool:
             counts = _counts_of(damaged)
             _copy(damaged, whole)
         if whole.total_changes == before and counts is None and generation is None:
-            return False
+            what = f"is not the file of a job, or all of it is damaged ({why})"
+            raise JobFileError(path, what, "Move it away")
         whole.execute("REPLACE INTO notes VALUES (?, ?)", (MENDED, why))
         if counts is None:
             is_running = int(generation is not None)
@@ -107,7 +111,6 @@ def _make(new: Path, path: Path, why: str, generation: int | None) -> bool:
         waiting, _ = _numbers(whole.execute)
         write_counts(whole.execute, counts._replace(waiting=waiting))
         whole.execute("COMMIT")
-    return True
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from scrapy_robots_plus.storage.sqlite_file import identity
 
 from .fingerprints import DIGEST
 from .recent import read_recent, recent_of
-from .requests import JobRequests
+from .resuming import ResumedRequests
 from .schema import FAULTS, State, StoredRequest, check_layout, explained, journal_of
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ _LARGEST = (
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
+def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, ResumedRequests]]:
     """With what was done since the file was last written. Nothing is changed."""
     try:
         # After a run that was closed the file is complete: SQLite need not lock it.
@@ -90,7 +90,7 @@ def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
         with closing(sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode = TRUNCATE")  # the next run looks for it
             check_layout(connection, path)
-            job = JobRequests(connection)
+            job = ResumedRequests(connection)
             found = read_recent(recent_of(path))  # now that no run adds to it
             if job.written.generation == found.generation:
                 job.redo(found.done)

@@ -7,9 +7,9 @@ needed to put it back at its place.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from scrapy_robots_plus.storage import sqlite_file
@@ -106,6 +106,15 @@ def checksum(id_: int, lane: str, rank: int, data: bytes) -> int:
     return crc32(data, crc32(f"{id_} {rank} {lane}".encode()))
 
 
+def whole(fields: Collection[Any], *states: State) -> StoredRequest:
+    """Raises sqlite3.DatabaseError unless *fields* are those of a request, in one of *states*."""
+    if len(fields) == len(StoredRequest._fields):
+        row = StoredRequest(*fields)
+        if row.is_whole and row.state in (states or set(State)):
+            return row
+    raise sqlite3.DatabaseError(f"request {next(iter(fields))} is malformed")
+
+
 UNKNOWN = -1
 
 
@@ -144,8 +153,9 @@ def write_counts(run: Run, counts: Counts) -> None:
         run(f"UPDATE {copy} SET {values}", (*counts, counts.crc))  # noqa: S608
 
 
-ELSEWHERE = f"state <> {State.WAITING} OR hard_ends >= {SUSPECT_AFTER}"
-"""Of requests that do not just wait: few, and found by an index."""
+_APART = f"state <> {State.WAITING} OR hard_ends >= {SUSPECT_AFTER}"
+ELSEWHERE = f"SELECT * FROM requests WHERE {_APART}"  # noqa: S608
+"""Requests that do not just wait: few, and found by an index."""
 
 TABLES = (
     # In the order they came: a new one is written at the end, and the space of those that are
@@ -163,7 +173,7 @@ TABLES = (
     """,
     # The next of a lane is one lookup, and entries are small: all lanes fit into the cache.
     "CREATE INDEX in_lanes ON requests (lane, rank)",
-    f"CREATE INDEX elsewhere ON requests (state) WHERE {ELSEWHERE}",
+    f"CREATE INDEX elsewhere ON requests (state) WHERE {_APART}",
     "CREATE TABLE notes (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID",
     # Digests of fingerprints, one behind the other, in the order they came.
     "CREATE TABLE seen (id INTEGER PRIMARY KEY, digests BLOB NOT NULL)",

@@ -141,8 +141,8 @@ def test_a_host_asleep_is_named_and_counted(worlds: Any) -> None:
     for number in range(40):
         world.push(number)
     assert world.queue.lanes_asleep == 40 - MOST
-    assert sum(Job.of(world.crawler).contents("http://host39.example").values()) == 1
-    assert Job.of(world.crawler).contents("http://host40.example") == {}
+    assert sum(Job.of(world.crawler).file.contents("http://host39.example").values()) == 1
+    assert Job.of(world.crawler).file.contents("http://host40.example") == {}
 
 
 def test_a_job_is_resumed_without_reading_its_requests(tmp_path: Path) -> None:

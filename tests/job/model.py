@@ -26,11 +26,9 @@ class Model:
         self.waiting = list[Entry]()
         self.under_way = dict[int, Entry]()
         """By the id that the file gave."""
-        self.alone = set[int]()
         self.last = list[Entry]()
         self.aside = list[Entry]()
         self.hard_ends = Counter[int]()
-        self.group = 16
         self.seen = set[bytes]()
         self.count = 0
 
@@ -42,23 +40,18 @@ class Model:
         aside = list[Entry]()
         self.last += [each for each in self.waiting if self.hard_ends[each.number] >= 2]
         self.waiting = [each for each in self.waiting if self.hard_ends[each.number] < 2]
-        together = [each for id_, each in self.under_way.items() if id_ not in self.alone]
-        if killed and any(self.hard_ends[each.number] >= 2 for each in together):
-            self.group = max(1, self.group // 4)
-        for id_, entry in self.under_way.items():
-            self.hard_ends[entry.number] = self.hard_ends[entry.number] + 1 if killed else 0
-            if killed and id_ in self.alone:
+        for entry in self.under_way.values():
+            before = self.hard_ends[entry.number]
+            self.hard_ends[entry.number] = before + 1 if killed else 0
+            if killed and before >= 2 and len(self.under_way) == 1:
                 aside.append(entry)
             elif self.hard_ends[entry.number] >= 2:
                 self.last.append(entry)
             else:
                 self.waiting.append(entry)
         self.under_way.clear()
-        self.alone.clear()
         self.last.sort()
         self.aside += aside
-        if aside or not self.last:
-            self.group = 16
         return aside
 
 
@@ -99,19 +92,17 @@ class Trial:
         assert taken.hard_ends == self.model.hard_ends[expected.number]
         self.model.waiting.remove(expected)
         self.model.under_way[taken.id] = expected
-        if taken.hard_ends >= 2 and self.model.group == 1:
-            self.model.alone.add(taken.id)
 
     def recall(self) -> None:
         model = self.model
         if model.waiting or model.under_way:
             return
         assert self.file.recall() == bool(model.last)
-        if len(model.last) == 1:
-            model.group = 1
-        model.waiting += model.last[: model.group]
+        kills = max((model.hard_ends[each.number] for each in model.last), default=0)
+        worst = [each for each in model.last if model.hard_ends[each.number] == kills]
+        model.waiting = worst[: {2: 16, 3: 4}.get(kills, 1)]
+        model.last = [each for each in model.last if each not in model.waiting]
         self.awake -= {each.lane for each in model.waiting}
-        del model.last[: model.group]
 
     def end(self, which: int) -> None:
         if self.model.under_way:

@@ -60,11 +60,11 @@ def test_while_a_damaged_file_is_mended_no_other_run_begins(
     with pytest.raises(JobFileError, match="is damaged"):
         file.search()
 
-    def salvaged(*about: Any) -> bool:
+    def salvaged(*about: Any) -> None:
         monkeypatch.undo()
         with fails(path, "is in use by another crawl or command. Wait for it, or stop it"):
             JobFile(path)
-        return salvage(*about)
+        salvage(*about)
 
     monkeypatch.setattr("scrapy_robots_plus.job.file.salvage", salvaged)
     with JobFile(path) as again:

@@ -96,12 +96,14 @@ PARTS = (
         sources=tuple(
             f"job/{each}.py"
             for each in (
+                "asleep",
                 "file",
                 "fingerprints",
                 "mending",
                 "reading",
                 "recent",
                 "requests",
+                "resuming",
                 "schema",
             )
         ),

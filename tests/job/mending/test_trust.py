@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.job.mending import check_tables
-from scrapy_robots_plus.job.requests import JobRequests
+from scrapy_robots_plus.job.resuming import ResumedRequests
 from scrapy_robots_plus.job.schema import connect
 
 from ..jobs import lose_in_index
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def connection(path: Path) -> Iterator[sqlite3.Connection]:
     """To a file that holds requests in all states."""
     with closing(connect(path)) as connection:
-        job = JobRequests(connection)
+        job = ResumedRequests(connection)
         for number in range(6):
             job.add("host", 0, b"%d" % number)
         connection.execute("UPDATE requests SET hard_ends = 2 WHERE id = 6")
