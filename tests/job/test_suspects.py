@@ -96,6 +96,22 @@ def test_one_that_was_under_way_alone_at_a_kill_is_counted(path: Path) -> None:
     file.close()
 
 
+def test_one_whose_group_was_done_before_is_alone_too(path: Path) -> None:
+    file = filled(path, b"1", b"killer")
+    for _ in range(2):
+        while take(file) is not None:
+            pass
+        file = killed(file)
+    first, killer = take(file), take(file)
+    assert first is not None
+    assert killer is not None
+    file.end(first.id)
+    file = killed(file)
+    assert [(each.data, each.hard_ends) for each in file.newly_aside] == [(b"killer", 3)]
+    assert file.stored == 1
+    file.close()
+
+
 def test_many_suspects_are_under_way_together_and_the_one_that_kills_is_found(path: Path) -> None:
     file = filled(path, *(b"%d" % number for number in range(30)))
     for _ in range(2):

@@ -76,6 +76,23 @@ def test_a_request_in_a_state_that_there_is_not_waits_again(path: Path) -> None:
         assert file.take("host", 0, newest=True) is not None
 
 
+def test_one_that_was_set_aside_and_is_gone_is_told(path: Path) -> None:
+    with JobFile(path) as file:
+        for data in (b"1", b"2"):
+            file.add("host", 0, data)
+        taken = file.take("host", 0, newest=True)
+        assert taken is not None
+        file.set_aside(taken.id)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM requests WHERE id = ?", (taken.id,))
+        connection.commit()
+    with JobFile(path) as file:
+        assert "was damaged (requests are missing). 1 request can be read, 1" in file.troubles[0]
+        assert (file.held, file.stored, file.lost) == (1, 1, 1)
+    with JobFile(path) as file:
+        assert (file.troubles, len(file.losses)) == ([], 1)
+
+
 def test_lanes_that_lead_to_nothing_are_found_again(path: Path) -> None:
     file = JobFile(path)
     file.add("a", 0, b"1")
