@@ -80,15 +80,19 @@ async def assert_it_goes_away_and_comes_back(
     assert_it_went_well(crawler)
     if noticed(fault, part):
         assert_one_warning(caplog, len(PARTS[part]))
-    assert_pace(crawler)
+    assert_pace(crawler, fault)
 
 
-def assert_pace(crawler: Crawler) -> None:
-    """Kept while Redis is there; without it, each worker is as slow as if all took turns."""
+def assert_pace(crawler: Crawler, fault: str) -> None:
+    """Kept while Redis is there; without it, each worker is as slow as if all took turns.
+
+    An empty server is there as soon as it has started, whether or not somebody noticed.
+    """
     spider = crawler.spider
     pages = slow_pages(crawler)
     assert min(later - earlier for earlier, later in pages) >= 0.98 * DELAY
-    if crawler.settings.get(PACE) and stat(crawler, "robotstxt/shared_pace/errors"):
+    went_without = stat(crawler, "robotstxt/shared_pace/errors") and fault != "empty"
+    if crawler.settings.get(PACE) and went_without:
         begin, end = spider.noticed_at, spider.ended_at
         away = [two for two in pages if begin < two[0] and two[1] < end]
         assert all(later - earlier >= 0.98 * DELAY * WORKERS for earlier, later in away)
