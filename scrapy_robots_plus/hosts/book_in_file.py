@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.storage.sqlite_file import (
     FAULTS,
+    header,
     identity,
     is_damage,
     pragma,
@@ -79,11 +80,13 @@ class BookInFile:
             try:
                 return self._changed(key, event, arguments)
             except FAULTS as error:
-                is_lost = identity(self._path) != self._file  # in the middle of it
-                if self._file is None or not (is_lost or is_damage(error)):
+                file = self._file or _identity_of_a_book(self._path)
+                is_lost = identity(self._path) != file  # in the middle of it
+                if file is None or not (is_lost or is_damage(error)):
                     raise
                 self.close()
-                set_aside(self._path, self._file, error)
+                set_aside(self._path, file, error)
+                self._file = file
                 return self._changed(key, event, arguments)
         except (*FAULTS, OSError) as error:
             self.close()
@@ -147,6 +150,14 @@ def _entry(connection: sqlite3.Connection, key: str, now: float) -> Entry:
     if "" in found:
         entry.lost_at = max(entry.lost_at, found[""][1])
     return entry
+
+
+def _identity_of_a_book(path: Path) -> Identity | None:
+    """Which file is at *path* if its header says that it is ours, however damaged the rest is."""
+    with suppress(*FAULTS):
+        if header(path)[0] == APPLICATION_ID:
+            return identity(path)
+    return None
 
 
 def _opened(path: Path, now: float) -> sqlite3.Connection:

@@ -86,18 +86,26 @@ def is_store(path: Path) -> bool:
     if not path.stat().st_size:
         return False
     try:
-        # Immutable: takes no lock. Neither number is ever in the log alone (see _TABLES).
-        uri = f"{path.as_uri()}?mode=ro&immutable=1"
-        with closing(sqlite3.connect(uri, uri=True)) as connection:
-            # With this, SQLite also reads the header of a file that was cut off.
-            connection.execute("PRAGMA writable_schema = ON")
-            header = pragma(connection, "application_id"), pragma(connection, "user_version")
+        is_ours = header(path) == (APPLICATION_ID, LAYOUT)
     except FAULTS as error:
         raise StoreError(f"{path} is not a store of scrapy-robots-plus: {error}") from error
-    if header != (APPLICATION_ID, LAYOUT):
+    if not is_ours:
         what = "is not a store of this version of scrapy-robots-plus; it is left unchanged"
         raise StoreError(f"{path} {what}")
     return True
+
+
+def header(path: Path) -> tuple[int, int]:
+    """The ``application_id`` and the ``user_version`` of a file, also of a damaged one.
+
+    Raises one of :data:`FAULTS` if it has none.
+    """
+    # Immutable: takes no lock. Neither number is ever in the log alone (see _TABLES).
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(uri, uri=True)) as connection:
+        # With this, SQLite also reads the header of a file that was cut off.
+        connection.execute("PRAGMA writable_schema = ON")
+        return pragma(connection, "application_id"), pragma(connection, "user_version")
 
 
 def is_damage(error: Exception) -> bool:

@@ -546,6 +546,32 @@ def test_a_file_that_is_lost_is_made_again_and_hosts_are_left_alone_once(
     assert caplog.text.count("is damaged") == (lose is damage)
 
 
+@pytest.mark.parametrize("kept", [0, 1, 100])
+def test_a_file_that_was_damaged_before_it_is_opened(
+    tmp_path: Path, kept: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is made again if its header, the first hundred octets, says that it is ours."""
+    now, path = {"monotonic": 50.0}, tmp_path / "p"
+    before = BookInFile(path, "g", clock(now))
+    ask(before, A, 30.0)
+    before.close()
+    intact = path.read_bytes()
+    damaged = intact[:kept] + b"\xff" * (len(intact) - kept)
+    path.write_bytes(damaged)
+    book = BookInFile(path, "g", clock(now))
+    if kept < 100:
+        with pytest.raises(BookError, match="not a database"):
+            ask(book, A, 30.0)
+        assert path.read_bytes() == damaged
+        return
+    wait, moment = ask(book, A, 30.0)
+    assert wait == 30.0
+    now["monotonic"] += 30
+    assert ask(book, A, 30.0, 0.0, moment) == GO
+    assert ask(BookInFile(path, "g", clock(now)), B, 30.0)[0] == 30.0
+    assert caplog.text.count("is damaged") == 1
+
+
 @pytest.mark.parametrize("lose", [Path.unlink, damage])
 def test_a_file_that_is_lost_in_the_middle_of_a_question(
     tmp_path: Path, lose: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
