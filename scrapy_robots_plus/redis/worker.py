@@ -12,7 +12,7 @@ from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.crawl import Crawl, guarded
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
@@ -342,6 +342,9 @@ class Worker:
         self._alarm.cancel()
         self._session.leave()
 
-    @guarded("the shared queue")
     def _push_stranded(self, request: Request) -> None:
-        self.pushing.push(request)
+        try:
+            self.pushing.push(request)
+        except Exception as error:  # noqa: BLE001 - what cannot be given is counted as lost
+            self._crawl.errors.tell("the shared queue", error)
+            self.pushing.unwritable.append(request)

@@ -29,6 +29,8 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.pages.stamp import PagePreferences
+from scrapy_robots_plus.protocol.printable import counted
+from scrapy_robots_plus.redis.pushing import Pushing
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import (
     HAS_THROTTLER,
@@ -425,3 +427,18 @@ async def test_the_requests_of_a_shared_queue_stay_in_it(
     assert again.stats.get_value("finish_reason") == "finished"
     wanted = {"/page", "/page/0", "/page/1", "/page/2"}
     assert [set(host.fetched) for host in hosts] == [wanted] * HOSTS
+
+
+@scrapy_redis_may_warn
+@ensureDeferred
+async def test_requests_that_a_shared_queue_never_takes_are_counted(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    urls = [sites.host(RULES).url("/page") for _ in range(HOSTS)]
+    with redis_server() as redis:
+        monkeypatch.setattr(Pushing, "push", broken(Pushing.push, 12, 10_000))
+        crawler = await crawl(*urls, spider=TwoDeep, **{**redis, **SHARED})
+    assert crawler.stats.get_value("finish_reason") == "robots_error"
+    lost = crawler.stats.get_value("robotstxt/queue/lost")
+    assert lost >= 1
+    assert f"{counted(lost, 'request')} could not be given to the queue" in caplog.text
