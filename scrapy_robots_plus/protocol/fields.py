@@ -48,37 +48,23 @@ FILE_WIDE = frozenset({Field.SITEMAP, Field.HOST, Field.CLEAN_PARAM, Field.LICEN
 ABOUT_USES = frozenset({Field.CONTENT_USAGE, Field.CONTENT_SIGNAL})
 """What says what pages may be used for."""
 
-# In the reference parser's order: a key means the first of these that it starts with.
-_PREFIXES = (
-    (b"user-agent", Field.USER_AGENT),
-    (b"useragent", Field.USER_AGENT),
-    (b"user agent", Field.USER_AGENT),
-    (b"allow", Field.ALLOW),
-    (b"disallow", Field.DISALLOW),
-    (b"dissallow", Field.DISALLOW),
-    (b"dissalow", Field.DISALLOW),
-    (b"disalow", Field.DISALLOW),
-    (b"diasllow", Field.DISALLOW),
-    (b"disallaw", Field.DISALLOW),
-    (b"sitemap", Field.SITEMAP),
-    (b"site-map", Field.SITEMAP),
-)
-_BEGINNINGS = tuple([prefix for prefix, _ in _PREFIXES])
+_BEGINNINGS = {
+    Field.USER_AGENT: (b"user-agent", b"useragent", b"user agent"),
+    Field.ALLOW: (b"allow",),
+    Field.DISALLOW: (b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw"),
+    Field.SITEMAP: (b"sitemap", b"site-map"),
+}
+"""What a key starts with that means one of these to the reference parser."""
+
 _KEYS: dict[bytes, Field] = {
     **{field.key.encode(): field for field in Field if field is not Field.NOTHING},
     b"useragent": Field.USER_AGENT,
     b"content-signals": Field.CONTENT_SIGNAL,
 }
-_FORGIVEN = {
-    **_KEYS,
-    b"crawl delay": Field.CRAWL_DELAY,
-    b"crawldelay": Field.CRAWL_DELAY,
-}
+_FORGIVEN = {**_KEYS, b"crawl delay": Field.CRAWL_DELAY, b"crawldelay": Field.CRAWL_DELAY}
 """Those, and keys as many write them."""
 
-INITIALS = frozenset(
-    case(key[:1]) for key in (*_FORGIVEN, *_BEGINNINGS) for case in (bytes.lower, bytes.upper)
-)
+INITIALS = frozenset(case(key[:1]) for key in _FORGIVEN for case in (bytes.lower, bytes.upper))
 """The beginnings of all known keys."""
 
 
@@ -86,8 +72,8 @@ def field_of(key: bytes, forgiving: bool = True) -> Field:
     """The field that a key names; ``Field.NOTHING`` if it is unknown (2.2.4)."""
     key = key.lower()
     field = (_FORGIVEN if forgiving else _KEYS).get(key)
-    if field is None and forgiving and key.startswith(_BEGINNINGS):
-        return next(field for prefix, field in _PREFIXES if key.startswith(prefix))
+    if field is None and forgiving:
+        field = next((each for each in _BEGINNINGS if key.startswith(_BEGINNINGS[each])), None)
     return field or Field.NOTHING
 
 

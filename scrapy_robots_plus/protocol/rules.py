@@ -41,21 +41,10 @@ _WEIGHT_OF_OCTET = 2
 _PER_OCTET = _WEIGHT_OF_OCTET * PER_WEIGHT
 
 
-def read_rules(
-    numbers: Iterable[int], lines: list[bytes], forgiving: bool = True
-) -> Iterator[tuple[int, bool, bytes]]:
-    """For each rule: its line number, whether it allows, and its path-pattern as served."""
-    for number in numbers:
-        pair = split_line(lines[number - 1], forgiving)
-        if pair is not None:  # always true: the scanner found a rule here
-            key, value = pair
-            yield number, field_of(key, forgiving) is Field.ALLOW, value
-
-
 def ranked(
-    rules: Iterable[tuple[int, bool, bytes]], dialect: Dialect
+    numbers: Iterable[int], lines: list[bytes], dialect: Dialect
 ) -> Iterator[tuple[bytes, Rank]]:
-    """The normalized patterns, each with the rank of its rule.
+    """The normalized patterns of the rules on some lines, each with the rank of its rule.
 
     2.2.2: the rule with the most octets decides; if an allow and a disallow have the same length,
     the allow does. Among equal rules, the first in the file is named. An empty pattern means
@@ -63,7 +52,9 @@ def ranked(
     """
     safe, form = rule_form(dialect)
     by_order = dialect.first_rule_decides
-    for number, allow, value in rules:
+    for number in numbers:
+        key, value = split_line(lines[number - 1], dialect.forgiving) or (b"", b"")
+        allow = field_of(key, dialect.forgiving) is Field.ALLOW
         pattern = form(value) if value.translate(None, safe) else value
         if by_order:
             # ``Disallow:`` allows everything; ``Allow:`` does too, or disallows everything.
@@ -192,7 +183,7 @@ class Rules:
 
     def _ranked(self) -> Iterator[tuple[bytes, Rank]]:
         numbers = chain.from_iterable(section.rules for section in self.chosen)
-        return ranked(read_rules(numbers, self._lines, self._dialect.forgiving), self._dialect)
+        return ranked(numbers, self._lines, self._dialect)
 
     def patterns(self) -> Iterator[tuple[Pattern, Rank]]:
         """The patterns of the rules, each with its rank; one rule may have two."""
@@ -209,7 +200,7 @@ class Rules:
             numbers = section.rules
             if per_octet:
                 numbers = _add_usual(numbers, lines, literal, others)
-            others += ranked(read_rules(numbers, lines, dialect.forgiving), dialect)
+            others += ranked(numbers, lines, dialect)
         self._matcher = Matcher(literal, others, per_octet, dialect.wildcards)
         return self._matcher
 
@@ -265,10 +256,7 @@ class Rules:
         """
         verdict, path = self.verdict(url), path_in_form(url, self._dialect)
         places = Places(path)
-        ranks: set[Rank] = set()
-        for pattern, rank in self.patterns():
-            if matches(pattern, path, places):
-                ranks.add(rank)
+        ranks = [rank for pattern, rank in self.patterns() if matches(pattern, path, places)]
         # One line may stand for two patterns; it is named once.
         named = {line_of(rank): self._named(rank) for rank in sorted(ranks)}
         named.pop(verdict.line or 0, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import RFC9309
-from scrapy_robots_plus.protocol.fields import _FORGIVEN, _PREFIXES, Field, field_of
+from scrapy_robots_plus.protocol.fields import _BEGINNINGS, _FORGIVEN, Field, field_of
 from scrapy_robots_plus.protocol.groups import Groups
 
 EXACT = {
@@ -41,7 +41,7 @@ KEYS = sorted({key for table in (EXACT, PREFIXES, FORGIVEN) for key, _ in pairs(
 
 
 def test_each_kind_has_a_key_and_each_key_is_tested() -> None:
-    known = {*_FORGIVEN, *(prefix for prefix, _ in _PREFIXES)}
+    known = {*_FORGIVEN, *(key for keys in _BEGINNINGS.values() for key in keys)}
     assert known == {*KEYS}, "add the keys to the tables above"
     assert {field_of(key) for key in KEYS} == set(Field) - {Field.NOTHING}
 
