@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import robots_changed
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.http_caching import http_date
+from scrapy_robots_plus.protocol.origin import ROBOTS_TXT
 from scrapy_robots_plus.protocol.printable import cut
 from scrapy_robots_plus.protocol.verdict import Reason
 
@@ -24,17 +25,27 @@ from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.storage.record import RobotsRecord
 
-    _T = TypeVar("_T")
-
 
 _MOST_OF_A_DETAIL = 500
 """Characters of what went wrong that are remembered: it may quote a header of the site."""
+
+
+class Found(NamedTuple):
+    """What is known of a file now."""
+
+    record: RobotsRecord
+    """With the text of the rules, unless a policy in memory has them."""
+    source: Source = Source.STORE
+    detail: str = ""
+    """What happened, in words, if the status does not say so."""
+    is_passing: bool = False
+    """Whether it is useful to this crawl only, not to the next: nobody has asked the site."""
 
 
 class Retrieved(NamedTuple):
@@ -67,59 +78,112 @@ class Retrieval:
         self.listeners: list[Callable[[Retrieved], None]] = []
         """Called with what each retrieval has brought."""
 
-    async def stored(self, origin: Origin) -> RobotsRecord | None:
-        """The record in the store, with its text, which policies do without; None if there is none
-        that can be used.
-        """
-        return await self._store.load(origin)
-
     async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
         """The policy of *origin*; *previous* is the one in memory."""
-        use, fetch = partial(self._use, previous), partial(self._fetch, origin, previous)
-        try:
-            policy = await self._once(origin, origin, use, fetch)
-            file = origin.tdmrep
-            if self._asks_of_uses(file, policy):
-                ask = partial(self._ask_for, file)
-                policy.reserve(await self._once(origin, file, self._if_fresh, ask), previous)
-            return policy
-        finally:
-            self._budget.give_back(origin)
+        known = previous.record if previous else None
+        is_refresh = previous is not None and previous.may_answer
+        policy = self._read(await self._find(origin, known, is_refresh=is_refresh), previous)
+        if self._asks_of_uses(origin.tdmrep, policy):
+            found = await self._find(origin.tdmrep, None, is_refresh=True)
+            policy.reserve(found.record, previous)
+        return policy
 
-    async def _once(
-        self,
-        origin: Origin,
-        file: Origin,
-        use: Callable[[RobotsRecord], _T | None],
-        fetch: Callable[[RobotsRecord | None], Awaitable[_T]],
-    ) -> _T:
-        """What *use* makes of the record of *file* in the store; else, once a fetch of *origin* has
-        a place and no other worker fetches *file*, what *fetch* makes of it."""
-        stored = await self._store.load(file, again=file != origin)
-        found = None if stored is None else use(stored)
+    def failed(self, origin: Origin, previous: Policy | None) -> Policy:
+        """The policy after a retrieval that was interrupted."""
+        result = FetchResult(Failure.ERROR, origin.robots_url, interrupted=True)
+        known = previous.record if previous else None
+        return self._read(self._found(origin, result, known), previous)
+
+    # A file: a robots.txt, or a ``tdmrep.json``
+
+    async def _find(self, file: Origin, known: RobotsRecord | None, *, is_refresh: bool) -> Found:
+        """The record of *file* in the store; else what the site says, once a fetch has a place and
+        no other worker fetches it. *known*: the record in memory, which has expired.
+        """
+        stored = await self._store.load(file, again=file.path != ROBOTS_TXT)
         turn = self._turn_for(file)
         try:
-            while found is None:
-                await self._budget.wait(origin)
+            while stored is None or not self._may_answer(stored, known, is_refresh=is_refresh):
+                await self._budget.wait(file)
                 begins = await turn.begin()
                 if not begins:
-                    self._budget.give_back(origin)  # to those who need not wait for another crawl
+                    self._budget.give_back(file)  # to those who need not wait for another crawl
                     await turn.wait()
                 if not turn.fetches_anyway:
                     stored = await self._store.load(file, again=True)
-                    found = None if stored is None else use(stored)
-                    if found is not None:
+                    if stored and self._may_answer(stored, known, is_refresh=is_refresh):
                         self._stats.inc_value(stats.SHARED)
-                if found is None and begins:
-                    found = await fetch(stored)
-            return found
+                        break
+                if begins:
+                    return await self._fetch(file, known, stored, is_refresh=is_refresh)
+            return Found(stored)
         finally:
             turn.release()
+            self._budget.give_back(file)
 
     def _turn_for(self, file: Origin) -> Turn:
         """The place of this crawl among the workers that need *file*."""
         calls, failed = self._store.calls, self._store.failed
         return Turn(file, self._leases, calls, failed, self._longest_fetch, self._clock)
+
+    def _may_answer(
+        self, stored: RobotsRecord, known: RobotsRecord | None, *, is_refresh: bool
+    ) -> bool:
+        now, limits = self._clock.wall(), self._settings.for_fetching(stored.origin).limits
+        if known is None and not is_refresh:
+            return may_answer(stored, now, limits)
+        # What is in memory has expired, so only what another process has fetched since will do:
+        # nothing that would bring back rules that are known to be outdated.
+        return fresh_for(stored, now) > 0 and (not known or stored.fetched_at >= known.fetched_at)
+
+    async def _fetch(
+        self,
+        file: Origin,
+        known: RobotsRecord | None,
+        stored: RobotsRecord | None,
+        *,
+        is_refresh: bool,
+    ) -> Found:
+        records = filter(None, (stored, known))
+        # The stored one, which is complete, if both are equally new.
+        known = max(records, key=lambda each: each.fetched_at, default=None)
+        result = await self._fetcher.fetch(file, known, is_refresh=is_refresh)
+        if isinstance(result.outcome, int):
+            self._budget.answered(file)
+        if known is None and result.outcome in NETWORK_FAILURES and not result.interrupted:
+            known = await self._recalled(file)
+        return self._found(file, result, known)
+
+    async def _recalled(self, file: Origin) -> RobotsRecord | None:
+        """A record from the project's HTTP cache, to use during an outage."""
+        result = await self._fetcher.recall(file)
+        if result is None or (stored_at := http_date(result.headers.get("date", ""))) is None:
+            return None
+        record = self._recorded(file, result, None, stored_at)
+        return record if record.readable else None
+
+    def _found(self, file: Origin, result: FetchResult, known: RobotsRecord | None) -> Found:
+        """What *result* makes of what was *known*. Counts and stores it."""
+        record = self._recorded(file, result, known, self._clock.wall())
+        is_passing = result.interrupted or result.replayed
+        if not is_passing:
+            self._store.save(record)
+        if file.path != ROBOTS_TXT:
+            self._stats.inc_value(stats.filled(stats.TDMREP, result.outcome))
+        elif isinstance(result.outcome, Failure) and not is_passing:
+            self._stats.inc_value(stats.filled(stats.FAILURES, result.outcome))
+        source = Source.CACHE if result.replayed else Source.NETWORK
+        return Found(record, source, result.detail, is_passing)
+
+    def _recorded(
+        self, file: Origin, result: FetchResult, known: RobotsRecord | None, now: float
+    ) -> RobotsRecord:
+        settings = self._settings.for_fetching(file)
+        # What is in memory may be from before an override has ended.
+        known = known and as_meant_under(known, settings.status_policy)
+        return receive(file, result, known, now, settings, self._clock.jitter())
+
+    # A policy
 
     def _asks_of_uses(self, file: Origin, policy: Policy) -> bool:
         """Whether a use is declared, now or when an override has ended, and the rules allow *file*:
@@ -135,109 +199,29 @@ class Retrieval:
         verdict = policy.judged(file.robots_url, agent)
         return verdict.allowed or verdict.reason is Reason.AI_PREFERENCE
 
-    def _if_fresh(self, stored: RobotsRecord) -> RobotsRecord | None:
-        return stored if fresh_for(stored, self._clock.wall()) > 0 else None
-
-    async def _ask_for(self, file: Origin, stored: RobotsRecord | None) -> RobotsRecord:
-        """The record of a ``tdmrep.json``, asked for once."""
-        result = await self._fetcher.fetch(file, stored, is_refresh=True)
-        record = self._recorded(file, result, stored, self._clock.wall())
-        self._stats.inc_value(stats.filled(stats.TDMREP, result.outcome))
-        if not (result.interrupted or result.replayed):
-            self._store.save(record)
-        return record
-
-    async def _fetch(
-        self, origin: Origin, previous: Policy | None, stored: RobotsRecord | None
-    ) -> Policy:
-        records = stored, previous.record if previous else None
-        # The stored one, which is complete, if both are equally new.
-        known = max(filter(None, records), key=lambda each: each.fetched_at, default=None)
-        is_refresh = previous is not None and previous.may_answer
-        result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
-        if isinstance(result.outcome, int):
-            self._budget.answered(origin)
-        if known is None and result.outcome in NETWORK_FAILURES and not result.interrupted:
-            known = await self._recalled(origin)
-        return self._received(origin, result, known, previous)
-
-    def _use(self, previous: Policy | None, stored: RobotsRecord) -> Policy | None:
-        """The policy that *stored* makes; None if the site must be asked."""
-        if not self._may_answer(stored, previous):
-            return None
-        policy = self._policy(stored, previous, Source.STORE)
-        if policy.access is Access.RULES and policy.file is None:
-            return None  # a file that the parser in use fails on counts as no file
-        return self._compared(Retrieved(previous, policy, stored))
-
-    def failed(self, origin: Origin, previous: Policy | None) -> Policy:
-        """The policy after a retrieval that was interrupted."""
-        result = FetchResult(Failure.ERROR, origin.robots_url, interrupted=True)
-        return self._received(origin, result, previous.record if previous else None, previous)
-
-    async def _recalled(self, origin: Origin) -> RobotsRecord | None:
-        """A record from the project's HTTP cache, to use during an outage."""
-        result = await self._fetcher.recall(origin)
-        if result is None or (stored_at := http_date(result.headers.get("date", ""))) is None:
-            return None
-        record = self._recorded(origin, result, None, stored_at)
-        return record if record.readable else None
-
-    def _recorded(
-        self, file: Origin, result: FetchResult, known: RobotsRecord | None, now: float
-    ) -> RobotsRecord:
-        settings = self._settings.for_fetching(file)
-        # What is in memory may be from before an override has ended.
-        known = known and as_meant_under(known, settings.status_policy)
-        return receive(file, result, known, now, settings, self._clock.jitter())
-
-    def _may_answer(self, stored: RobotsRecord, previous: Policy | None) -> bool:
-        now, limits = self._clock.wall(), self._settings.for_fetching(stored.origin).limits
-        if previous is None:
-            return may_answer(stored, now, limits)
-        # The policy in memory has expired, so only what another process has fetched since will do:
-        # nothing that would bring back rules that are known to be outdated.
-        return fresh_for(stored, now) > 0 and stored.fetched_at >= previous.record.fetched_at
-
-    def _received(
-        self,
-        origin: Origin,
-        result: FetchResult,
-        known: RobotsRecord | None,
-        previous: Policy | None,
-    ) -> Policy:
-        record = self._recorded(origin, result, known, self._clock.wall())
-        source = Source.CACHE if result.replayed else Source.NETWORK
-        policy = self._policy(record, previous, source, result.detail)
-        # Useful to this crawl only, not to the next.
-        passing = result.interrupted or result.replayed
-        if not passing:
-            self._store.save(record)
+    def _read(self, found: Found, previous: Policy | None) -> Policy:
+        """The policy that *found* makes. Counts a change, sends its signal, tells the listeners."""
+        record = found.record
+        policy = self._policy(record, previous, found.source, found.detail)
         if record.access is Access.RULES and policy.file is None:
-            detail, replayed = policy.detail, result.replayed
-            failed = FetchResult(Failure.ERROR, result.url, replayed=replayed, detail=detail)
+            # A file that the parser in use fails on counts as no file.
+            failure = FetchResult(Failure.ERROR, record.url, detail=policy.detail)
+            failure = failure._replace(replayed=found.source is Source.CACHE)
             last = previous.record if previous and not previous.record.readable else None
-            return self._received(origin, failed, last, previous)
-        retrieved = Retrieved(previous, policy, record)
-        if passing:
-            return self.tell(retrieved)
-        if isinstance(result.outcome, Failure):
-            self._stats.inc_value(stats.filled(stats.FAILURES, result.outcome))
-        return self._compared(retrieved)
-
-    def _compared(self, retrieved: Retrieved) -> Policy:
-        """Counts a change, sends its signal, and tells the listeners."""
-        before, after, _ = retrieved
-        if before and (before.file is not after.file or before.access is not after.access):
+            return self._read(self._found(record.origin, failure, last), previous)
+        is_news = previous and (
+            previous.file is not policy.file or previous.access is not policy.access
+        )
+        if is_news and not found.is_passing:
             self._stats.inc_value(stats.CHANGED)
             self._crawler.signals.send_catch_log(
                 robots_changed,
-                origin=after.origin,
-                before=before,
-                after=after,
+                origin=policy.origin,
+                before=previous,
+                after=policy,
                 spider=self._crawler.spider,
             )
-        return self.tell(retrieved)
+        return self.tell(Retrieved(previous, policy, record))
 
     def tell(self, retrieved: Retrieved) -> Policy:
         """Tells the listeners; returns the policy."""

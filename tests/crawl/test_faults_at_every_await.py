@@ -210,7 +210,7 @@ async def settle(
 
 async def look_up(scenario: Scenario) -> None:
     policies = scenario.middleware.policies
-    await policies._retrieval.stored(Origin("http", "site1.example", 80))
+    await policies._retrieval._store.load(Origin("http", "site1.example", 80))
     await policies.may("http://host1.example/open", "train-ai")
 
 
@@ -227,7 +227,7 @@ def is_in(site: str, *methods: Callable[..., Any]) -> bool:
 
 def is_of_tdmrep(site: str) -> bool:
     """Whether only a crawl that declares a use comes there."""
-    return is_in(site, Retrieval._ask_for) or "tdmrep" in site or "_if_fresh" in site
+    return "tdmrep" in site
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ async def test_no_leak_no_hung_waiter_no_lost_request(
         shared = DeadWorkersFirst(request.getfixturevalue("server"))
         request.addfinalizer(lambda: shared.calls.close(1))
         monkeypatch.setattr(retrieval, "_turn_for", shared.turn)
-    elif "wait_for(waiter)" in injector.site or is_in(injector.site, Retrieval._once):
+    elif "wait_for(waiter)" in injector.site or is_in(injector.site, Retrieval._find):
         monkeypatch.setattr(retrieval, "_turn_for", OthersFirst().turn)
 
     def close() -> None:
