@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.log import crawl_log
@@ -33,9 +32,6 @@ class Agents:
         self._settings = settings
         self.fixed = settings.user_agent
         """``ROBOTSTXT_USER_AGENT``: if set, the headers of requests do not matter."""
-        # Not in the meta, which spiders hand on to other requests.
-        self._judged: WeakKeyDictionary[Request, AgentNames | None] = WeakKeyDictionary()
-        """None: by a name in the settings, whatever it is sent with."""
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
@@ -80,17 +76,7 @@ class Agents:
         header = compat.user_agent_of(request)
         return self.default if header is None else as_text(header)
 
-    def judged_by(self, request: Request, settings: RobotsSettings) -> AgentNames:
-        """Like :meth:`of`, remembered until :meth:`changed` compares it with the sent agent."""
-        agent = self.of(request, settings)
-        if self._judged or agent is not self.default:
-            self._judged[request] = agent if settings.user_agent is None else None
-        return agent
-
-    def changed(self, request: Request) -> str | None:
-        """The agent that *request* is sent with, if it was judged by another one."""
-        judged = self._judged.pop(request, self.default) if self._judged else self.default
-        if self.fixed is not None or judged is None:
-            return None
+    def changed(self, request: Request, judged: AgentNames) -> str | None:
+        """The agent that *request* is sent with, if it is not the one it was *judged* by."""
         sent = as_text(compat.user_agent_of(request) or b"")
         return sent if sent != judged else None

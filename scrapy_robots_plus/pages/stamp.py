@@ -120,6 +120,8 @@ class Sent(NamedTuple):
     """By which it was judged."""
     preferences: Preferences
     """What was known before its page came."""
+    is_denied: bool = False
+    """Whether that denies it, and it is sent all the same, in observe mode."""
 
 
 class PagePreferences:
@@ -183,12 +185,16 @@ class PagePreferences:
         if not self._knows_departures:
             self._departs(request)
 
+    def under(self, request: Request) -> Sent | None:
+        """What *request* is sent under; None if it was not checked."""
+        return self._sent.get(request)
+
     def received(self, request: Request, response: Response) -> tuple[Sent, Refused] | None:
         """Why the page must not be used; None if it may be, or the request was not checked."""
         sent = self._sent.pop(request, None)
         if sent is None:
             return None
-        policy, agent, preferences = sent
+        policy, agent, preferences, is_denied = sent
         uses = policy.settings.uses
         of_page: tuple[Statement, ...] = ()
         if policy.settings.ai_uses or not _HEADERS.isdisjoint(response.headers):  # in few crawls
@@ -205,6 +211,8 @@ class PagePreferences:
         self._count(preferences)
         statement = preferences.objection(uses)
         if statement is not None and policy.skipped_uses:
+            if is_denied:
+                return None  # it is counted already
             verdict = policy.signed(objection_of(statement))
             return sent, Refused(verdict, policy, preferences)
         if statement is not None:

@@ -50,10 +50,13 @@ class Asked(NamedTuple):
     agent: AgentNames
     settings: RobotsSettings
     """Those of the request."""
-    again: bool = False
-    """Whether it was judged before, as another agent, so that it is counted already."""
     was_scheduled: bool = False
     """Whether it comes from the scheduler, if equal URLs are compared."""
+
+    @classmethod
+    def again(cls, request: Request, sent: Sent) -> Asked:
+        """*request*, which was judged before, and what it was judged by."""
+        return cls(request, sent.policy.origin, sent.agent, sent.policy.settings)
 
 
 def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> Refused:
@@ -103,7 +106,7 @@ class Judge:
 
     async def judge(self, asked: Asked) -> Decision:
         """The decision about a request."""
-        request, origin, agent, settings, _, _ = asked
+        request, origin, agent, settings, _ = asked
         if PUT_BACK_META_KEY in request.meta:
             request.dont_filter = request.meta.pop(PUT_BACK_META_KEY)
         policy = self._policies.usable_or_refresh(origin, request, settings)
@@ -217,23 +220,19 @@ class Outcomes:
     def passed(self, asked: Asked, decision: Passes) -> None:
         """A request is allowed."""
         policy = decision.policy
-        request, origin, agent, _, again, _ = asked
-        if not again:
-            self._tally.allow(request, origin, self._shown(origin, policy))
-            if policy.settings.override is not None:
-                self._count_override(policy.settings.override)
+        request, origin, agent, *_ = asked
+        self._tally.allow(request, origin, self._shown(origin, policy))
+        self._count_override(policy.settings.override)
         preferences = self._pages.stamp(request, decision.verdict, policy, agent)
         self._pages.sent(request, Sent(policy, agent, preferences))
         if self._crawl.decision_listeners:
             self._tell(asked, decision)
 
     def refused(self, asked: Asked, decision: Refused) -> None:
-        """A request is denied, perhaps after it was counted as allowed for another agent."""
-        request, origin, agent, _, again, _ = asked
+        """A request is denied."""
+        request, origin, agent, *_ = asked
         policy = decision.policy
-        if again:
-            self._tally.revoke(request, origin)
-        elif policy is not None and policy.settings.override is not None:
+        if policy is not None:
             self._count_override(policy.settings.override)
         if decision.preferences is not None:
             self._tally.skipped_pages += 1
@@ -244,16 +243,23 @@ class Outcomes:
         self._pages.stamp(request, decision.verdict, policy, agent, decision.preferences)
         if policy is not None and not self._crawl.settings.enforces:
             preferences = policy.preferences(request.url, agent)
-            self._pages.sent(request, Sent(policy, agent, preferences))
+            self._pages.sent(request, Sent(policy, agent, preferences, is_denied=True))
         self._announce(request, decision.verdict)
         self._tell(asked, decision)
 
-    def _count_override(self, override: Override) -> None:
-        self._stats.inc_value(keys.OVERRIDDEN)
+    def revoke(self, asked: Asked) -> None:
+        """A request was allowed, and is judged again, or not sent after all."""
+        self._tally.revoke(asked.request, asked.origin)
+        self._count_override(asked.settings.override, -1)
+
+    def _count_override(self, override: Override | None, requests: int = 1) -> None:
+        if override is None:
+            return
+        self._stats.inc_value(keys.OVERRIDDEN, requests)
         reason = printable(override.label, _SHOWN)
         if reason in self._override_reasons or len(self._override_reasons) < MOST_REASONS:
             self._override_reasons.add(reason)
-            self._stats.inc_value(keys.filled(keys.OVERRIDDEN_BY_REASON, reason))
+            self._stats.inc_value(keys.filled(keys.OVERRIDDEN_BY_REASON, reason), requests)
 
     def _shown(self, origin: Origin, policy: Policy | None) -> Policy | None:
         """What the table shows of *origin*: its own policy, not that of one request."""

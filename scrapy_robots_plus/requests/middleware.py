@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
 from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
@@ -88,8 +87,6 @@ class RobotsMiddleware:
         self._outcomes = Outcomes(crawl)
         self._pages = crawl.get(PagePreferences)
         enforces = self.settings.enforces
-        self._would_be_denied: WeakSet[Request] = WeakSet()
-        """Those that were sent all the same, in observe mode."""
         self._equal_urls: EqualUrls | None = None
         if enforces and self.settings.clean_param:
             from .equal_urls import EqualUrls
@@ -122,44 +119,38 @@ class RobotsMiddleware:
             self._outcomes.exempt(request)
             return None
         settings = self._checked_settings(request, origin)
-        agent = self._agents.judged_by(request, settings)
-        asked = Asked(request, origin, agent, settings, was_scheduled=was_scheduled)
-        return await self._judged(asked)
+        agent = self._agents.of(request, settings)
+        return await self._judged(Asked(request, origin, agent, settings, was_scheduled))
 
     async def _process_request_last(self, request: Request) -> Request | Response | None:
         """Runs after all middlewares, which may have changed the User-Agent."""
-        agent = self._agents.changed(request)
-        origin = None if agent is None else origin_to_ask(request)
-        if agent is None or origin is None:
+        sent = self._pages.under(request)
+        if sent is None or sent.is_denied or sent.policy.settings.user_agent is not None:
             return None
-        settings = self._checked_settings(request, origin)
-        return await self._judged(Asked(request, origin, agent, settings, again=True))
+        agent = self._agents.changed(request, sent.agent)
+        if agent is None:
+            return None
+        asked = Asked.again(request, sent)
+        self._outcomes.revoke(asked)
+        request.meta.pop(STAMP_META_KEY, None)
+        return await self._judged(asked._replace(agent=agent))
 
     async def _judged(self, asked: Asked) -> Request | Response | None:
-        decision = await self._judge.judge(asked)
-        request, again = asked.request, asked.again
+        decision, request = await self._judge.judge(asked), asked.request
         match decision:
             case Passes():
-                policy = decision.policy
-                if again and request in self._would_be_denied:
-                    return None
-                if asks_for_sitemaps(request) and not again:
-                    answer = await self._sitemaps.response(request, policy)
+                if asks_for_sitemaps(request):
+                    answer = await self._sitemaps.response(request, decision.policy)
                     if answer is not None:
                         self._outcomes.exempt(request)
                         return answer
-                self._let_through(asked, policy)
+                self._let_through(asked, decision.policy)
                 self._outcomes.passed(asked, decision)
                 return None
             case None:
-                if again:
-                    request.meta.pop(STAMP_META_KEY, None)
-                else:
-                    self._outcomes.exempt(request)
+                self._outcomes.exempt(request)
                 return None
             case Request():
-                if again:
-                    self.tally.revoke(request, asked.origin)
                 return decision
             case Refused():
                 self._refuse(asked, decision)
@@ -190,8 +181,10 @@ class RobotsMiddleware:
                 raise
             return kept
         if objection is not None:
-            (policy, agent, _), refused = objection
-            self._refuse(Asked(request, policy.origin, agent, policy.settings, True), refused)
+            sent, refused = objection
+            asked = Asked.again(request, sent)
+            self._outcomes.revoke(asked)
+            self._refuse(asked, refused)
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
@@ -209,13 +202,13 @@ class RobotsMiddleware:
             if self._refusals is not None:
                 self._refusals.failed(request, exception)
             return None
-        origin = origin_to_ask(request)
-        if origin is not None and isinstance(exception, HeldAtDenial):
-            asked, refused = self._judged_again(request, origin)
+        sent = self._pages.under(request)
+        if sent is not None:
+            asked = Asked.again(request, sent)
+            self._outcomes.revoke(asked)
+            refused = self._now_denied(asked) if isinstance(exception, HeldAtDenial) else None
             if refused is not None:
                 self._refuse(asked, refused, exception)
-        if origin is not None:
-            self.tally.revoke(request, origin)
         return self._judge.at_closing(request)
 
     # What follows
@@ -224,8 +217,8 @@ class RobotsMiddleware:
         """Requests that passed under an older robots.txt may still wait for their moment."""
 
         def is_denied(request: Request) -> bool:
-            is_judged = origin_to_ask(request) is not None
-            return is_judged and self._judged_again(request, origin)[1] is not None
+            sent = self._pages.under(request)
+            return sent is not None and self._now_denied(Asked.again(request, sent)) is not None
 
         if self._pacing is None:
             return
@@ -233,18 +226,16 @@ class RobotsMiddleware:
             policy.enforce(self._agents.default_under(policy.settings))
         self._pacing.recheck(origin, (policy and policy.delay) or 0.0, is_denied)
 
-    def _judged_again(self, request: Request, origin: Origin) -> tuple[Asked, Refused | None]:
+    def _now_denied(self, asked: Asked) -> Refused | None:
         """Why a request that has passed is denied by what is known now; None if it is not."""
-        settings = self._checked_settings(request, origin)
-        agent = self._agents.judged_by(request, settings)
-        asked = Asked(request, origin, agent, settings, again=True)
+        request, origin, agent, settings, _ = asked
         policy = self.policies.usable(origin, settings)
         if origin in self._given_up:
-            return asked, given_up_refusal(origin, policy, self._given_up.reason(origin))
+            return given_up_refusal(origin, policy, self._given_up.reason(origin))
         if policy is None or policy.denies_as_unreachable:
-            return asked, None  # it has passed under a copy that was good
+            return None  # it has passed under a copy that was good
         verdict = policy.judged(request.url, agent)
-        return asked, None if verdict.allowed else Refused(policy.signed(verdict), policy)
+        return None if verdict.allowed else Refused(policy.signed(verdict), policy)
 
     def _checked_settings(self, request: Request, origin: Origin) -> RobotsSettings:
         """The settings of *request*.
@@ -264,14 +255,9 @@ class RobotsMiddleware:
 
     def _refuse(self, asked: Asked, refused: Refused, because: Exception | None = None) -> None:
         """Counts and reports it. Raises RobotsIgnored, except in observe mode."""
-        request = asked.request
-        if not self.settings.enforces:
-            if request not in self._would_be_denied:
-                self._would_be_denied.add(request)
-                self._outcomes.refused(asked, refused)
-            return
         self._outcomes.refused(asked, refused)
-        raise denial_of(refused.verdict)(request.url, refused.verdict) from because
+        if self.settings.enforces:
+            raise denial_of(refused.verdict)(asked.request.url, refused.verdict) from because
 
     def _spider_opened(self) -> None:
         if not self.settings.enforces:
