@@ -151,12 +151,12 @@ def parse(requests: list[scrapy.Request]) -> None:
 
 def open_all(crawler: Any) -> None:
     """From now on, every robots.txt is known and allows all without a delay."""
-    from scrapy_robots_plus.hosts.known import OriginState
+    from scrapy_robots_plus.hosts.origin_states import OPEN
     from scrapy_robots_plus.hosts.turns import hosts_of
 
-    hosts, state = hosts_of(crawler), OriginState()
+    hosts = hosts_of(crawler)
     known: Any = hosts.known
-    known.origin_state = lambda _: state
+    known.origin_state = lambda _: OPEN
     known.just_fetched = lambda _: None
     policy: Any = SimpleNamespace(denies_as_unreachable=False)
     for origin in list(hosts._awaiting):

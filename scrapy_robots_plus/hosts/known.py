@@ -10,14 +10,13 @@ from scrapy import Request
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import chosen_slot
-from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
 
 from .door import Door
 from .downloader import ActiveRequests
-from .given_up import GivenUp
-from .host import Address, Lane
+from .host import Address, Lane, State
+from .origin_states import OPEN, UNKNOWN, OriginState, OriginStates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,35 +28,7 @@ if TYPE_CHECKING:
     from .line import HostLine
 
 
-class OriginState(NamedTuple):
-    """What is known about an origin now. Times are by the monotonic clock."""
-
-    delay: float = 0.0
-    """The delay in seconds that its robots.txt asks for."""
-    unreachable: bool = False
-    """Whether all its requests fail because its robots.txt cannot be read."""
-    given_up: bool = False
-    """Whether all its requests fail because the host has refused too many."""
-    again_at: float = 0.0
-    """When an unreachable robots.txt is fetched again."""
-    opens_at: float = 0.0
-    """When its visiting hours begin; not in the future if they have begun."""
-
-
-_OPEN = OriginState()
-
-
-def state_under(policy: Policy, agents: Agents, given_up: GivenUp, now: float) -> OriginState:
-    """What *policy* says of its origin, for the agent that most requests are sent as."""
-    policy.enforce(agents.default_under(policy.settings))
-    if policy.origin in given_up:
-        return OriginState(given_up=True)
-    if policy.denies_as_unreachable:
-        return OriginState(unreachable=True, again_at=now + policy.fresh_for)
-    if not policy.is_paced:
-        return _OPEN
-    opens_in = policy.opens_in
-    return OriginState(policy.delay or 0.0, opens_at=opens_in and now + opens_in)
+HELD = State.HELD  # found in a tenth of the time
 
 
 class Outlook(NamedTuple):
@@ -69,10 +40,6 @@ class Outlook(NamedTuple):
     """The least seconds until the one after it."""
     most: float
     """How many may be under way at the same time."""
-    likely_gap: float = 0.0
-    """Average seconds until the one after it: jitter makes some waits shorter."""
-    door_at: float = -inf
-    """When the one that stands at the door may leave, if the door will say."""
 
 
 @lru_cache(maxsize=128)
@@ -98,17 +65,13 @@ class Known:
         self.enough: float = 2 * total if total > 0 else inf
         """When this many hosts are ready, other policies are fetched less eagerly."""
         self.budget = FetchBudget(1, 1, self.clock, self.call_later)
-        self.defer: float | None = None
-        """Seconds for which requests to unreachable origins are kept; None refuses them."""
         self._lines: Mapping[str, HostLine] = {}
         self._just_fetched: dict[Origin, OriginState] = {}
         """Not policies, which take ten times the memory: a million hosts may wait for one slot."""
         if self._has_policies:
             self.budget = crawl.get(FetchBudget)
-            self.defer = crawl.settings.defer or None
             self._policies = crawl.get(Policies)
-            self._agents = crawl.get(Agents)
-            self._given_up = crawl.get(GivenUp)
+            self._states = crawl.get(OriginStates)
             self._door = crawl.get(Door)
             self._lines = self._door.lines
         self._slot_of = compat.Slots(self._downloader).get
@@ -128,29 +91,34 @@ class Known:
 
     # Policies
 
-    def origin_state(self, origin: Origin) -> OriginState | None:
-        """None if the policy is unknown and must be fetched.
+    def origin_state(self, origin: Origin | None) -> OriginState:
+        """What robots.txt says of requests to *origin* now: ``POLICY`` if it must be fetched.
 
         The door keeps its delay from now on: so a host has it before its first request is handed
         out, and another one as soon as the robots.txt asks for another.
         """
-        if not self._has_policies:  # a resumed job may have had some
-            return _OPEN
+        if origin is None or not self._has_policies:  # a resumed job may have had some
+            return OPEN
         policy = self._policies.usable(origin)
         if policy is None:
-            state = self._just_fetched.get(origin)
+            state = self._just_fetched.get(origin, UNKNOWN)
         else:
-            state = state_under(policy, self._agents, self._given_up, self.clock())
-        if state is not None and state.delay:
+            state = self._states.under(policy)
+        if state.delay:
             self._door.line(origin.host).pace.keep(origin, state.delay)
+        if state.state is HELD:
+            self.policy_was_used(origin)
         return state
+
+    def defers(self, origin: Origin) -> bool:
+        """Whether requests to *origin* are kept even though its robots.txt cannot be read."""
+        return self._has_policies and self._states.defers(origin)
 
     def just_fetched(self, policy: Policy) -> None:
         """A lane waits for *policy*: whatever its lifetime and the size of the cache, one request
         may use it.
         """
-        state = state_under(policy, self._agents, self._given_up, self.clock())
-        self._just_fetched[policy.origin] = state
+        self._just_fetched[policy.origin] = self._states.under(policy)
 
     def policy_was_used(self, origin: Origin) -> None:
         """A just fetched policy was used: from now on it counts only while it is fresh."""
@@ -173,20 +141,20 @@ class Known:
 
     def host_of(self, lane: Lane) -> str:
         """The host that the lane waits for, or the slot if nothing delays its host."""
-        origin, slot = lane.address
-        if self._lines and origin is not None and origin.host in self._lines:
-            return origin.host
-        return slot
+        line = self._line_of(lane)
+        return lane.address.slot if line is None else line.host
 
     def outlook(self, lane: Lane) -> Outlook:
         """When the next request of the lane may leave."""
-        outlook, origin = self._outlook_of_slot(lane.address.slot), lane.address.origin
-        line = self._lines.get(origin.host) if self._lines and origin is not None else None
+        outlook, line = self._outlook_of_slot(lane.address.slot), self._line_of(lane)
         if line is None:
             return outlook
         due_at = max(outlook.due_at, line.next_may_come_at())
-        gap = max(outlook.gap, line.pace.delay)
-        return outlook._replace(due_at=due_at, gap=gap, door_at=line.first_may_go_at())
+        return Outlook(due_at, max(outlook.gap, line.pace.delay), outlook.most)
+
+    def _line_of(self, lane: Lane) -> HostLine | None:
+        origin = lane.address.origin
+        return self._lines.get(origin.host) if self._lines and origin is not None else None
 
     def _outlook_of_slot(self, key: str) -> Outlook:
         slot = self._slot_of(key)
@@ -203,12 +171,12 @@ class Known:
         due_in = slot.lastseen + gap - self._crawl.clock.slots()
         # A request that already waits in the slot is sent first, and the delay counts from it.
         due_in = max(due_in, gap) if slot.queue else due_in
-        return Outlook(self.clock() + due_in, gap, places, slot.delay)
+        return Outlook(self.clock() + due_in, gap, places)
 
     def _outlook_for_new_slot(self, key: str) -> Outlook:
-        most, likely, jitter = compat.new_slot(self._downloader, key)
-        gap = compat.least_delay(likely, jitter) if likely else 0.0
-        return Outlook(-inf, gap, most if most > 0 else inf, likely)
+        most, delay, jitter = compat.new_slot(self._downloader, key)
+        gap = compat.least_delay(delay, jitter)
+        return Outlook(-inf, gap, most if most > 0 else inf)
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         """Those of the requests *out* that came back without a notification.
@@ -227,3 +195,19 @@ class Known:
     def wake(self) -> None:
         """Makes the engine ask for requests."""
         compat.wake_engine(self._crawler)
+
+    # What the log says
+
+    def delay_of(self, lane: Lane) -> float:
+        """Average seconds between two requests of the lane, as far as known."""
+        origin, key = lane.address
+        slot = self._slot_of(key)
+        own = compat.new_slot(self._downloader, key)[1] if slot is None else slot.delay
+        return max(own, self.origin_state(origin).delay, self.outlook(lane).gap)
+
+    def due_in(self, lane: Lane) -> float:
+        """Seconds until another request of the lane should come; not over 0 if it may now."""
+        due_at, line = self.outlook(lane).due_at, self._line_of(lane)
+        if line is not None and due_at == inf:  # one stands at the door
+            due_at = line.first_may_go_at()
+        return due_at - self.clock()

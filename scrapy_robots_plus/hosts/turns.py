@@ -37,19 +37,21 @@ from scrapy import Request, signals
 from scrapy_robots_plus.compat import SLOT_META_KEY
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.recent import Recent
-from scrapy_robots_plus.origins.policies import LEAST_PAUSE, Policies
+from scrapy_robots_plus.origins.policies import Policies
 
 from .discovery import Discovery
 from .door import Door
 from .host import Host, Lane, LaneQueue, State, TicketHeap
 from .known import Known
+from .origin_states import FAILING
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
+
+    from .origin_states import OriginState
 
 
 READY, LATER, FULL, AT_DOOR, IDLE, POLICY, HELD, REFUSED, EMPTY = State
@@ -83,9 +85,6 @@ class Hosts:
 
     REFUSALS_EVERY = 32
     """While others are ready, every 32nd turn is that of a request that will be refused."""
-    MOST_OUTAGES = 100_000
-    """Of so many origins whose robots.txt cannot be read is remembered since when; that of another
-    one begins anew when it is looked at again."""
 
     def __init__(self, known: Known) -> None:
         self.known = known
@@ -109,7 +108,6 @@ class Hosts:
         self._awaiting: dict[Origin, Lane] = {}
         self._also_awaiting: dict[Origin, list[Lane]] = {}
         """Second and further lanes of an origin: most have one."""
-        self._unreachable_since: Recent[Origin, float] = Recent(self.MOST_OUTAGES)
         self._out: dict[Request, Host] = {}
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
@@ -171,16 +169,11 @@ class Hosts:
         """The name of the lane that *request* belongs to."""
         return self.known.address(request).name
 
-    def defers(self, origin: Origin) -> bool:
-        """Whether requests to *origin* are kept even though its robots.txt cannot be read."""
-        now = self._clock()
-        return now < self._kept_until(origin, now)
-
     def takes_back(self, request: Request, origin: Origin) -> bool:
         """Whether it has handed out *request*, and takes it again while the robots.txt of *origin*
         cannot be read.
         """
-        return request in self._out and self.defers(origin)
+        return request in self._out and self.known.defers(origin)
 
     def close(self) -> None:
         """A queue is closed, and all of them are."""
@@ -263,18 +256,18 @@ class Hosts:
         if lane is None:
             self._settle(host)
             return None
-        state, moment = self._by_policy(lane)
-        if state is not READY or self.known.host_of(lane) != host.name:
-            self._put(lane, state, moment)
+        known = self.known.origin_state(lane.address.origin)
+        if known.state is not READY or self.known.host_of(lane) != host.name:
+            self._put(lane, known)
             self._settle(host)
             return None
         return lane if self._is_due(host, lane) else None
 
     def _to_refuse(self, lane: Lane) -> Lane | None:
-        state, moment = self._by_policy(lane)
-        if state is REFUSED:
+        known = self.known.origin_state(lane.address.origin)
+        if known.state is REFUSED:
             return lane
-        self._put(lane, state, moment)
+        self._put(lane, known)
         return None
 
     def _take(self, lane: Lane) -> Request | None:
@@ -296,7 +289,7 @@ class Hosts:
         elif request is None:
             return None  # the job's file has failed
         elif host is None:
-            self._put(lane, REFUSED, 0.0)
+            self._put(lane, FAILING)
         else:
             host.add(lane)
         if host is not None:
@@ -367,9 +360,10 @@ class Hosts:
 
     def _place(self, lane: Lane) -> None:
         """Puts *lane*, which is nowhere, where an event finds it."""
-        self._put(lane, *self._by_policy(lane))
+        self._put(lane, self.known.origin_state(lane.address.origin))
 
-    def _put(self, lane: Lane, state: State, moment: float) -> None:
+    def _put(self, lane: Lane, known: OriginState) -> None:
+        state = known.state
         if state is READY:
             host = self._host_of(lane)
             if lane.host is not None:
@@ -381,9 +375,9 @@ class Hosts:
             return
         self._take_out(lane, state)
         if state is HELD:
-            self._later.push((moment,), lane)
+            self._later.push((known.until,), lane)
             if self.asked is None:
-                self.alarm.set(moment)
+                self.alarm.set(known.until)
         elif state is REFUSED:
             self._refused.push((lane.queue.number, lane.ticket), lane)
             if lane.queue is not self.asked:
@@ -401,37 +395,6 @@ class Hosts:
         if lane.host is not None:
             lane.host.remove(lane)
         lane.waits(state, self.number())
-
-    def _by_policy(self, lane: Lane) -> tuple[State, float]:
-        """READY as far as robots.txt is concerned; or HELD until a moment, REFUSED, POLICY."""
-        origin = lane.address.origin
-        if origin is None:
-            return READY, 0.0
-        known = self.known.origin_state(origin)
-        if known is None:
-            return POLICY, 0.0
-        if known.given_up:
-            return REFUSED, 0.0
-        if known.unreachable:
-            now = self._clock()
-            until = self._kept_until(origin, now)
-            if now >= until:
-                return REFUSED, 0.0
-            self.known.policy_was_used(origin)
-            return HELD, min(max(known.again_at, now + LEAST_PAUSE), until)
-        if self._unreachable_since:
-            self._unreachable_since.pop(origin, None)
-        if known.opens_at and known.opens_at > self._clock():
-            return HELD, known.opens_at
-        return READY, 0.0
-
-    def _kept_until(self, origin: Origin, now: float) -> float:
-        """Until when requests to *origin* are kept while its robots.txt cannot be read."""
-        if self.known.defer is None:
-            return -inf
-        since = self._unreachable_since.get(origin, now)
-        self._unreachable_since.put(origin, since)
-        return since + self.known.defer
 
     def _await(self, lane: Lane, origin: Origin) -> None:
         if self._awaiting.setdefault(origin, lane) is not lane:
@@ -480,18 +443,3 @@ class Hosts:
             self.known.wake()
         else:
             self._arrange_wake_up()
-
-    # What the log says
-
-    def delay_of(self, lane: Lane) -> float:
-        """Average seconds between two requests of the lane, as far as known."""
-        origin = lane.address.origin
-        state = None if origin is None else self.known.origin_state(origin)
-        outlook = self.known.outlook(lane)
-        return max(state.delay if state else 0.0, outlook.gap, outlook.likely_gap)
-
-    def due_in(self, lane: Lane) -> float:
-        """Seconds until another request of the lane should come; not over 0 if it may now."""
-        outlook = self.known.outlook(lane)
-        due_at = outlook.door_at if outlook.due_at == inf else outlook.due_at
-        return due_at - self._clock()

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import chosen_slot, valid_origin_of
-from scrapy_robots_plus.hosts.given_up import GivenUp
-from scrapy_robots_plus.hosts.known import state_under
-from scrapy_robots_plus.origins.agents import Agents
-from scrapy_robots_plus.origins.policies import LEAST_PAUSE, Policies
+from scrapy_robots_plus.hosts.host import State
+from scrapy_robots_plus.hosts.origin_states import OriginStates
+from scrapy_robots_plus.origins.policies import Policies
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -37,7 +35,6 @@ class HostStates:
     def __init__(self, crawler: Crawler) -> None:
         self._crawl = Crawl.of(crawler)
         self._crawler = crawler
-        self._unreachable_since: Recent[Origin, float] = Recent(self._crawl.settings.cache_size)
 
     def host_of(self, request: Request) -> str:
         """The slot that was chosen for *request*, or its host, without the port."""
@@ -65,23 +62,14 @@ class HostStates:
 
     def defers(self, origin: Origin) -> bool:
         """Whether requests to *origin* are kept while its robots.txt cannot be read."""
-        if not self._crawl.settings.defers:
-            return False
-        now = self._crawl.clock.monotonic()
-        since = self._unreachable_since.get(origin, now)
-        self._unreachable_since.put(origin, since)
-        return now < since + self._crawl.settings.defer
+        return self._crawl.get(OriginStates).defers(origin)
 
     def _state_under(self, policy: Policy, own: float) -> HostState:
-        get, now = self._crawl.get, self._crawl.clock.monotonic()
-        known = state_under(policy, get(Agents), get(GivenUp), now)
-        if known.unreachable:
-            deferred = self.defers(policy.origin)
-            return HostState(closed_for=max(known.again_at - now, LEAST_PAUSE) if deferred else 0.0)
-        self._unreachable_since.pop(policy.origin, None)
-        if known.given_up:
+        known = self._crawl.get(OriginStates).under(policy)
+        if known.state is State.REFUSED:
             return HostState()
-        return HostState(max(known.delay, own), max(known.opens_at - now, 0.0))
+        closed_for = max(known.until - self._crawl.clock.monotonic(), 0.0)
+        return HostState(max(known.delay, own), closed_for)
 
     @property
     def _downloader(self) -> Downloader:

@@ -69,8 +69,8 @@ def _in_groups(lanes: list[Lane], hosts: Hosts) -> str:
     text = "Hosts in the queue: " + ", ".join(groups)
     waits = []
     for lane in nlargest(_ASKED_FOR_THEIR_DELAY, lanes, key=len):
-        delay = hosts.delay_of(lane)
-        pause = max(0.0, hosts.due_in(lane) - delay)  # beyond the delay
+        delay = hosts.known.delay_of(lane)
+        pause = max(0.0, hosts.known.due_in(lane) - delay)  # beyond the delay
         waits.append((pause + len(lane) * delay, lane.address.name, len(lane), delay, pause))
     seconds, name, count, delay, pause = max(waits)
     if seconds:

@@ -16,7 +16,7 @@ from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.hosts import book as book
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.turns import Hosts
+from scrapy_robots_plus.hosts.origin_states import OriginStates
 from scrapy_robots_plus.origins import parsers
 from scrapy_robots_plus.origins.parsers import HotFiles
 from scrapy_robots_plus.protocol.origin import Origin
@@ -139,7 +139,7 @@ async def crawl_of(sites: Sites, hosts: int, folder: Path) -> dict[str, int]:
 async def test_of_twice_the_hosts_no_more_is_kept(
     sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: int
 ) -> None:
-    monkeypatch.setattr(Hosts, "MOST_OUTAGES", KEPT)
+    monkeypatch.setattr(OriginStates, "MOST_OUTAGES", KEPT)
     monkeypatch.setattr(parsers, "_hot", HotFiles(1, KEPT))
     monkeypatch.setattr(recorder, "BATCH", KEPT)
     monkeypatch.setattr(Door, "TRIM_SECONDS", 0.0)

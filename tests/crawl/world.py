@@ -23,10 +23,13 @@ from scrapy.squeues import (
     PickleLifoDiskQueue,
 )
 
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.host import Address
-from scrapy_robots_plus.hosts.known import OriginState, Outlook
+from scrapy_robots_plus.hosts.known import Outlook
+from scrapy_robots_plus.hosts.origin_states import UNKNOWN, OriginState, OriginStates
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.hosts.turns import Hosts
+from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.protocol.origin import Origin
 
@@ -80,6 +83,40 @@ def host_number(request: Request) -> int:
 
 def origin(number: int) -> Origin:
     return Origin("http", f"host{number}.example", 80)
+
+
+def policy(
+    of: Origin,
+    unreachable: bool = False,
+    lasts: float = 0.0,
+    delay: float = 0.0,
+    opens_in: float = 0.0,
+) -> Any:
+    """As much of a policy as a queue looks at; *lasts*: seconds."""
+    return SimpleNamespace(
+        origin=of,
+        settings=None,
+        enforce=lambda agent: None,
+        denies_as_unreachable=unreachable,
+        fresh_for=lasts,
+        is_paced=bool(delay or opens_in),
+        delay=delay,
+        opens_in=opens_in,
+    )
+
+
+def states_of(clock: HandClock, defer: float) -> OriginStates:
+    """Those of a crawl at this *clock*, in which no origin is given up."""
+    parts = {
+        Agents: SimpleNamespace(default_under=lambda settings: None),
+        GivenUp: GivenUp(10, clock.clock),
+    }
+    crawl: Any = SimpleNamespace(
+        get=parts.__getitem__,
+        settings=SimpleNamespace(defer=defer),
+        clock=SimpleNamespace(monotonic=clock.clock),
+    )
+    return OriginStates(crawl)
 
 
 class Both:
@@ -153,7 +190,7 @@ class World(HandClock):
         self.travel = travel
         self.door = door
         self.transfer = transfer
-        self.defer = defer
+        self.states = states_of(self, defer or 0.0)
         self.budget = FetchBudget(fetches, fetches, self.clock, self.call_later)
         around: Any = self
         self.enough = 2 * total
@@ -220,13 +257,15 @@ class World(HandClock):
         assert asked is not None
         return self.hosts[int(asked.host.removeprefix("host").partition(".")[0])]
 
-    def origin_state(self, asked: Origin) -> OriginState | None:
+    def origin_state(self, asked: Origin) -> OriginState:
         host = self.host_at(asked)
         if host.known_until <= self.now:
-            return None
-        if host.unreachable:
-            return OriginState(unreachable=True, again_at=host.known_until)
-        return OriginState(host.delay)
+            return UNKNOWN
+        lasts = host.known_until - self.now
+        return self.states.under(policy(asked, host.unreachable, lasts, host.delay))
+
+    def defers(self, asked: Origin) -> bool:
+        return self.states.defers(asked)
 
     def just_fetched(self, policy: Any) -> None:
         pass
@@ -257,6 +296,12 @@ class World(HandClock):
         slot, delay = self.slots[name], max(host.delay for host in hosts)
         due_at = inf if delay and slot.standing else slot.sent_at + delay
         return Outlook(due_at, delay, min(host.capacity for host in hosts))
+
+    def delay_of(self, lane: Lane) -> float:
+        return self.outlook(lane).gap
+
+    def due_in(self, lane: Lane) -> float:
+        return self.outlook(lane).due_at - self.now
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         return ()

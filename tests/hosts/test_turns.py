@@ -11,10 +11,10 @@ from scrapy import Request
 
 from scrapy_robots_plus.hosts.discovery import Discovery
 from scrapy_robots_plus.hosts.host import Address, State
-from scrapy_robots_plus.hosts.known import OriginState, Outlook
+from scrapy_robots_plus.hosts.known import Outlook
+from scrapy_robots_plus.hosts.origin_states import FAILING, OPEN, UNKNOWN, OriginState
 from scrapy_robots_plus.hosts.turns import Hosts
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
-from scrapy_robots_plus.origins.policies import LEAST_PAUSE
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock
 from tests.crawl.lanes import Lanes
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.hosts.host import Lane
 
-OPEN = OriginState()
 ANSWERED: Any = SimpleNamespace(denies_as_unreachable=False)
-DEFER = 100.0
 
 
 class Slot(NamedTuple):
@@ -35,7 +33,6 @@ class Slot(NamedTuple):
     due_in: float
     delay: float
     places: float
-    likely: float = 0.0
 
 
 FREE = Slot(0.0, 0.0, 8)
@@ -45,7 +42,7 @@ SINGLE = Slot(0.0, 0.0, 1)
 class Around(HandClock):
     """What is known of origins and slots, by their names, and what the queue does with it."""
 
-    def __init__(self, defer: float | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.queue = Lanes()
         self.budget = FetchBudget(10, 10, self.clock, self.call_later)
@@ -57,18 +54,26 @@ class Around(HandClock):
         self.came: list[Any] = []
         self.forgotten: list[str] = []
         self.under_way: set[str] = set()
+        self.deferred: set[str] = set()
         self.back: list[Request] = []
         self.asked_about: list[Request | None] = []
         self.wakes = 0
         around: Any = self
-        self.defer, self.enough = defer, inf
+        self.enough = inf
         self.hosts = Hosts(around)
         self.hosts.queues.append(self.queue)
 
     # What the queue asks
 
-    def origin_state(self, origin: Origin) -> OriginState | None:
-        return self.origins.get(origin.host, OPEN if origin.host in self.slots else None)
+    def origin_state(self, origin: Origin | None) -> OriginState:
+        if origin is None:
+            return OPEN
+        known = self.origins.get(origin.host, OPEN if origin.host in self.slots else UNKNOWN)
+        is_over = known.state is State.HELD and known.until <= self.now
+        return OPEN if is_over else known
+
+    def defers(self, origin: Origin) -> bool:
+        return origin.host in self.deferred
 
     def just_fetched(self, policy: Any) -> None:
         self.came.append(policy)
@@ -90,10 +95,10 @@ class Around(HandClock):
 
     def outlook(self, lane: Lane) -> Outlook:
         """A delay of robots.txt is one of the host."""
-        due_in, gap, places, likely = self.slots.get(lane.address.slot, FREE)
+        due_in, gap, places = self.slots.get(lane.address.slot, FREE)
         state = self.origins.get(lane.address.origin.host) if lane.address.origin else None
         gap = max(gap, state.delay if state else 0.0)
-        return Outlook(self.now + due_in, gap, places, likely)
+        return Outlook(self.now + due_in, gap, places)
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         self.asked_about.append(last)
@@ -218,7 +223,7 @@ def test_requests_that_are_under_way_take_as_much_of_a_slot_as_it_has(around: Ar
 
 
 def test_after_a_request_its_gap_is_kept(around: Around) -> None:
-    around.entered("a", OriginState(delay=3.0))
+    around.entered("a", OriginState(State.READY, delay=3.0))
     assert around.popped() == ["a"]
     around.now += 2.9
     assert around.pop() is None
@@ -231,7 +236,7 @@ def test_hosts_that_are_due_at_the_same_time_come_in_the_order_in_which_they_wen
 ) -> None:
     names = [str(number) for number in range(9)]
     for name in names:
-        around.entered(name, OriginState(delay=5.0))
+        around.entered(name, OriginState(State.READY, delay=5.0))
     assert around.popped() == names
     around.now += 5.0
     assert around.popped() == names
@@ -240,7 +245,7 @@ def test_hosts_that_are_due_at_the_same_time_come_in_the_order_in_which_they_wen
 def test_hosts_take_turns_and_one_that_has_waited_is_before_those_that_went_meanwhile(
     around: Around,
 ) -> None:
-    around.entered("slow", OriginState(delay=5.0))
+    around.entered("slow", OriginState(State.READY, delay=5.0))
     for name in "ab":
         around.slots[name] = FREE
         around.entered(name, requests=20)
@@ -512,35 +517,28 @@ def test_a_policy_that_no_lane_waits_for_wakes_the_engine_all_the_same(around: A
 
 
 def test_requests_to_an_unreachable_origin_are_refused_and_delay_no_other(around: Around) -> None:
-    lane = around.entered("a", OriginState(unreachable=True, again_at=1060.0))
+    lane = around.entered("a", FAILING)
     assert state_of(lane) is State.REFUSED
-    assert not around.hosts.defers(origin_of(lane))
     assert around.popped(2) == ["a", "a"]
-    around.origins["a"] = OriginState(delay=5.0)
+    around.origins["a"] = OriginState(State.READY, delay=5.0)
     assert around.popped() == ["a"]
     assert state_of(lane) is State.LATER
-
-
-def test_requests_to_a_host_that_is_given_up_are_refused(around: Around) -> None:
-    lane = around.entered("a", OriginState(given_up=True))
-    assert state_of(lane) is State.REFUSED
-    assert around.popped() == ["a"] * 5
 
 
 def test_refusals_drip_in_while_others_are_ready(around: Around) -> None:
     around.slots["b"] = Slot(0.0, 0.0, 999)
     around.entered("b", requests=200)
-    around.entered("a", OriginState(given_up=True))
+    around.entered("a", FAILING)
     names = around.popped(100)
     assert names.count("a") == 3
     assert names[31] == names[63] == names[95] == "a"
 
 
-def test_deferred_requests_wait_until_the_file_is_asked_for_again() -> None:
-    around = Around(DEFER)
-    lane = around.entered("a", OriginState(unreachable=True, again_at=1060.0))
+def test_requests_that_are_held_back_wait_for_their_moment_and_are_looked_at_again(
+    around: Around,
+) -> None:
+    lane = around.entered("a", OriginState(State.HELD, 1060.0))
     assert state_of(lane) is State.HELD
-    assert around.forgotten == ["a"]
     assert around.hosts.alarm.at == 1060.0
     del around.origins["a"]
     around.now = 1059.9
@@ -551,27 +549,6 @@ def test_deferred_requests_wait_until_the_file_is_asked_for_again() -> None:
     assert state_of(lane) is State.POLICY
 
 
-def test_deferred_requests_wait_no_longer_than_the_setting_says() -> None:
-    around = Around(DEFER)
-    lane = around.entered("a", OriginState(unreachable=True, again_at=1e9))
-    around.now = 1000.0 + DEFER
-    assert not around.hosts.defers(origin_of(lane))
-    assert around.popped() == ["a"] * 5
-
-
-def test_each_outage_has_its_own_beginning() -> None:
-    around = Around(DEFER)
-    dead = OriginState(unreachable=True, again_at=1e9)
-    around.entered("first", dead, requests=1)
-    around.now += 60
-    around.entered("second", dead, requests=1)
-    for moment, name in ((1000.0 + DEFER, "first"), (1060.0 + DEFER, "second")):
-        around.now = moment - 0.1
-        assert around.popped() == []
-        around.now = moment
-        assert around.popped() == [name]
-
-
 def test_a_lane_may_sleep_unless_a_fetch_or_a_refusal_is_about_to_end_its_wait(
     around: Around,
 ) -> None:
@@ -580,42 +557,23 @@ def test_a_lane_may_sleep_unless_a_fetch_or_a_refusal_is_about_to_end_its_wait(
     around.under_way.add("a")
     assert not around.hosts.may_sleep(lane)
     assert around.hosts.may_sleep(other)
-    assert not around.hosts.may_sleep(around.entered("c", OriginState(given_up=True)))
+    assert not around.hosts.may_sleep(around.entered("c", FAILING))
 
 
-def test_only_what_was_handed_out_is_taken_back_and_only_while_it_would_be_kept() -> None:
-    around = Around(DEFER)
+def test_only_what_was_handed_out_is_taken_back_and_only_while_it_would_be_kept(
+    around: Around,
+) -> None:
     lane = around.entered("a", OPEN)
     request = around.one()
     takes_back = around.hosts.takes_back
+    assert not takes_back(request, origin_of(lane))
+    around.deferred.add("a")
     assert takes_back(request, origin_of(lane))
     assert not takes_back(Request("http://a/"), origin_of(lane))
-    around.now += DEFER
-    assert not takes_back(request, origin_of(lane))
-
-
-def test_an_outage_that_was_over_begins_anew() -> None:
-    around = Around(DEFER)
-    dead = OriginState(unreachable=True, again_at=1060.0)
-    lane = around.entered("a", dead)
-    around.now += 60
-    around.origins["a"] = OPEN
-    assert around.popped(1) == ["a"]
-    around.origins["a"] = OriginState(unreachable=True, again_at=1e9)
-    around.now += 60
-    assert around.pop() is None
-    assert state_of(lane) is State.HELD
-    assert around.hosts.defers(origin_of(lane))
-
-
-def test_a_file_that_may_be_asked_for_at_once_is_asked_for_after_a_pause() -> None:
-    around = Around(DEFER)
-    around.entered("a", OriginState(unreachable=True, again_at=0.0))
-    assert around.hosts.alarm.at == 1000.0 + LEAST_PAUSE
 
 
 def test_a_lane_waits_for_its_visiting_hours(around: Around) -> None:
-    lane = around.entered("a", OriginState(opens_at=1600.0))
+    lane = around.entered("a", OriginState(State.HELD, 1600.0))
     assert state_of(lane) is State.HELD
     around.queue.add(lane, 1, priority=5)
     around.hosts.grew(lane, is_urgent=True)  # changes nothing
@@ -629,8 +587,8 @@ def test_a_lane_waits_for_its_visiting_hours(around: Around) -> None:
 
 @pytest.mark.parametrize("later", [1001.0, 1005.0])
 def test_the_alarm_rings_for_the_earliest_of_all(around: Around, later: float) -> None:
-    around.entered("a", OriginState(opens_at=1003.0), requests=1)
-    around.entered("b", OriginState(opens_at=later), requests=1)
+    around.entered("a", OriginState(State.HELD, 1003.0), requests=1)
+    around.entered("b", OriginState(State.HELD, later), requests=1)
     for at, name in sorted([(1003.0, "a"), (later, "b")]):
         assert around.hosts.alarm.at == at
         around.pass_time(at - around.now)
@@ -727,18 +685,3 @@ def test_while_the_other_queue_has_something_ready_no_more_is_fetched(around: Ar
     assert around.hosts.pop(memory) is not None
     assert around.hosts.pop(around.queue) is None
     assert around.fetched == ["unknown"]
-
-
-@pytest.mark.parametrize(
-    ("state", "slot", "delay"),
-    [
-        (None, Slot(0.0, 2.0, 8, 0.0), 2.0),
-        (OriginState(delay=5.0), Slot(0.0, 2.0, 8, 3.0), 5.0),
-        (OriginState(delay=1.0), Slot(0.0, 2.0, 8, 3.0), 3.0),
-    ],
-)
-def test_the_delay_of_a_lane_is_the_longest_that_is_known(
-    around: Around, state: OriginState | None, slot: Slot, delay: float
-) -> None:
-    around.slots["a"] = slot
-    assert around.hosts.delay_of(around.entered("a", state)) == delay

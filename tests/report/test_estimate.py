@@ -69,10 +69,9 @@ def test_the_remaining_time_contains_the_pause_of_a_host(monkeypatch: pytest.Mon
     world = World([Host()])
     for _ in range(4):
         world.push(0)
-    hosts = world.queue_hosts
-    monkeypatch.setattr(hosts, "delay_of", lambda lane: 0.5)
-    monkeypatch.setattr(hosts, "due_in", lambda lane: 30.5)
-    line = describe(hosts)
+    monkeypatch.setattr(world, "delay_of", lambda lane: 0.5)
+    monkeypatch.setattr(world, "due_in", lambda lane: 30.5)
+    line = describe(world.queue_hosts)
     assert line.endswith(
         "At least 32 s remaining: http://host0.example, 4 requests x 0.5 s after a pause of 30 s"
     )
@@ -108,19 +107,20 @@ async def test_it_says_how_long_other_crawls_leave_the_host_alone(
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_delay_with_jitter_counts_as_what_it_is_on_average(
-    sites: Sites, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("asked", "own"), [(None, 0.4), (0.1, 0.4), (0.4, 0.1)])
+async def test_a_delay_is_the_longest_and_with_jitter_counts_as_what_it_is_on_average(
+    sites: Sites, caplog: pytest.LogCaptureFixture, asked: float | None, own: float
 ) -> None:
-    host = sites.host()
+    host = sites.host(f"User-agent: *\nCrawl-delay: {asked}\n" if asked else None)
     with caplog.at_level(logging.INFO, LOGGER):
         await crawl(
             *(host.url(f"/{number}") for number in range(4)),
             LOGSTATS_INTERVAL=0.25,
-            DOWNLOAD_DELAY=0.4,
+            DOWNLOAD_DELAY=own,
         )
     lines = lines_of_delays(caplog)
     assert lines
-    assert all(line.endswith(" x 0.4 s") for line in lines)
+    assert all(" x 0.4 s" in line for line in lines)
 
 
 def lines_of_delays(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -1,0 +1,88 @@
+"""What robots.txt says of the requests that wait for an origin: they may go, wait, or will fail."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus.crawl.recent import Recent
+from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.origins.policies import LEAST_PAUSE
+
+from .given_up import GivenUp
+from .host import State
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.origin import Origin
+
+
+class OriginState(NamedTuple):
+    """What requests to an origin wait for."""
+
+    state: State
+    """``READY``: nothing; ``POLICY``: its robots.txt; ``HELD``: a moment; ``REFUSED``: their turn
+    to fail."""
+    until: float = 0.0
+    """The moment, by the monotonic clock, at which to look again if they are held back."""
+    delay: float = 0.0
+    """The delay in seconds that the robots.txt asks for."""
+
+
+OPEN = OriginState(State.READY)
+UNKNOWN = OriginState(State.POLICY)
+FAILING = OriginState(State.REFUSED)
+
+
+class OriginStates:
+    """What the policies of a crawl say, for the agent that most requests are sent as.
+
+    Requests to an origin whose robots.txt cannot be read are held back for ``ROBOTS_DEFER``
+    seconds, from when that was first seen.
+    """
+
+    MOST_OUTAGES = 100_000
+    """Of so many origins whose robots.txt cannot be read is remembered since when; that of another
+    one begins anew when it is looked at again."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._agents = crawl.get(Agents)
+        self._given_up = crawl.get(GivenUp)
+        self._defer = crawl.settings.defer
+        self._clock = crawl.clock.monotonic
+        self._unreachable_since: Recent[Origin, float] = Recent(self.MOST_OUTAGES)
+
+    def under(self, policy: Policy) -> OriginState:
+        """What *policy* says of its origin now."""
+        policy.enforce(self._agents.default_under(policy.settings))
+        origin = policy.origin
+        if origin in self._given_up:
+            return FAILING
+        if policy.denies_as_unreachable:
+            now = self._clock()
+            until = self._kept_until(origin, now)
+            if now >= until:
+                return FAILING
+            again_at = now + max(policy.fresh_for, LEAST_PAUSE)
+            return OriginState(State.HELD, min(again_at, until))
+        if self._unreachable_since:
+            self._unreachable_since.pop(origin, None)
+        if not policy.is_paced:
+            return OPEN
+        delay, opens_in = policy.delay or 0.0, policy.opens_in
+        if opens_in > 0:
+            return OriginState(State.HELD, self._clock() + opens_in, delay)
+        return OriginState(State.READY, delay=delay)
+
+    def defers(self, origin: Origin) -> bool:
+        """Whether requests to *origin* are kept while its robots.txt cannot be read."""
+        now = self._clock()
+        return now < self._kept_until(origin, now)
+
+    def _kept_until(self, origin: Origin, now: float) -> float:
+        if not self._defer:
+            return -inf
+        since = self._unreachable_since.get(origin, now)
+        self._unreachable_since.put(origin, since)
+        return since + self._defer
