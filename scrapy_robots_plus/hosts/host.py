@@ -6,6 +6,7 @@ A lane is the requests that go to one origin through one downloader slot.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from enum import Enum
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -126,6 +127,10 @@ class LaneQueue(Protocol):
     number: int
     """Of the queues of a crawl, the one with the lowest number is asked first."""
 
+    @property
+    def lanes_asleep(self) -> int:
+        """How many lanes only the job's file knows."""
+
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Lane]:
@@ -138,11 +143,15 @@ class LaneQueue(Protocol):
 class Lane(ABC):
     """Requests in the order of ``ScrapyPriorityQueue``, and the data to choose among lanes."""
 
-    __slots__ = ("_waits", "address", "host", "order", "queue", "ticket")
+    __slots__ = ("_waits", "address", "count", "host", "order", "priority", "queue", "ticket")
 
     def __init__(self, address: Address, queue: LaneQueue) -> None:
         self.address = address
         self.queue = queue
+        self.count = 0
+        """How many requests it holds."""
+        self.priority = 0
+        """That of the next request; the lowest number is the most urgent."""
         self.host: Host | None = None
         """The host that it is in; None while it waits elsewhere."""
         self._waits = State.EMPTY
@@ -150,16 +159,6 @@ class Lane(ABC):
         """Of lanes with the same priority, the one with the lowest number is chosen first."""
         self.ticket = 0
         """Changes with the state: a heap entry with another ticket is out of date."""
-
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """How many requests it holds."""
-
-    @property
-    @abstractmethod
-    def priority(self) -> int:
-        """The priority of the next request; the lowest number is the most urgent."""
 
     @abstractmethod
     def push(self, request: Request) -> None:
@@ -188,6 +187,7 @@ class Lane(ABC):
         self.ticket = ticket
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Host:
     """The lanes that may go to one host as far as robots.txt says, and what is under way to it.
 
@@ -195,41 +195,26 @@ class Host:
     with thousands of others, that of a proxy for example. It reads no clock and sets no timer.
     """
 
-    __slots__ = (
-        "_lane",
-        "_lanes",
-        "gap",
-        "last",
-        "name",
-        "not_before",
-        "order",
-        "out",
-        "state",
-        "ticket",
-        "waits_until",
-    )
-
-    def __init__(self, name: str, order: int) -> None:
-        self.name = name
-        self.order = order
-        """Of hosts with the same priority, the one with the lowest number is chosen first."""
-        self.ticket = 0
-        """Changes with the state: a heap entry with another ticket is out of date."""
-        self.state = State.IDLE
-        self.out = 0
-        """How many requests were handed out and have not come back."""
-        self.gap = 0.0
-        """Seconds to wait after a request, when it was last looked at."""
-        self.waits_until = 0.0
-        """The moment that it waits for."""
-        self.last: Request | None = None
-        """The last request handed out, until it is known whether it leaves."""
-        self.not_before = 0.0
-        """Applies until the door knows when the host is due: a request is on its way to it."""
-        self._lane: Lane | None = None
-        """The only lane: most hosts have one."""
-        self._lanes: TicketHeap | None = None
-        """All of them, by priority and order, if there were ever two at the same time."""
+    name: str
+    order: int
+    """Of hosts with the same priority, the one with the lowest number is chosen first."""
+    ticket: int = 0
+    """Changes with the state: a heap entry with another ticket is out of date."""
+    state: State = State.IDLE
+    out: int = 0
+    """How many requests were handed out and have not come back."""
+    gap: float = 0.0
+    """Seconds to wait after a request, when it was last looked at."""
+    waits_until: float = 0.0
+    """The moment that it waits for."""
+    last: Request | None = None
+    """The last request handed out, until it is known whether it leaves."""
+    not_before: float = 0.0
+    """Applies until the door knows when the host is due: a request is on its way to it."""
+    _lane: Lane | None = None
+    """The only lane: most hosts have one."""
+    _lanes: TicketHeap | None = None
+    """All of them, by priority and order, if there were ever two at the same time."""
 
     def add(self, lane: Lane) -> None:
         """*lane* may go, or has changed its priority or order. It has a new ticket."""

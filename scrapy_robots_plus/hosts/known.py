@@ -77,8 +77,8 @@ class Known:
         self._slot_of = compat.Slots(self._downloader).get
         self._has_scopes = compat.has_throttler(crawl.crawler)
         self._slots_with_settings = self._crawler.settings.getdict("DOWNLOAD_SLOTS")
-        self._usual: Outlook | None = None
-        """For a slot that has no settings of its own and is not there yet."""
+        self._of_new_slot = lru_cache(maxsize=None)(self._outlook_for_new_slot)
+        """By the key of a slot with settings of its own; all others are alike."""
 
     def address(self, request: Request) -> Address:
         """The lane that *request* belongs to."""
@@ -159,11 +159,7 @@ class Known:
     def _outlook_of_slot(self, key: str) -> Outlook:
         slot = self._slot_of(key)
         if slot is None:
-            if key in self._slots_with_settings:
-                return self._outlook_for_new_slot(key)
-            if self._usual is None:  # not before it is asked: AutoThrottle sets it
-                self._usual = self._outlook_for_new_slot(key)
-            return self._usual
+            return self._of_new_slot(key if key in self._slots_with_settings else "")
         places: float = slot.concurrency if slot.concurrency > 0 else inf
         if not slot.delay:
             return _at_once(places)

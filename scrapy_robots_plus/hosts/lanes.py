@@ -53,9 +53,7 @@ class LaneInMemory(Lane):
     Most lanes of a broad crawl hold a few requests, of one priority: these are a list.
     """
 
-    __slots__ = ("_next", "_order", "_others", "_rank", "count", "priority")
-    count: int
-    priority: int
+    __slots__ = ("_next", "_order", "_others", "_rank")
 
     FEW = 16
     """Up to this many requests, taking the first out of a list costs next to nothing."""
@@ -63,7 +61,6 @@ class LaneInMemory(Lane):
     def __init__(self, address: Address, queue: LaneQueue, order: Order) -> None:
         super().__init__(address, queue)
         self._order = order
-        self.count = self.priority = 0
         self._rank = 0
         """Twice the priority, and one more for start requests: these go after the others."""
         self._next: list[Request] | deque[Request] = []

@@ -27,9 +27,7 @@ _WAITING = {HELD, State.LATER, State.AT_DOOR, State.POLICY, State.FULL}
 class StoredLane(Lane):
     """One that is awake: how many requests of each rank it has is in memory."""
 
-    __slots__ = ("_counts", "_lanes", "_rank", "count", "name", "priority")
-    count: int
-    priority: int
+    __slots__ = ("_counts", "_lanes", "_rank", "name")
 
     def __init__(self, address: Address, name: str, lanes: StoredLanes, contents: Contents) -> None:
         """*contents*: what the file holds of it."""
@@ -92,7 +90,7 @@ class StoredLanes(Lanes):
         super().__init__(queue, order)
         self._hosts = hosts
         self.job = Job.of(crawler)
-        self.job.sort(hosts.name_of)
+        self.job.sort(lambda request: hosts.known.address(request).name)
         self._file = self.job.file
         self._pause = self.LEAST_PAUSE
         self._next_exchange = 0.0

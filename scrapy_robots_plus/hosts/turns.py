@@ -112,14 +112,6 @@ class Hosts:
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
 
-    def __contains__(self, request: object) -> bool:
-        """Whether *request* was handed out and has not come back."""
-        return request in self._out
-
-    def number(self) -> int:
-        """The next ticket, or the last place in the order."""
-        return next(self._numbers)
-
     # What the queues tell
 
     def enter(self, lane: Lane) -> None:
@@ -136,7 +128,7 @@ class Hosts:
             else:
                 self.discovery.grow(lane)
         elif is_urgent and lane.host is not None:
-            lane.ticket = self.number()
+            lane.ticket = next(self._numbers)
             lane.host.add(lane)
             if lane.host.state is READY:
                 self._settle(lane.host)
@@ -144,7 +136,7 @@ class Hosts:
     def woke(self, lane: Lane) -> None:
         """*lane* was asleep, with its requests."""
         self.lanes += 1
-        lane.order = self.number()
+        lane.order = next(self._numbers)
         self._place(lane)
 
     def may_sleep(self, lane: Lane) -> bool:
@@ -164,10 +156,6 @@ class Hosts:
                     self._await(each, origin)
         if host is not None and (host.state is READY or host.next_lane() is None):
             self._settle(host)
-
-    def name_of(self, request: Request) -> str:
-        """The name of the lane that *request* belongs to."""
-        return self.known.address(request).name
 
     def takes_back(self, request: Request, origin: Origin) -> bool:
         """Whether it has handed out *request*, and takes it again while the robots.txt of *origin*
@@ -316,9 +304,7 @@ class Hosts:
         elif host.state is not LATER or due_at != host.waits_until:
             self._move(host, LATER)
             host.waits_until = due_at
-            self._later.push((due_at,), host)
-            if self.asked is None:
-                self.alarm.set(due_at)
+            self._wait_until(due_at, host)
         return False
 
     def _look(self, host: Host) -> None:
@@ -353,7 +339,7 @@ class Hosts:
         name = self.known.host_of(lane)
         host = self._hosts.get(name)
         if host is None:
-            host = self._hosts[name] = Host(name, self.number())
+            host = self._hosts[name] = Host(name, next(self._numbers))
         return host
 
     # What robots.txt says
@@ -368,22 +354,22 @@ class Hosts:
             host = self._host_of(lane)
             if lane.host is not None:
                 lane.host.remove(lane)
-            lane.ticket = self.number()
+            lane.ticket = next(self._numbers)
             host.add(lane)
             if host.state in (IDLE, READY):
                 self._settle(host)
             return
         self._take_out(lane, state)
         if state is HELD:
-            self._later.push((known.until,), lane)
-            if self.asked is None:
-                self.alarm.set(known.until)
+            self._wait_until(known.until, lane)
         elif state is REFUSED:
             self._refused.push((lane.queue.number, lane.ticket), lane)
             if lane.queue is not self.asked:
                 self.known.wake()
-        elif lane.address.origin is not None:
-            self._wait_for_policy(lane, lane.address.origin)
+        elif (origin := lane.address.origin) is not None:
+            self._await(lane, origin)
+            if not self.known.is_fetching(origin):
+                self.discovery.add(lane)
 
     def _left(self, lane: Lane) -> None:
         """*lane* holds no more requests, or is asleep."""
@@ -394,16 +380,11 @@ class Hosts:
         """*lane* waits in *state* from now on, in no host."""
         if lane.host is not None:
             lane.host.remove(lane)
-        lane.waits(state, self.number())
+        lane.waits(state, next(self._numbers))
 
     def _await(self, lane: Lane, origin: Origin) -> None:
         if self._awaiting.setdefault(origin, lane) is not lane:
             self._also_awaiting.setdefault(origin, []).append(lane)
-
-    def _wait_for_policy(self, lane: Lane, origin: Origin) -> None:
-        self._await(lane, origin)
-        if not self.known.is_fetching(origin):
-            self.discovery.add(lane)
 
     def _end_wait(self, origin: Origin) -> list[Lane]:
         """The lanes that waited for the policy of *origin*."""
@@ -411,6 +392,11 @@ class Hosts:
         return [] if first is None else [first, *self._also_awaiting.pop(origin, ())]
 
     # Moments
+
+    def _wait_until(self, moment: float, item: Host | Lane) -> None:
+        self._later.push((moment,), item)
+        if self.asked is None:
+            self.alarm.set(moment)
 
     def _process_due(self) -> None:
         last, self._last = self._last, None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.host import State
-from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.hosts.turns import Hosts, hosts_in_use
 from scrapy_robots_plus.protocol.printable import counted, duration, printable
 
@@ -47,9 +46,8 @@ def describe(hosts: Hosts) -> str:
     """
     lanes = [lane for queue in hosts.queues for lane in queue]
     parts = [_in_groups(lanes, hosts)] if lanes else []
-    ours = [queue for queue in hosts.queues if isinstance(queue, RobotsPriorityQueue)]
-    if asleep := sum(queue.lanes_asleep for queue in ours):
-        requests = counted(sum(map(len, ours)) - sum(map(len, lanes)), "request")
+    if asleep := sum(queue.lanes_asleep for queue in hosts.queues):
+        requests = counted(sum(map(len, hosts.queues)) - sum(map(len, lanes)), "request")
         parts.append(f"{counted(asleep, 'host')} in the job's file ({requests})")
     return "; ".join(parts)
 

@@ -25,6 +25,7 @@ class Lanes:
     """A queue of lanes, with the numbers that they get."""
 
     number = 0
+    lanes_asleep = 0
 
     def __init__(self) -> None:
         self.open = LanesOfAQueue(self, LIFO)

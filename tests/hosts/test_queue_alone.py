@@ -147,7 +147,7 @@ def test_it_names_the_hosts_that_have_requests(kinds: Kinds) -> None:
 
 def test_a_request_is_in_the_lane_that_is_named_for_it(kinds: Kinds) -> None:
     alone = Alone(kinds.folder, kind=kinds.lifo)
-    name = alone.world.queue_hosts.name_of(Request("http://host1.example/a?b"))
+    name = alone.world.address(Request("http://host1.example/a?b")).name
     assert name == "http://host1.example"
     alone.push("a?b", host=1)
     assert [lane.address.name for lane in alone.queue] == [name]

@@ -381,9 +381,9 @@ def test_what_is_out(around: Around) -> None:
     around.entered("a", requests=2)
     request, other = around.one(), around.one()
     assert set(around.hosts._out) == {request, other}
-    assert request in around.hosts
+    assert request in around.hosts._out
     around.hosts.came_back(request)
-    assert request not in around.hosts
+    assert request not in around.hosts._out
     around.hosts.came_back(request)  # it is told twice, or of one that was never handed out
     around.hosts.came_back(Request("http://x/"))
     assert set(around.hosts._out) == {other}
@@ -422,7 +422,7 @@ def test_what_has_come_back_untold_is_looked_for_with_what_went_last(around: Aro
     assert around.pop() is None
     assert around.pop() is None
     assert around.asked_about == [None, request, None]
-    assert request not in around.hosts
+    assert request not in around.hosts._out
 
 
 # What robots.txt says

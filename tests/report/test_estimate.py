@@ -173,7 +173,7 @@ def test_of_very_many_hosts_only_the_longest_queues_are_asked_for_their_delay(
         asked.append(lane.address.slot)
         return 5.0
 
-    monkeypatch.setattr(world.queue_hosts, "delay_of", delay_of)
+    monkeypatch.setattr(world, "delay_of", delay_of)
     line = describe(world.queue_hosts)
     assert line == (
         "Hosts in the queue: 1,200 waiting for robots.txt (1,201 requests). "
