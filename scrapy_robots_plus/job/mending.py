@@ -169,10 +169,12 @@ def _rows(damaged: Run, table: str) -> Iterator[tuple[Any, ...]]:
 def _copy(damaged: Run, new: sqlite3.Connection) -> None:
     """Of what is whole: requests have checksums, and the rest matters less."""
     for values in _rows(damaged, "requests"):
-        if len(values) == len(StoredRequest._fields) and StoredRequest(*values).is_whole:
-            if values[-1] not in set(State):
-                values = (*values[:-1], State.WAITING)  # nothing would ever lead to it
-            new.execute("REPLACE INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        if len(values) == len(StoredRequest._fields) and (row := StoredRequest(*values)).is_whole:
+            if row.state not in set(State):
+                row = row._replace(state=State.WAITING)  # nothing would ever lead to it
+            if not row.has_kills:
+                row = row._replace(hard_ends=0)
+            new.execute("REPLACE INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     for id_, digests in _rows(damaged, "seen"):
         if isinstance(digests, bytes):
             new.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (id_, digests))

@@ -241,15 +241,11 @@ class JobRequests:
         return (self.note(LOSSES) or "").splitlines()
 
     def _next(self, lane: str, rank: int, newest: bool) -> StoredRequest | None:
-        """As it is under way."""
         found = self._run(_NEWEST if newest else _OLDEST, (lane, rank)).fetchone()
         if found is None:
             return None
-        id_, data, crc, hard_ends, state = found
-        row = StoredRequest(id_, lane, rank, data, crc, hard_ends, UNDER_WAY)
-        if state != WAITING or not row.is_whole:
-            raise sqlite3.DatabaseError(f"request {id_} is malformed")
-        return row
+        id_, *others = found
+        return whole((id_, lane, rank, *others), WAITING)
 
     def _find(self, id_: int) -> StoredRequest | None:
         """One that waits."""

@@ -28,6 +28,8 @@ CACHE_KIB = 64 * 1024
 
 SUSPECT_AFTER = 2
 """Kills at which a request was under way, until it has to wait for the end."""
+_MOST_KILLS = 1 << 31
+"""More is damage."""
 
 APPLICATION_ID = int.from_bytes(b"RbJb", "big")
 """In the header of every job's file, to recognize it as ours."""
@@ -97,6 +99,11 @@ class StoredRequest(NamedTuple):
         return isinstance(self.data, bytes) and self.crc == checksum(*self[:4])
 
     @property
+    def has_kills(self) -> bool:
+        """Whether the number of kills is one: the checksum does not cover it."""
+        return isinstance(self.hard_ends, int) and self.hard_ends < _MOST_KILLS
+
+    @property
     def is_suspect(self) -> bool:
         """Whether it may be the cause of these kills: then it is sent last."""
         return self.hard_ends >= SUSPECT_AFTER
@@ -110,7 +117,7 @@ def whole(fields: Collection[Any], *states: State) -> StoredRequest:
     """Raises sqlite3.DatabaseError unless *fields* are those of a request, in one of *states*."""
     if len(fields) == len(StoredRequest._fields):
         row = StoredRequest(*fields)
-        if row.is_whole and row.state in (states or set(State)):
+        if row.is_whole and row.has_kills and row.state in (states or set(State)):
             return row
     raise sqlite3.DatabaseError(f"request {next(iter(fields))} is malformed")
 

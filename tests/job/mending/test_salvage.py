@@ -11,7 +11,7 @@ import pytest
 from scrapy_robots_plus.job import JobFile, JobFileError
 from scrapy_robots_plus.job.schema import COPIES
 
-from ..jobs import failed, lose_in_index
+from ..jobs import drained, failed, lose_in_index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,6 +74,22 @@ def test_a_request_in_a_state_that_there_is_not_waits_again(path: Path) -> None:
         assert "(request 1 is malformed). 1 request can be read, 0" in file.troubles[0]
         assert (file.held, file.stored, file.lost) == (1, 1, 0)
         assert file.take("host", 0, newest=True) is not None
+
+
+@pytest.mark.parametrize("kills", ["x", b"x", 2.5, (1 << 63) - 1])
+@pytest.mark.parametrize("state", [0, 1, 2])
+def test_a_number_of_kills_that_is_none_loses_nothing(
+    path: Path, kills: object, state: int
+) -> None:
+    with JobFile(path) as file:
+        for number in range(3):
+            file.add("host", 0, b"%d" % number)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        changed = "UPDATE requests SET hard_ends = ?, state = ? WHERE id = 2"
+        connection.execute(changed, (kills, state))
+    found, lost, told = drained(path)
+    assert (found, lost) == ({b"0": 1, b"1": 1, b"2": 1}, 0)
+    assert "3 requests can be read, 0 are lost" in told
 
 
 def test_one_that_was_set_aside_and_is_gone_is_told(path: Path) -> None:
