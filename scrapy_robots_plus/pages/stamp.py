@@ -185,6 +185,10 @@ class PagePreferences:
         if not self._knows_departures:
             self._departs(request)
 
+    def exempt(self, request: Request) -> None:
+        """*request* may be sent, and is not checked: no more, if it comes once more."""
+        self._sent.pop(request, None)
+
     def under(self, request: Request) -> Sent | None:
         """What *request* is sent under; None if it was not checked."""
         return self._sent.get(request)

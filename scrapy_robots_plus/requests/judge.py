@@ -211,6 +211,7 @@ class Outcomes:
     def exempt(self, request: Request) -> None:
         """*request* passes without a robots.txt check."""
         self._tally.exempt(request)
+        self._pages.exempt(request)
         if says_not_to_ask(request) and TAP_META_KEY not in request.meta:
             self._tally.not_asked += 1
             self._stats.inc_value(keys.NOT_ASKED)

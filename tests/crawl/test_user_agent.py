@@ -207,6 +207,37 @@ async def test_denied_for_such_a_name_from_the_start_is_a_crawl_that_was_denied(
     assert stat(crawler, "finish_reason") == "robotstxt_denied"
 
 
+class RotatesAndFails:
+    """Another header each time; the first time, it fails then."""
+
+    def __init__(self) -> None:
+        self.names = iter(("Barbot", "Foobot"))
+
+    def process_request(self, request: scrapy.Request) -> None:
+        if "robots.txt" not in request.url:
+            name = request.headers["User-Agent"] = next(self.names)
+            if name == "Barbot":
+                raise OSError
+
+
+class ExemptsWhatFailed:
+    """Sends a request once more, itself and not a copy."""
+
+    def process_exception(self, request: scrapy.Request, exception: Exception) -> scrapy.Request:
+        request.meta["dont_obey_robotstxt"] = request.dont_filter = True
+        return request
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_request_that_is_exempt_when_it_comes_again_is_not_judged_again(
+    sites: Sites,
+) -> None:
+    host = sites.host(NOT_FOOBOT)
+    middlewares = {RotatesAndFails: 950, ExemptsWhatFailed: 10}
+    await crawl(host.url("/a"), DOWNLOADER_MIDDLEWARES=middlewares)
+    assert host.fetched == ["/a"]
+
+
 class Cached:
     """Answers a page itself, as a cache does (HttpCacheMiddleware stands at 900)."""
 
