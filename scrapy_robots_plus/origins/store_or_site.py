@@ -100,9 +100,9 @@ class Retrieval:
         """The record of *file* in the store; else what the site says, once a fetch has a place and
         no other worker fetches it. *known*: the record in memory, which has expired.
         """
-        stored = await self._store.load(file, again=file.path != ROBOTS_TXT)
         turn = self._turn_for(file)
         try:
+            stored = await self._store.load(file, again=file.path != ROBOTS_TXT)
             while stored is None or not self._may_answer(stored, known, is_refresh=is_refresh):
                 await self._budget.wait(file)
                 begins = await turn.begin()

@@ -55,6 +55,7 @@ _BEGINNINGS = {
     Field.SITEMAP: (b"sitemap", b"site-map"),
 }
 """What a key starts with that means one of these to the reference parser."""
+_ALL_BEGINNINGS = sum(_BEGINNINGS.values(), ())
 
 _KEYS: dict[bytes, Field] = {
     **{field.key.encode(): field for field in Field if field is not Field.NOTHING},
@@ -72,8 +73,8 @@ def field_of(key: bytes, forgiving: bool = True) -> Field:
     """The field that a key names; ``Field.NOTHING`` if it is unknown (2.2.4)."""
     key = key.lower()
     field = (_FORGIVEN if forgiving else _KEYS).get(key)
-    if field is None and forgiving:
-        field = next((each for each in _BEGINNINGS if key.startswith(_BEGINNINGS[each])), None)
+    if field is None and forgiving and key.startswith(_ALL_BEGINNINGS):
+        field = next(each for each in _BEGINNINGS if key.startswith(_BEGINNINGS[each]))
     return field or Field.NOTHING
 
 
