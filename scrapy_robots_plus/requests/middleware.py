@@ -203,7 +203,7 @@ class RobotsMiddleware:
                 self._refusals.failed(request, exception)
             return None
         sent = self._pages.under(request)
-        if sent is not None:
+        if sent is not None and not sent.is_denied:
             asked = Asked.again(request, sent)
             self._outcomes.revoke(asked)
             refused = self._now_denied(asked) if isinstance(exception, HeldAtDenial) else None

@@ -17,7 +17,7 @@ from twisted.internet import error as tx
 from twisted.python import failure
 from twisted.web import client
 
-from scrapy_robots_plus import compat
+from scrapy_robots_plus import RobotsMiddleware, compat
 from scrapy_robots_plus.hosts.own_shortage import OwnShortage
 from tests.crawl_process import MODES
 from tests.crawling import ProbeSpider, crawl, names_rules, parts_of_seconds
@@ -190,6 +190,15 @@ def no_files() -> OSError:
 
 def no_ports() -> OSError:
     return OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
+
+
+class ShortForPages(Short):
+    """Opens no connection for a page, and those for robots.txt at once."""
+
+    error = no_files()
+
+    def tries_of(self, request: Request) -> float:
+        return 0 if "robots" in request.url else inf
 
 
 def caused_by(error: BaseException, outer: Exception) -> Exception:
@@ -370,17 +379,11 @@ async def test_what_waits_for_a_file_does_not_keep_a_stopped_crawl_open(
     host = sites.host(RULES)
     settings: dict[str, Any] = {"JOBDIR": str(tmp_path), "ROBOTSTXT_OBEY": True}
 
-    class Some(Short):
-        error = no_files()
-
-        def tries_of(self, request: Request) -> float:
-            return 0 if "robots" in request.url else inf
-
     began = time.monotonic()
     stopped = await crawl(
         *[host.url(f"/{number}") for number in range(30)],
         spider=Kept,
-        DOWNLOAD_HANDLERS={"http": Some},
+        DOWNLOAD_HANDLERS={"http": ShortForPages},
         CLOSESPIDER_TIMEOUT=1,
         **settings,
     )
@@ -388,6 +391,27 @@ async def test_what_waits_for_a_file_does_not_keep_a_stopped_crawl_open(
     assert time.monotonic() - began < OwnShortage.MOST_SECONDS / 4
     await crawl(spider=Kept, **settings)
     assert sorted(host.fetched) == sorted(f"/{number}" for number in range(30))
+
+
+@ensureDeferred
+async def test_what_was_denied_in_observe_mode_and_waits_at_closing_takes_nothing_off_the_allowed(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host("User-agent: *\nDisallow: /closed\n")
+    crawler = await crawl(
+        host.url("/page"),
+        host.url("/closed"),
+        spider=Kept,
+        JOBDIR=str(tmp_path),
+        ROBOTS_MODE="observe",
+        ROBOTS_OVERRIDES={host.address: {"crawl_delay": 0.01}},
+        DOWNLOAD_HANDLERS={"http": ShortForPages},
+        CLOSESPIDER_TIMEOUT=1,
+    )
+    assert host.fetched == []
+    tally = crawler.get_downloader_middleware(RobotsMiddleware).tally
+    assert (tally.allowed, tally.denied) == (0, 1)  # what was allowed goes to the next run
+    assert crawler.stats.get_value("robotstxt/override") == 1
 
 
 class Kept(ProbeSpider):
