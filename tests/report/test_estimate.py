@@ -15,7 +15,7 @@ from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.report.progress import describe
 from tests.crawl.world import Host, World
-from tests.crawling import crawl, make_crawler, parts_of_seconds, run
+from tests.crawling import make_crawler, parts_of_seconds, run
 from tests.sites import hang
 from tests.waiting import close_when
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scrapy_robots_plus.hosts.host import Lane
+    from tests.sites import Host as Site
     from tests.sites import Sites
 
 LOGGER = "scrapy_robots_plus.report.progress"
@@ -77,17 +78,13 @@ def test_the_remaining_time_contains_the_pause_of_a_host(monkeypatch: pytest.Mon
     )
 
 
-@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_the_line_comes_with_the_stats_of_scrapy(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
-    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.4\n")
-    with caplog.at_level(logging.INFO, LOGGER):
-        await crawl(*(host.url(f"/{number}") for number in range(4)), LOGSTATS_INTERVAL=0.25)
-    lines = lines_of_delays(caplog)
-    assert lines
-    assert re.search(r"requests? x 0\.4 s$", lines[0])
+    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 20\n")
+    lines = await lines_of_a_crawl(host, caplog)
+    assert re.search(r"[23] requests x 20 s", lines[0])
 
 
 @parts_of_seconds
@@ -107,20 +104,24 @@ async def test_it_says_how_long_other_crawls_leave_the_host_alone(
 
 
 @pytest_twisted.ensureDeferred
-@pytest.mark.parametrize(("asked", "own"), [(None, 0.4), (0.1, 0.4), (0.4, 0.1)])
+@pytest.mark.parametrize(("asked", "own"), [(None, 20), (5, 20), (20, 5)])
 async def test_a_delay_is_the_longest_and_with_jitter_counts_as_what_it_is_on_average(
-    sites: Sites, caplog: pytest.LogCaptureFixture, asked: float | None, own: float
+    sites: Sites, caplog: pytest.LogCaptureFixture, asked: int | None, own: int
 ) -> None:
-    host = sites.host(f"User-agent: *\nCrawl-delay: {asked}\n" if asked else None)
+    text = f"User-agent: *\nCrawl-delay: {asked}\nDisallow: /never\n"
+    lines = await lines_of_a_crawl(sites.host(text if asked else None), caplog, DOWNLOAD_DELAY=own)
+    assert all(" x 20 s" in line for line in lines)
+
+
+async def lines_of_a_crawl(
+    host: Site, caplog: pytest.LogCaptureFixture, **settings: Any
+) -> list[str]:
+    """The first ones: it is closed then, with requests left."""
+    crawler = make_crawler(LOGSTATS_INTERVAL=0.1, **settings)
+    close_when(lambda: lines_of_delays(caplog), crawler)
     with caplog.at_level(logging.INFO, LOGGER):
-        await crawl(
-            *(host.url(f"/{number}") for number in range(4)),
-            LOGSTATS_INTERVAL=0.25,
-            DOWNLOAD_DELAY=own,
-        )
-    lines = lines_of_delays(caplog)
-    assert lines
-    assert all(" x 0.4 s" in line for line in lines)
+        await run(crawler, urls=[host.url(f"/{number}") for number in range(4)])
+    return lines_of_delays(caplog)
 
 
 def lines_of_delays(caplog: pytest.LogCaptureFixture) -> list[str]:
