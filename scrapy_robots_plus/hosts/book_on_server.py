@@ -27,6 +27,9 @@ keep no pace together before all of them ask it again."""
 LONGEST = 5.0
 """Seconds for which an entry is written again and again, if others change it meanwhile: what the
 crawl asks of other hosts waits behind it."""
+SPARE = 10.0
+"""Seconds for which the server keeps an entry longer than anybody expects it: an answer may take a
+while, and its clock may be faster."""
 
 
 class BookOnServer:
@@ -59,7 +62,7 @@ class BookOnServer:
                 break  # others need not look again
             values = [*entry.values, seen.process.decode(), seen.now] if useful_for > 0 else None
             new = json.dumps(values).encode() if values else b""
-            changed = self._server.swap(key, seen.value, new, useful_for, though_full=True)
+            changed = self._server.swap(key, seen.value, new, useful_for + SPARE, though_full=True)
             if changed is None:
                 break
             if self._monotonic() > at + LONGEST:
