@@ -169,6 +169,7 @@ def _told(verdict: Verdict) -> str:
         ("Disallow: *", "Disallow: /", []),
         # A star at the end is an octet more.
         ("Allow: /*\nDisallow: /b", "Disallow: /b", [("Allow: /*", "Disallow: /b", "/b")]),
+        ("Disallow: /b", "Allow: /*\nDisallow: /b", [("Disallow: /b", "Allow: /*", "/b")]),
         (
             "Disallow: /a/*$\nAllow: /a/b",
             "Disallow: /a/\nAllow: /a/b",
@@ -272,6 +273,13 @@ def test_a_search_that_would_take_too_long_ends_and_says_so(name: str) -> None:
     assert takes_less(lambda: difference(file, other, "bot"), 100)
 
 
+def test_so_does_a_search_among_rules_that_meet_nowhere() -> None:
+    both = "User-agent: *" + "".join(f"\nDisallow: /a{n}/" for n in range(9000))
+    starred = "".join(f"\nDisallow: /{n}/*x" for n in range(400))
+    before, after = RobotsTxt.parse(both), RobotsTxt.parse(both + starred)
+    assert not difference(before, after, "bot").complete
+
+
 def test_what_is_shown_of_an_incomplete_search_is_the_same_in_each_process() -> None:
     code = """if True:
         from scrapy_robots_plus.protocol import RobotsTxt
@@ -313,6 +321,7 @@ def test_the_change_says_which_way_it_went() -> None:
         ("Allow: /a%25\nDisallow: /", "Disallow: /", "/a%25"),
         ("Disallow:", "Disallow: /a", "/a"),
         ("Disallow: /a%23b", "", "/a%23b"),
+        ("Disallow: /\nAllow: /ab", "Disallow: /z\nAllow: /ab", "/ab"),
     ],
 )
 def test_where_the_first_rule_decides(dialect: Dialect, before: str, after: str, path: str) -> None:

@@ -189,6 +189,10 @@ CUT = "/" + 499 * "x" + "..."
             f"the Crawl-delay of {ROBOTS_URL} is too long",
         ),
         (Verdict(False, Reason.CLOSING, delay=5), "the spider closed before robots.txt was read"),
+        (
+            Verdict(False, Reason.WALLED, robots_url=ROBOTS_URL),
+            f"the site refuses pages that {ROBOTS_URL} allows",
+        ),
         (Verdict(True, Reason.NOT_HTTP), "not an HTTP URL"),
         (Verdict(False, Reason.RULE, "Disallow: /a"), "Disallow: /a, robots.txt"),
         (

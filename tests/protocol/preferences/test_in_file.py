@@ -102,6 +102,11 @@ class TestApart:
         assert preferences.of("train-ai") is DISALLOW
         assert preferences.of("search") is (DISALLOW if "search=no" in body else UNKNOWN)
 
+    @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+    def test_one_without_its_colon_is_read_where_others_are(self, dialect: Dialect) -> None:
+        file = RobotsTxt.parse("Content-Usage train-ai=n\n" + self.GROUPS, dialect)
+        assert bool(FilePreferences(file, "foobot")) is dialect.forgiving
+
     @pytest.mark.parametrize(
         "said_apart", ["Content-Signal: search=yes, use=full", "Content-Usage: search=y, ai-use=x"]
     )
