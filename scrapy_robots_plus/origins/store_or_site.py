@@ -6,6 +6,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import robots_changed
 from scrapy_robots_plus.protocol.access import Access, Failure
@@ -84,8 +85,12 @@ class Retrieval:
         is_refresh = previous is not None and previous.may_answer
         policy = self._read(await self._find(origin, known, is_refresh=is_refresh), previous)
         if self._asks_of_uses(origin.tdmrep, policy):
-            found = await self._find(origin.tdmrep, None, is_refresh=True)
-            policy.reserve(found.record, previous)
+            try:
+                found = await self._find(origin.tdmrep, None, is_refresh=True)
+                policy.reserve(found.record, previous)
+            except compat.CANCELLED:
+                if not compat.is_closing(self._crawler):  # else nobody is answered any more
+                    raise
         return policy
 
     def failed(self, origin: Origin, previous: Policy | None) -> Policy:

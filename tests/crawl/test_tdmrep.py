@@ -11,16 +11,18 @@ import pytest_twisted
 from twisted.internet.defer import DeferredList
 
 from scrapy_robots_plus import RobotsMiddleware
+from scrapy_robots_plus.audit.entries import FileEntry
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.crawl_store import CrawlStore
 from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.preferences.tdm import TdmFile
+from tests.audit.logs import entries_in
 from tests.crawling import crawl, make_crawler, names_rules, run, stat
 from tests.pages.stamping import StampSpider, StampStepSpider
 from tests.redis_server import RedisServer
 from tests.sites import TDMREP, answer, half, hang, hang_up, redirect, validated
-from tests.waiting import until
+from tests.waiting import close_when, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -307,6 +309,18 @@ async def test_an_outage_leaves_the_last_good_copy(sites: Sites, records: int) -
     crawler = await crawl(*urls, spider=Spider, **settings)
     assert host.fetched == crawler.spider.got == []
     assert stat(crawler, "robotstxt/tdmrep/503") >= 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_closing_while_it_is_fetched_makes_no_failure_of_a_robots_txt_that_was_read(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host, log = site(sites, hang), tmp_path / "audit.jsonl"
+    crawler = make_crawler(**SKIP, ROBOTS_AUDIT_LOG=str(log))
+    close_when(lambda: asked(host), crawler)
+    await run(crawler, urls=[host.url("/a")])
+    files = [entry for entry in entries_in(log) if isinstance(entry, FileEntry)]
+    assert [file.status for file in files] == ["200"]
 
 
 @pytest_twisted.ensureDeferred
