@@ -38,11 +38,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+_SPIDER = "spider"
+"""The note that names it."""
+
+
 class JobFile(ResumedRequests):
     """All requests of a job, in lanes, those under way, and the fingerprints of all seen.
 
-    Everything goes into one transaction until :meth:`commit`: at any moment, the file on disk is
-    as it was after some commit, whatever happens to the process. Priorities are those of Scrapy's
+    What was done outlives a kill from the next :meth:`commit` on: whatever happens to the process,
+    the next run finds all as it was after some commit. Priorities are those of Scrapy's
     queues: the lowest number is the most urgent.
 
     Each method raises JobFileError when the file cannot be used any longer: the disk is full, it
@@ -50,10 +54,12 @@ class JobFile(ResumedRequests):
     mended with all that can be read when it is opened again; see :attr:`lost`.
     """
 
-    def __init__(self, path: Path | str) -> None:
-        """Opens the file at *path*, or creates it, and resumes the job.
+    def __init__(self, path: Path | str, *, spider: str | None = None) -> None:
+        """Opens the file at *path*, or creates it, and resumes the job. *spider*: the name of the
+        one that is to send its requests; None for any.
 
-        Raises JobFileError if it is in use, not ours, too new or not writable.
+        Raises JobFileError if it is in use, not ours, too new or not writable, or holds requests of
+        another spider. The file then stays as it is.
         """
         self.path = Path(os.path.realpath(path))
         self.was_killed = False
@@ -68,6 +74,7 @@ class JobFile(ResumedRequests):
         """What a user must know: damage, and what was saved."""
         self._recent = Recent(recent_of(self.path))
         self._is_open = False
+        self._spider = spider
         try:
             self._open()
         except BaseException:
@@ -183,7 +190,17 @@ class JobFile(ResumedRequests):
             self._tell_what_is_lost(damage)
         elif self.missing > 0:
             raise sqlite3.DatabaseError("requests are missing")
+        if self._spider is not None:
+            self._belongs_to(self._spider)
         self._write()
+
+    def _belongs_to(self, spider: str) -> None:
+        """Another one would set all requests aside: it has not their callbacks."""
+        name = self.note(_SPIDER)
+        if name not in (None, spider) and self.stored:
+            what = f'holds requests of the spider "{name}"'
+            raise JobFileError(self.path, what, "Give each spider a JOBDIR of its own")
+        self.set_note(_SPIDER, spider)
 
     def _tell_what_is_lost(self, why: str) -> None:
         missing, self.missing = max(0, self.missing), 0

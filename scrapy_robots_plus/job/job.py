@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_SPIDER = "spider"
-
 _jobs: WeakKeyDictionary[Crawler, Job] = WeakKeyDictionary()
 """Until the spider is closed."""
 
@@ -56,7 +54,7 @@ class Job:
         """Raises JobFileError if the file cannot be used."""
         self._crawler = crawler
         self._reports = JobReports(crawler)
-        self.file = JobFile(path)
+        self.file = JobFile(path, spider=self.spider.name)
         self.has_failed = False
         """Whether the file cannot be used any longer: it holds nothing more."""
         self._under_way: dict[Request, int] = {}
@@ -70,7 +68,6 @@ class Job:
         self._handed_out = 0
         self.has_begun = False
         self._stop_looking: Callable[[], object] = bool
-        self._check_spider()
         self._reports.opened(self.file)
         crawler.signals.connect(self._begin, signals.spider_opened)
         crawler.signals.connect(self._recall_suspects, signals.spider_idle)
@@ -105,15 +102,6 @@ class Job:
     def spider(self) -> Spider:
         return compat.spider_of(self._crawler)
 
-    def _check_spider(self) -> None:
-        """Another spider would set all requests aside: it has not their callbacks."""
-        name = self.file.note(_SPIDER)
-        if name not in (None, self.spider.name) and self.file.stored:
-            self.file.close()
-            what = f'holds requests of the spider "{name}"'
-            raise JobFileError(self.file.path, what, "Give each spider a JOBDIR of its own")
-        self.file.set_note(_SPIDER, self.spider.name)
-
     def attempt(self, work: Callable[[], _T]) -> _T | None:
         """Does *work* with the file; None once that has failed, which closes the crawl."""
         if not self.has_failed:
@@ -138,7 +126,7 @@ class Job:
         if self.is_held_up:
             return None
         if self._handed_out < self.WRITTEN_AT_ONCE:
-            self._write()
+            self._settle()
         self._count()
         while (taken := self.file.take(lane, rank, newest=newest)) is not None:
             request = self._read(taken)
@@ -182,7 +170,7 @@ class Job:
         self._last = None
         if self.has_begun and compat.is_closing(self._crawler):
             self.attempt(self.file.stop)
-        self.attempt(self._write)
+        self.attempt(self._settle)
 
     def close(self) -> None:
         """The crawl has ended."""
@@ -208,9 +196,10 @@ class Job:
 
     def _count(self) -> None:
         if len(self.file.done) >= self.STEPS:
-            self._write()
+            self._settle()
 
-    def _write(self) -> None:
+    def _settle(self) -> None:
+        """Ends what the engine has dealt with, and commits."""
         if self._under_way:
             for request in compat.dealt_with(self._under_way, self._crawler):
                 if request is not self._last:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.job import JobFile, StoredRequest, overview
+import pytest
+
+from scrapy_robots_plus.job import JobFile, JobFileError, StoredRequest, overview
 from scrapy_robots_plus.job import file as job_file
 
 from .jobs import kill_copy
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def take(file: JobFile) -> StoredRequest | None:
@@ -67,6 +67,33 @@ def test_the_one_that_kills_is_set_aside_and_all_others_are_sent(path: Path) -> 
     assert taken is not None
     assert taken.hard_ends == 0
     file.close()
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_a_spider_that_must_not_use_the_job_leaves_it_as_it_is(
+    path: Path, *, is_damaged: bool
+) -> None:
+    """What the last run has left is told to the one whose job it is."""
+    file = JobFile(path, spider="links")
+    for data in (b"1", b"2"):
+        file.add("host", 0, data)
+    take(file)
+    file.commit()
+    left = kill_copy(path, path.parent / "killed")
+    if is_damaged:
+        left = path
+        with pytest.raises(JobFileError, match="requests are missing"):
+            file.search()
+    file.close()
+    for _ in range(2):
+        with pytest.raises(JobFileError, match='holds requests of the spider "links"'):
+            JobFile(left, spider="other")
+    with JobFile(left, spider="links") as file:
+        if is_damaged:
+            assert "was damaged (requests are missing). 2 requests can be read" in file.troubles[0]
+        assert (file.was_killed, file.recovered) == (not is_damaged, int(not is_damaged))
+        found = [taken for _ in range(2) if (taken := take(file))]
+        assert sorted(taken.hard_ends for taken in found) == [0, int(not is_damaged)]
 
 
 def test_how_many_were_under_way_at_a_kill_is_told(path: Path) -> None:
