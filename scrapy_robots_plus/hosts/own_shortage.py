@@ -78,10 +78,10 @@ class OwnShortage:
         try:
             response = await download(request)
         except Exception as error:
-            if self._kind_of(error) is not None:
-                return await self._download_later(download, request, error)
-            await self._network.failed(request, error)
-            raise
+            if self._kind_of(error) is None:
+                await self._network.failed(request, error)
+                raise
+            response = await self._download_later(download, request, error)
         self._network.answered(request, response)
         return response
 
@@ -108,6 +108,8 @@ class OwnShortage:
                 return response
         if crawl.has_middleware and crawl.is_closing and TAP_META_KEY not in request.meta:
             raise HeldAtClosing from failure  # the middleware keeps it for the next run
+        if self._kind_of(failure) is None:
+            await self._network.failed(request, failure)
         raise failure
 
     def _kind_of(self, error: Exception) -> str | None:
