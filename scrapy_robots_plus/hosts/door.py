@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
+    from .given_up import GivenUp
     from .pace import Pace
 
 
@@ -168,12 +169,16 @@ class Door:
         line.show()  # again, after AutoThrottle
         self._trim(line, now)
 
-    def drop(self, origin: Origin) -> None:
-        """*origin* is given up: its requests fail, and no others of its host."""
-        pace = self.line(origin.host).pace
-        pace.end_pauses()
-        pace.keep(origin, 0.0)
-        self.recheck(origin, 0.0, lambda _: True)
+    def drop(self, host: str, given_up: GivenUp) -> None:
+        """The requests to those origins of *host* that are *given_up* fail."""
+
+        def fails(request: Request) -> bool:
+            origin = valid_origin_of(request)
+            return origin is not None and origin.host == host and origin in given_up
+
+        line = self.line(host)
+        line.pace.keep_nothing_for(given_up)
+        self._fail(HeldAtDenial, fails, (line,))
 
     def recheck(self, origin: Origin, delay: float, denies: Callable[[Request], bool]) -> None:
         """New rules of *origin* have come: of its requests that wait here, or in a slot, those that

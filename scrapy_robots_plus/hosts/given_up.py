@@ -1,4 +1,4 @@
-"""Which origins are not asked for a while."""
+"""Which hosts and sites are not asked for a while."""
 
 from __future__ import annotations
 
@@ -14,39 +14,45 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Now
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
 class GivenUp:
-    """Origins that are not asked for a while: they answer nothing but 429, or wall off the crawl.
-    The oldest are forgotten if too many.
+    """Hosts that answer nothing but 429, with all their origins; and origins that wall off the
+    crawl. The oldest are forgotten if too many. An origin that is not obeyed is none of them.
     """
 
     SECONDS = MappingProxyType({Reason.GIVEN_UP: 3_600.0, Reason.WALLED: 600.0})
-    """Until an origin is tried again."""
+    """Until they are tried again."""
 
-    def __init__(self, size: int, clock: Now) -> None:
+    def __init__(self, settings: RobotsSettings, clock: Now) -> None:
         """*clock*: monotonic seconds."""
+        self._settings = settings
         self._clock = clock
-        self._held: Recent[Origin, tuple[float, Reason]] = Recent(size)
-        """Until when, and why."""
+        self._until: Recent[str | Origin, float] = Recent(settings.cache_size)
+        """By the name of a host that is given up, or by a walled origin."""
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
-        return cls(crawl.settings.cache_size, crawl.clock.monotonic)
+        return cls(crawl.settings, crawl.clock.monotonic)
+
+    def reason(self, origin: Origin) -> Reason | None:
+        """Why requests to *origin* fail; None if they do not."""
+        if not self._until:  # as in almost every crawl
+            return None
+        now = self._clock()
+        for held, reason in ((origin.host, Reason.GIVEN_UP), (origin, Reason.WALLED)):
+            if now < self._until.get(held, now) and self._settings.for_origin(origin).obey:
+                return reason
+        return None
 
     def __contains__(self, origin: Origin) -> bool:
-        if not self._held:  # as in almost every crawl
-            return False
-        return self._clock() < self._held.get(origin, (0.0,))[0]
-
-    def reason(self, origin: Origin) -> Reason:
-        """Why its requests fail."""
-        return self._held[origin][1] if origin in self._held else Reason.GIVEN_UP
+        return self.reason(origin) is not None
 
     def add(self, origin: Origin, reason: Reason) -> None:
-        self._held.put(origin, (self._clock() + self.SECONDS[reason], reason))
+        held = origin.host if reason is Reason.GIVEN_UP else origin
+        self._until.put(held, self._clock() + self.SECONDS[reason])
 
     def open(self, origin: Origin) -> None:
         """*origin* is walled no more."""
-        if self.reason(origin) is Reason.WALLED:
-            del self._held[origin]
+        self._until.pop(origin, None)

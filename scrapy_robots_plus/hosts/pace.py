@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.origin import Origin
 
+    from .given_up import GivenUp
     from .throttle import Throttle
 
 
@@ -104,8 +105,12 @@ class Pace:
         self._shut_until = max(self._shut_until, now + seconds)
 
     def end_pauses(self) -> None:
-        """The host is not asked any more."""
+        """The host is given up: a request that still goes there waits for no pause before now."""
         self._shut_until, self.throttle = 0.0, None
+
+    def keep_nothing_for(self, given_up: GivenUp) -> None:
+        """No delay for origins that are *given_up*: they are not asked any more."""
+        self._delays = {each: self._delays[each] for each in self._delays if each not in given_up}
 
     # What happens to a request
 

@@ -1,7 +1,7 @@
 """Reads what answers say of their hosts, and acts on it: 429, 503, Retry-After, walls.
 
-Hosts that refuse requests are slowed down, those that refuse all of them are given up, and sites
-that wall off the crawl may be.
+Hosts that refuse requests are slowed down, and those that refuse all of them are given up. Sites
+(origins) that wall off the crawl may be left alone.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Refusals:
             is_pause = self._refused(request, status, origin, wait)
         elif throttle := self.throttles.get(origin.host):
             self._answered(request, throttle, status, origin)
-        if wait and origin not in self._given_up:
+        if wait and self._given_up.reason(origin) is not Reason.GIVEN_UP:
             self._door.line(origin.host).pace.shut_for(wait, self._clock.monotonic())
             is_pause = True
         self._door.heard(request, origin.host, is_pause=is_pause)
@@ -172,7 +172,7 @@ class Refusals:
 
     def _refused(self, request: Request, status: int, origin: Origin, wait: float) -> bool:
         """Whether that is a refusal of the host. *wait*: seconds of its Retry-After."""
-        if origin in self._given_up:  # it was under way when the host was given up
+        if self._given_up.reason(origin) is Reason.GIVEN_UP:  # it was under way at that moment
             self._stats.inc_value(stats.REFUSED)
             return True
         host = origin.host
@@ -238,12 +238,16 @@ class Refusals:
             self._stats.inc_value(stats.GIVEN_UP)
 
     def _refuse_all(self, origin: Origin, reason: Reason) -> bool:
-        """Sends nothing more to *origin* for a while, unless nothing may be dropped."""
+        """Sends nothing more to *origin*, or to its whole host, for a while, unless nothing may be
+        dropped.
+        """
         if not self._settings.for_origin(origin).obey:
             return False
         self._given_up.add(origin, reason)
-        self.throttles.pop(origin.host, None)
-        self._door.drop(origin)
+        if reason is Reason.GIVEN_UP:
+            self.throttles.pop(origin.host, None)
+            self._door.line(origin.host).pace.end_pauses()
+        self._door.drop(origin.host, self._given_up)
         return True
 
     # How the site treats the crawl

@@ -125,8 +125,9 @@ class Judge:
             url = f"{origin}/"  # 2.2.2 allows a robots.txt; but what is in it must have been read
         verdict = policy.judged(url, agent)
         if verdict.allowed:
-            if origin in self._given_up:
-                return given_up_refusal(origin, policy, self._given_up.reason(origin))
+            given_up = self._given_up.reason(origin)
+            if given_up is not None:
+                return given_up_refusal(origin, policy, given_up)
             return Passes(policy, verdict)
         if policy.denies_as_unreachable and self._holds(origin, policy):
             copy = self._copy_for_scheduler(request, origin)

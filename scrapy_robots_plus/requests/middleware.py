@@ -230,8 +230,9 @@ class RobotsMiddleware:
         """Why a request that has passed is denied by what is known now; None if it is not."""
         request, origin, agent, settings, _ = asked
         policy = self.policies.usable(origin, settings)
-        if origin in self._given_up:
-            return given_up_refusal(origin, policy, self._given_up.reason(origin))
+        given_up = self._given_up.reason(origin)
+        if given_up is not None:
+            return given_up_refusal(origin, policy, given_up)
         if policy is None or policy.denies_as_unreachable:
             return None  # it has passed under a copy that was good
         verdict = policy.judged(request.url, agent)

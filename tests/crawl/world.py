@@ -32,6 +32,7 @@ from scrapy_robots_plus.hosts.turns import Hosts
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 from .hand_clock import HandClock
 
@@ -107,13 +108,16 @@ def policy(
 
 def states_of(clock: HandClock, defer: float) -> OriginStates:
     """Those of a crawl at this *clock*, in which no origin is given up."""
+    settings = RobotsSettings.from_settings(
+        Settings({"ROBOTSTXT_OBEY": True, "ROBOTS_DEFER": defer})
+    )
     parts = {
         Agents: SimpleNamespace(default_under=lambda settings: None),
-        GivenUp: GivenUp(10, clock.clock),
+        GivenUp: GivenUp(settings, clock.clock),
     }
     crawl: Any = SimpleNamespace(
         get=parts.__getitem__,
-        settings=SimpleNamespace(defer=defer),
+        settings=settings,
         clock=SimpleNamespace(monotonic=clock.clock),
     )
     return OriginStates(crawl)

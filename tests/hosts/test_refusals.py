@@ -11,6 +11,8 @@ from scrapy import Request
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtDenial
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.verdict import Reason
 from tests.crawl.held_crawl import ORIGIN, URL, Crawl
 from tests.crawl.held_crawl import crawls_end as crawls_end
 from tests.limiters import Interval
@@ -372,3 +374,48 @@ def test_a_single_answer_starts_the_count_again() -> None:
     crawl.slots[HOST].queue.clear()
     refuse(crawl, 1, **ASKING)
     assert ORIGIN in crawl.given_up
+
+
+EIGHTY_EIGHTY = f"http://{HOST}:8080/"
+
+
+def test_all_origins_of_a_host_are_given_up_with_it() -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=1)
+    crawl.hold(5.0, EIGHTY_EIGHTY)
+    slot = crawl.queue(HOST, EIGHTY_EIGHTY)
+    failures: list[Any] = []
+    for _, waiting in slot.queue:
+        waiting.addErrback(failures.append)
+    refuse_all(crawl, **ASKING)
+    assert Origin("http", HOST, 8080) in crawl.given_up
+    assert [type(each.value) for each in failures] == [HeldAtDenial] * 2
+    assert not slot.queue
+    assert crawl.pace_of() is None
+
+
+def test_of_a_host_that_is_given_up_what_is_not_obeyed_is_asked_on_and_slowed_down_again() -> None:
+    overrides = {f"http://{HOST}:8080": {"obey": False, "reason": "our own"}}
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=1, ROBOTS_OVERRIDES=overrides)
+    own = crawl.queue(HOST, EIGHTY_EIGHTY).queue[-1]
+    crawl.slots[HOST].queue[0][1].addErrback(lambda _: None)
+    crawl.answer(HOST, **ASKING)
+    assert list(crawl.slots[HOST].queue) == [own]
+    assert crawl.due_in(HOST) == 0.0
+    crawl.answer(HOST, url=EIGHTY_EIGHTY, **ASKING)
+    assert crawl.due_in(HOST) == pytest.approx(1.0)
+
+
+def test_a_walled_site_ends_no_pause_of_its_host() -> None:
+    crawl = slowed(ROBOTS_WALLS="stop")
+    crawl.slots[HOST].queue.clear()
+    refuse_all(crawl, retry_after="60")
+    crawl.answer(HOST, url=EIGHTY_EIGHTY, retry_after="60")
+    pause, throttle = crawl.due_in(HOST), crawl.pace_of().throttle
+    assert pause == pytest.approx(60)
+    for page in range(5):
+        crawl.answer(HOST, 403, url=f"{URL}{page}")
+    assert crawl.given_up.reason(ORIGIN) is Reason.WALLED
+    assert crawl.due_in(HOST) == pause
+    assert crawl.pace_of().throttle is throttle
+    crawl.answer(HOST, retry_after="90")  # one that was under way
+    assert crawl.due_in(HOST) == pytest.approx(90)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 import scrapy
+from scrapy.settings import Settings
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from scrapy_robots_plus import Origin, Reason, RobotsWalled
@@ -19,6 +20,7 @@ from scrapy_robots_plus.audit.entries import FileEntry, StandingEntry, VerdictEn
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.given_up import GivenUp
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
 from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, parts_of_seconds, run, stat
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.crawl.clock import Now
     from tests.sites import Host
 
 RULES = "User-agent: *\nDisallow: /closed\n"
@@ -350,7 +353,7 @@ async def test_a_site_that_is_not_obeyed_is_asked_on(sites: Sites) -> None:
 
 def test_a_walled_origin_is_tried_again_sooner_unless_it_is_open_before() -> None:
     now = [0.0]
-    given_up, origin = GivenUp(10, lambda: now[0]), Origin("http", "a.example", 80)
+    given_up, origin = given_up_of(lambda: now[0]), Origin("http", "a.example", 80)
     given_up.add(origin, Reason.WALLED)
     assert given_up.reason(origin) is Reason.WALLED
     now[0] = 599.0
@@ -360,10 +363,41 @@ def test_a_walled_origin_is_tried_again_sooner_unless_it_is_open_before() -> Non
     given_up.add(origin, Reason.WALLED)
     given_up.open(origin)
     assert origin not in given_up
-    given_up.add(origin, Reason.GIVEN_UP)
+
+
+def given_up_of(clock: Now, **settings: Any) -> GivenUp:
+    given = Settings({"ROBOTSTXT_OBEY": True, **settings})
+    return GivenUp(RobotsSettings.from_settings(given), clock)
+
+
+def test_of_a_walled_site_the_other_ports_are_asked_on_but_not_of_a_host_that_is_given_up() -> None:
+    given_up = given_up_of(lambda: 0.0)
+    walled, other = (Origin("http", "a.example", port) for port in (80, 8080))
+    given_up.add(walled, Reason.WALLED)
+    assert [each in given_up for each in (walled, other)] == [True, False]
+    given_up.add(other, Reason.GIVEN_UP)
+    assert [given_up.reason(each) for each in (walled, other)] == [Reason.GIVEN_UP] * 2
+
+
+@pytest.mark.parametrize("first", [Reason.GIVEN_UP, Reason.WALLED])
+def test_a_wall_says_nothing_of_how_long_a_host_is_given_up(first: Reason) -> None:
+    now = [0.0]
+    given_up, origin = given_up_of(lambda: now[0]), Origin("http", "a.example", 80)
+    for reason in (first, Reason.WALLED, Reason.GIVEN_UP, Reason.WALLED):
+        given_up.add(origin, reason)
     given_up.open(origin)
-    assert origin in given_up
+    now[0] = 3_599.0
     assert given_up.reason(origin) is Reason.GIVEN_UP
+    now[0] = 3_600.0
+    assert given_up.reason(origin) is None
+
+
+def test_an_origin_that_is_not_obeyed_is_asked_on_when_its_host_is_given_up() -> None:
+    overrides = {"http://a.example:8080": {"obey": False, "reason": "our own"}}
+    given_up = given_up_of(lambda: 0.0, ROBOTS_OVERRIDES=overrides)
+    obeyed, own = (Origin("http", "a.example", port) for port in (80, 8080))
+    given_up.add(obeyed, Reason.GIVEN_UP)
+    assert [each in given_up for each in (obeyed, own)] == [True, False]
 
 
 THREE = [Origin("http", f"{name}.example", 80) for name in "abc"]
@@ -371,7 +405,7 @@ THREE = [Origin("http", f"{name}.example", 80) for name in "abc"]
 
 def test_an_origin_that_was_given_up_is_tried_again_after_an_hour() -> None:
     now = [0.0]
-    given_up = GivenUp(10, lambda: now[0])
+    given_up = given_up_of(lambda: now[0])
     given_up.add(THREE[0], Reason.GIVEN_UP)
     assert THREE[0] in given_up
     assert THREE[1] not in given_up
@@ -385,7 +419,7 @@ def test_an_origin_that_was_given_up_is_tried_again_after_an_hour() -> None:
 
 
 def test_the_oldest_are_forgotten_if_too_many_are_given_up() -> None:
-    given_up = GivenUp(2, lambda: 0.0)
+    given_up = given_up_of(lambda: 0.0, ROBOTS_CACHE_SIZE=2)
     for origin in (*THREE[:2], THREE[0], THREE[2]):
         given_up.add(origin, Reason.GIVEN_UP)
     assert [origin in given_up for origin in THREE] == [True, False, True]
