@@ -8,14 +8,15 @@
 | from which moment does a delay count? | ``departures.py`` |
 | what keeps it, for redirects, retries and other queues, too? | ``door.py``, ``line.py`` |
 | what delay has a downloader slot, and what does it show? | ``slot_delays.py`` |
-| which of several crawls goes next? | ``book.py``; ``shared_pace.py`` asks it |
+| which of several crawls goes next? | ``book*.py``; ``shared_pace.py`` asks |
 | what follows when a host refuses pages? | ``refusals.py``: 429, 503, Retry-After, walls |
 | how often may a host be asked that refuses requests? | ``throttle.py``, ``gap_search.py`` |
 | does it refuse fewer then? | ``refusal_shares.py`` |
-| which hosts are not asked any more? | ``given_up.py`` |
+| which hosts and sites are not asked for a while? | ``given_up.py`` |
 | what counts among ``CONCURRENT_REQUESTS``? | ``downloader.py`` |
 | what if this machine is short of files or ports? | ``own_shortage.py`` |
 | when is a robots.txt fetched? | ``discovery.py`` |
+| what does robots.txt say of requests that wait? | ``origin_states.py`` |
 | what does the queue ask of the crawl, and tell it? | ``known.py`` |
 | where are the requests themselves? | ``lanes.py``, ``stored_lanes.py`` |
 """

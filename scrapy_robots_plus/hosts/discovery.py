@@ -92,7 +92,7 @@ class Discovery:
         self._rounds_without_request = 0
 
     def fetch_ended(self, *, answered: bool) -> None:
-        """*answered*: its policy does not refuse everything."""
+        """*answered*: it has ended in a policy under which requests may go."""
         if answered:
             self._credit = min(self._credit + 1, self.CREDIT)
 

@@ -77,7 +77,7 @@ class State(Enum):
     """Its slot has as many requests under way as it allows."""
     AT_DOOR = "waiting for a request at the door"
     IDLE = "idle"
-    """Without lanes."""
+    """No lane is in it."""
 
     # Of lanes in no host
     POLICY = "waiting for robots.txt"

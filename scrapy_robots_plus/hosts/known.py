@@ -95,7 +95,8 @@ class Known:
         """What robots.txt says of requests to *origin* now: ``POLICY`` if it must be fetched.
 
         The door keeps its delay from now on: so a host has it before its first request is handed
-        out, and another one as soon as the robots.txt asks for another.
+        out, and another one as soon as the robots.txt asks for another. If requests are held back,
+        a policy that was just fetched counts as used.
         """
         if origin is None or not self._has_policies:  # a resumed job may have had some
             return OPEN

@@ -38,9 +38,10 @@ def unknown_queue(settings: BaseSettings) -> str | None:
 class RobotsPriorityQueue:
     """``SCHEDULER_PRIORITY_QUEUE``: ready hosts take turns, the others wait here.
 
-    The order within a host is that of Scrapy's ``DownloaderAwarePriorityQueue``. The requests of a
-    job are in one file. Raises ValueError for queues on disk or in memory, such as
-    ``SCHEDULER_MEMORY_QUEUE``, that are none of Scrapy's own: only the order of these counts here.
+    The order within a lane is that of ``ScrapyPriorityQueue``; of the lanes of a host, the one with
+    the most urgent request comes first. The requests of a job are in one file. Raises ValueError
+    for queues on disk or in memory, such as ``SCHEDULER_MEMORY_QUEUE``, that are none of Scrapy's
+    own: only the order of these counts here.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class RefusalShares:
         """At the pace; halved each time it helped."""
 
     def forget(self, *, all_but: int = 0) -> None:
-        """Keeps the latest answers at full speed alone."""
+        """Forgets the answers at full speed, except so many of the latest."""
         self._fast = deque(list(self._fast)[-all_but:] if all_but else (), _REMEMBERED)
 
     def at_full_speed(self, *, refused: bool) -> None:

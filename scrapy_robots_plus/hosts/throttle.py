@@ -155,7 +155,8 @@ class Throttle:
         if not self.is_on:
             if is_first:
                 self._at_full_speed(refused=True)
-            self._at_last += self.was_in_vain and is_429 and asked > 0 and is_first
+            if self.was_in_vain and is_429 and asked > 0 and is_first:
+                self._at_last += 1
             if not self._try_to_begin(now, is_sure=is_sure):
                 return Refusal.KNOWN if is_sure or now < self._free_until else Refusal.OF_PAGE
         elif is_fast:

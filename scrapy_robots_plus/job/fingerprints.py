@@ -42,7 +42,7 @@ class Fingerprints:
         place, rest = digest[0] << 8 | digest[1], digest[2:]
         held = self._seen[place]
         at = held.find(rest)
-        while at % _REST > 0 <= at:
+        while at > 0 and at % _REST:  # it begins in one and ends in the next
             at = held.find(rest, at + 1)
         if at >= 0:
             return False

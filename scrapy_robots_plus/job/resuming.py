@@ -67,7 +67,7 @@ class ResumedRequests(JobRequests):
         for row in under_way:
             is_found = is_blamed and is_alone and row.is_suspect
             if is_blamed or not was_killed:  # of a stop, none is the cause
-                row = row._replace(hard_ends=(row.hard_ends + 1) * is_blamed)
+                row = row._replace(hard_ends=row.hard_ends + 1 if is_blamed else 0)
             if is_found:
                 aside.append(self._move(row, State.SET_ASIDE))
             else:

@@ -52,9 +52,9 @@ class NetworkAway:
     PATIENCE = 1.0
     """Seconds after a failure in which somebody may answer unasked."""
     TRUST = LONGEST = 60.0
-    """For how many seconds nothing is put down to a network that has just been found to work, and
-    how long a failed fetch waits for one that does not. After as long a silence, other workers are
-    told of no failure."""
+    """Seconds: for how long nothing is put down to a network that was just found to work; how long
+    a failed fetch waits for one that does not; and after how long a silence other workers are told
+    of no failure."""
     POLL = 0.25
     """Seconds between two looks."""
     SAYS = (
