@@ -1,5 +1,5 @@
 """What every store can be asked: the interface of ``memory_store.py``, ``sqlite_store.py`` and
-``redis_store.py``. ``open_by_scheme.py`` finds one by its URI.
+``redis_store.py``. ``open_by_scheme.py`` finds one by its URI; a new kind begins there.
 """
 
 from __future__ import annotations
