@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -242,7 +243,10 @@ async def test_a_request_that_cannot_be_read_from_disk_keeps_no_other_from_being
 
 
 def killed(sites: Sites, job: Path, settings: str, pages: int = 10) -> int:
-    """Pages that are missing after a job was killed when it had got *pages*, and resumed."""
+    """Requests that were lost when a job was killed that had got *pages*, and resumed.
+
+    The first page of a host has the links to all others: without it, one request was lost.
+    """
     hosts = [sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.1\n") for _ in range(3)]
     arguments = [str(job), settings, *(host.url("/0") for host in hosts)]
     program = Program(MAIN, *arguments)
@@ -251,7 +255,8 @@ def killed(sites: Sites, job: Path, settings: str, pages: int = 10) -> int:
     program.kill()
     program.communicate()
     Program(MAIN, *arguments).succeed(60)
-    return (all_pages(hosts) - fetched(hosts)).total()
+    missing = Counter(address for address, _ in (all_pages(hosts) - fetched(hosts)).elements())
+    return sum(1 if lost >= PAGES - 1 else lost for lost in missing.values())
 
 
 def test_killed_a_job_in_files_is_no_worse_than_scrapys_own(sites: Sites, tmp_path: Path) -> None:
@@ -268,7 +273,7 @@ def test_killed_at_all_kinds_of_moments(sites: Sites, tmp_path: Path) -> None:
     for pages in moments:
         ours += killed(sites, tmp_path / f"ours-{pages}", "", pages)
         theirs += killed(sites, tmp_path / f"theirs-{pages}", SCRAPYS_QUEUE, pages)
-    print(f"{len(moments)} kills each: {ours} pages missing, with Scrapy's queue {theirs}")
+    print(f"{len(moments)} kills each: {ours} requests lost, with Scrapy's queue {theirs}")
     assert ours <= theirs + 3 * len(moments)
 
 

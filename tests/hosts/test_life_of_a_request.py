@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pytest_twisted import ensureDeferred
 from scrapy import Request, signals
 
 import scrapy_robots_plus
-from tests.crawling import HAS_THROTTLER, ProbeSpider, make_crawler, names_rules, run
+from tests.crawling import BASE_SETTINGS, HAS_THROTTLER, ProbeSpider, names_rules
+from tests.programs import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from tests.sites import Sites
@@ -73,7 +75,13 @@ class Followed(ProbeSpider):
         super().__init__(*args, **named)
         self.entered: list[dict[tuple[str, int], None]] = []
 
-    def scheduled(self, request: Request) -> None:
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **named: Any) -> Followed:
+        spider = super().from_crawler(crawler, *args, **named)
+        crawler.signals.connect(spider.scheduled, signals.request_scheduled)
+        return spider
+
+    def scheduled(self) -> None:
         self.entered.append({})
         sys.setprofile(self._note)
 
@@ -100,25 +108,33 @@ class Followed(ProbeSpider):
         ]
 
 
+MAIN = f"{__name__}:main"
+
+
+def main() -> None:
+    """Crawls two hosts, and prints the stops of the first page and of the second of one of them.
+
+    In a process of its own, where no crawl of another test enters functions, too.
+    """
+    from scrapy.crawler import AsyncCrawlerProcess
+
+    first, *others = sys.argv[1:]
+    process = AsyncCrawlerProcess(BASE_SETTINGS)
+    crawler = process.create_crawler(Followed)
+    process.crawl(crawler, urls=[Request(first, meta={"next": others})])
+    process.start()
+    spider: Any = crawler.spider
+    print(json.dumps([spider.stops(1), spider.stops(2)]))
+
+
 @names_rules  # they are those of our parser
 @pytest.mark.skipif(HAS_THROTTLER, reason="Its slots are others")
-@ensureDeferred
-async def test_the_docs_name_each_stop(sites: Sites) -> None:
-    if sys.getprofile() is not None:
-        pytest.skip("a profiler is at work")
-    crawler = make_crawler(Followed)
-    crawler.signals.connect(
-        lambda request: crawler.spider.scheduled(request), signals.request_scheduled, weak=False
-    )
+def test_the_docs_name_each_stop(sites: Sites) -> None:
     first, host = (sites.host("User-agent: *\nCrawl-delay: 2\nDisallow: /private/\n") for _ in "12")
-    try:
-        start = Request(first.url("/"), meta={"next": [host.url("/first"), host.url("/second")]})
-        await run(crawler, urls=[start])
-    finally:
-        sys.setprofile(None)
-    assert host.fetched == ["/first", "/second"]
-    spider: Any = crawler.spider
-    known, new = set(spider.stops(2)), set(spider.stops(1))
+    with Program(MAIN, first.url("/"), host.url("/first"), host.url("/second")) as program:
+        output, errors = program.communicate()
+    assert host.fetched == ["/first", "/second"], errors
+    new, known = ({(file, name) for file, name in stops} for stops in json.loads(output))
     named, also_named = map(stops_in_docs, ("The life of a request", "The fetch of a robots.txt"))
     assert len(set(named)) <= MOST_STOPS
     assert len({file for file, _ in named}) <= MOST_FILES
