@@ -1,7 +1,7 @@
-"""Makes a Scrapy crawler obey robots.txt for real.
+"""A Scrapy add-on that makes a crawler obey robots.txt for real.
 
-The public names are loaded when they are first used, so that importing
-:mod:`scrapy_robots_plus.protocol` imports neither Scrapy nor Twisted.
+Public names are loaded on first use, so that importing :mod:`scrapy_robots_plus.protocol` imports
+neither Scrapy nor Twisted.
 """
 
 from __future__ import annotations

@@ -32,30 +32,35 @@ _MIDDLEWARES = "DOWNLOADER_MIDDLEWARES"
 _DEFAULT_POSITION = 100
 """The position of Scrapy's own robots.txt middleware."""
 _AFTER_HTTP_ERRORS = 60
-"""The position of a spider middleware that reads the pages that Scrapy's HttpErrorMiddleware hands
-on, before others see them, and sees what their callbacks make of them after the others."""
+"""The position of a spider middleware that sees the pages that Scrapy's HttpErrorMiddleware hands
+on before the others do, and what callbacks make of them after the others."""
 _AFTER_ALL_OTHERS = 10
 """The position of a spider middleware that sees items last, as the others leave them."""
 _FIRST = -1000
-"""The position of an extension that the others, wherever a project places them, go by."""
+"""The position of an extension that must run before the others, wherever a project places them."""
 
 
 class Addon:
-    """Replaces Scrapy's own middleware with :class:`RobotsMiddleware`, and adds the extension,
-    :class:`RobotsPagesMiddleware` and :class:`RobotsItemMiddleware`.
-    A subclass of one of them that the project has placed takes its place.
-    Unless the project's settings say otherwise, also turns ``ROBOTSTXT_OBEY`` on and replaces
+    """Scrapy add-on that puts all parts of this package in place.
+
+    It replaces Scrapy's own middleware with :class:`RobotsMiddleware`, and adds the extension,
+    :class:`RobotsPagesMiddleware` and :class:`RobotsItemMiddleware`. A subclass of one of these
+    that the project has placed is used instead.
+    Unless the project's settings say otherwise, it also turns ``ROBOTSTXT_OBEY`` on and replaces
     Scrapy's classes with :class:`RobotsParser`, :class:`RobotsDownloader` and
     :class:`RobotsPriorityQueue`, which keeps the requests and fingerprints of a job in one file.
-    With a job that was begun with files, and queues of requests that are none of Scrapy's own,
-    Scrapy's priority queue stays. With :class:`~scrapy_robots_plus.redis.RobotsQueue` in
+    Scrapy's priority queue stays if a job was begun with files, or if the project uses request
+    queues that are not Scrapy's own. With :class:`~scrapy_robots_plus.redis.RobotsQueue` in
     scrapy-redis, robots.txt files are kept on the same server.
 
     ``ADDONS = {"scrapy_robots_plus.Addon": 300}``
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Called by Scrapy. Everything is set at add-on priority: a project's settings win."""
+        """Adds the components, and sets all else at add-on priority: a project's settings win.
+
+        Called by Scrapy.
+        """
         position = _take_out_built_in(settings)
         _add(settings, _MIDDLEWARES, RobotsMiddleware, position)
         _add(settings, "SPIDER_MIDDLEWARES", RobotsItemMiddleware, _AFTER_ALL_OTHERS)
@@ -69,14 +74,15 @@ class Addon:
 
 
 class SchedulerWiring:
-    """``EXTENSIONS``: what the add-on sets, at its priority, if it fits to the scheduler and its
-    queues: those of the project must not be imported before Scrapy has installed its reactor, for
-    they may import one.
+    """Extension that sets, at add-on priority, what depends on the scheduler and its queues.
+
+    The add-on runs too early for that: classes of the project must not be imported before Scrapy
+    has installed its reactor, as they may import one.
     """
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy, before it freezes the settings."""
+        """Changes the settings. Called by Scrapy before it freezes them."""
         settings, folder = crawler.settings, None
         if job_folder(settings) is not None:
             from .job import wiring
@@ -95,9 +101,10 @@ class SchedulerWiring:
 
 
 def _add(settings: BaseSettings, name: str, component: type, position: int) -> None:
-    """Adds *component*, unless the project has placed it. It gives way to a subclass by itself:
-    nothing of the project may be imported before Scrapy has installed its reactor, for that may
-    import one.
+    """Adds *component* at *position*, unless the project has placed it.
+
+    Later it gives way to a subclass by itself: classes of the project must not be imported before
+    Scrapy has installed its reactor, as they may import one.
     """
     components: dict[Any, int | None] = settings.getdict(name)
     public = f"{__package__}.{component.__name__}"
@@ -107,16 +114,16 @@ def _add(settings: BaseSettings, name: str, component: type, position: int) -> N
 
 
 def _share_files_with_workers(settings: BaseSettings) -> None:
-    """Those who share the requests of a crawl share its robots.txt files, on the same server."""
+    """Makes workers that share requests share robots.txt files, on the same Redis server."""
     if names_our_queue(settings) and has_workers(settings) and (url := redis_url(settings)):
         settings.set("ROBOTS_STORE", url, "addon")
 
 
 def _take_out_built_in(settings: BaseSettings) -> int:
-    """Takes Scrapy's own middleware out; returns its position, which the project may have chosen.
+    """Disables Scrapy's own middleware; returns its position, which the project may have chosen.
 
-    Not by ``set_in_component_priority_dict``: up to Scrapy 2.14 the built-in, named by its path in
-    the defaults, is only switched off by the same path.
+    ``set_in_component_priority_dict`` does not work here: up to Scrapy 2.14, the built-in, which
+    the defaults name by its path, is only disabled by that path.
     """
     position, path = _DEFAULT_POSITION, global_object_name(RobotsTxtMiddleware)
     components: dict[Any, int | None] = settings.getdict(_MIDDLEWARES)

@@ -1,4 +1,4 @@
-"""What the user sees of a crawl: warnings, progress, the final table, a telling close reason."""
+"""What the user sees of a crawl: warnings, progress, the final table and the close reason."""
 
 from __future__ import annotations
 
@@ -47,11 +47,13 @@ logger = crawl_log(__name__)
 
 
 class RobotsExtension:
-    """``EXTENSIONS``: says what is not in use and which robots.txt cannot be read, logs the table
-    of origins, writes ``ROBOTS_SUMMARY_FILE``, and closes a crawl that was denied from the start
+    """Extension that tells the user how the crawl obeys robots.txt.
+
+    It logs which parts are not in use, which robots.txt files cannot be read, and the table of
+    origins; it writes ``ROBOTS_SUMMARY_FILE``, and closes a crawl that was denied from the start
     with the reason ``robotstxt_denied``.
 
-    Raises :exc:`~scrapy.exceptions.NotConfigured`, as Scrapy's own extensions do, where neither
+    Raises :exc:`~scrapy.exceptions.NotConfigured`, as Scrapy's own extensions do, if neither
     ``ROBOTSTXT_OBEY`` nor ``ROBOTS_CRAWL_DELAY_OBEY`` is on.
     """
 
@@ -68,7 +70,7 @@ class RobotsExtension:
         if crawl.settings.audit_log or crawl.settings.audit_warc:
             from scrapy_robots_plus.audit.records import Audit
 
-            self._audit = Audit(crawl)  # only kept: signals hold their handlers weakly
+            self._audit = Audit(crawl)  # kept, as signals hold their handlers weakly
         self._end_progress: Callable[[], None] | None = None
         self._summary_file: SummaryFile | None = None
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -119,7 +121,7 @@ class RobotsExtension:
 
 
 def _report_wiring(crawl: Crawl) -> None:
-    """Says which parts of the package are unused or duplicated."""
+    """Logs which parts of the package are unused or duplicated."""
     for text in _mistakes(crawl):
         logger(crawl.crawler).warning(text)
     for text in _not_in_use(crawl):
@@ -135,11 +137,11 @@ _OURS = {
     "ROBOTSTXT_PARSER": "scrapy_robots_plus.RobotsParser",
     "SCHEDULER_PRIORITY_QUEUE": "scrapy_robots_plus.RobotsPriorityQueue",
 }
-"""What makes the package work as a whole, where it is not what Scrapy has by itself."""
+"""By setting, the classes that make the package work as a whole, if not those of Scrapy."""
 
 
 def _because(what: str, setting: str, settings: BaseSettings) -> str:
-    """*what* is so because of the class that *setting* names."""
+    """Returns a message that *what* is so because of the class that *setting* names."""
     used, needed = class_in(settings, setting), _OURS.get(setting)
     return (
         f"{what}, because {setting} is {global_object_name(used)}. To change that, set "
@@ -176,7 +178,7 @@ def _mistakes(crawl: Crawl) -> Iterator[str]:
 
 def _not_in_use(crawl: Crawl) -> Iterator[str]:
     settings = crawl.crawler.settings
-    # issubclass() only checks for methods
+    # issubclass() of a scheduler only checks its methods
     is_scrapys = Scheduler in class_in(settings, "SCHEDULER").__mro__
     is_job = job_folder(settings) is not None and is_scrapys
     if crawl.readiness is None and not (has_workers(settings) and names_our_queue(settings)):

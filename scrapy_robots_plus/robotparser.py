@@ -1,4 +1,4 @@
-"""The standard library's ``urllib.robotparser`` on this engine.
+"""A drop-in for the standard library's ``urllib.robotparser``, on this engine.
 
     from scrapy_robots_plus.robotparser import RobotFileParser
 
@@ -23,18 +23,18 @@ __all__ = ["RequestRate", "RobotFileParser"]
 
 
 class RobotFileParser(_RobotFileParser):
-    """Answers questions about one robots.txt like the standard library's class, but by RFC 9309.
+    """A drop-in for the standard library's class that reads one robots.txt by RFC 9309.
 
     Unchanged: the methods and their results; :meth:`read` treats 401 and 403 as "all disallowed"
-    and other 4xx as "all allowed"; before a file is read, nothing may be fetched.
-    New: ``dialect``, :meth:`verdict`, :meth:`explain`, and support for octets that are not UTF-8.
+    and other 4xx as "all allowed"; before a file is read, nothing may be fetched. New: ``dialect``,
+    :meth:`verdict`, :meth:`explain`, and support for octets that are not UTF-8.
     """
 
     def __init__(self, url: str = "", dialect: Dialect | str = RFC9309) -> None:
         super().__init__(url)
         self.dialect = dialect_named(dialect)
-        """How the file is read, a :class:`~scrapy_robots_plus.protocol.Dialect`: by default RFC
-        9309. May be given by its name."""
+        """The :class:`~scrapy_robots_plus.protocol.Dialect` in which the file is read, by default
+        RFC 9309. May be given by its name."""
         self._file = RobotsTxt.parse(b"", self.dialect)
 
     def read(self) -> None:
@@ -57,7 +57,7 @@ class RobotFileParser(_RobotFileParser):
             self._take(RobotsTxt.parse(body, self.dialect, charset, None))
 
     def parse(self, lines: Iterable[str]) -> None:
-        """Parses lines, with or without their line ends."""
+        """Parses *lines*, with or without their line ends."""
         body = "\n".join(line.rstrip("\r\n") for line in lines)
         self._take(RobotsTxt.parse(body, self.dialect, max_bytes=None))
 
@@ -69,33 +69,33 @@ class RobotFileParser(_RobotFileParser):
         return not self.mtime()
 
     def can_fetch(self, useragent: str, url: str) -> bool:
-        """Whether the user agent, a token or a whole header, may fetch the URL."""
+        """Returns whether the user agent, a product token or a whole header, may fetch the URL."""
         if self.disallow_all or self.allow_all:
             return not self.disallow_all
         return not self._unread() and self._file.allowed(url, useragent)
 
     def verdict(self, useragent: str, url: str) -> Verdict:
-        """Which rule of the file decides, and on which line; ignores HTTP statuses."""
+        """Returns which rule of the file decides, and on which line; ignores HTTP statuses."""
         return self._file.verdict(url, useragent)
 
     def explain(self, useragent: str, url: str) -> Explanation:
-        """The verdict, and every matching rule that it beat."""
+        """Returns the verdict, and every matching rule that was beaten."""
         return self._file.explain(url, useragent)
 
     def crawl_delay(self, useragent: str) -> int | float | None:  # type: ignore[override]
-        """Crawl-delay in seconds, an int if it is whole; None if there is none."""
+        """Returns the Crawl-delay in seconds, an int if it is whole; None if there is none."""
         delay = None if self._unread() else self._file.crawl_delay(useragent)
         return int(delay) if delay is not None and delay.is_integer() else delay
 
     def request_rate(self, useragent: str) -> RequestRate | None:
-        """Request-rate as requests and seconds; None if there is none."""
+        """Returns the Request-rate as requests and seconds; None if there is none."""
         rate = None if self._unread() else self._file.request_rate(useragent)
         return None if rate is None else RequestRate(rate.requests, rate.seconds)
 
     def site_maps(self) -> list[str] | None:
-        """Sitemap URLs; None if there are none."""
+        """Returns the Sitemap URLs; None if there are none."""
         return list(self._file.sitemaps) or None
 
     def __str__(self) -> str:
-        """The groups as a robots.txt; see :meth:`.RobotsTxt.as_text`."""
+        """Returns the lines that were read; see :meth:`.RobotsTxt.as_text`."""
         return self._file.as_text()

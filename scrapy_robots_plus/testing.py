@@ -1,4 +1,4 @@
-"""A pytest plugin for tests of one's own spiders: sites on this machine, and crawls of them.
+"""A pytest plugin for tests of your own spiders: sites on this machine, and crawls of them.
 
 pytest finds it by itself. The fixture is :func:`robots_site`. Each crawl runs in a process of its
 own: a Twisted reactor cannot be started twice.
@@ -48,7 +48,7 @@ FOR_TESTS: dict[str, Any] = {
     "ROBOTS_SUMMARY_FILE": None,
     "TELNETCONSOLE_ENABLED": False,
 }
-"""Settings of every crawl here: it is quick, and neither finds nor leaves anything in files."""
+"""Settings of every test crawl: they make it quick, and let it neither read nor leave files."""
 _CHILD = "from scrapy_robots_plus.testing import _crawl_in_child; _crawl_in_child()"
 
 
@@ -58,11 +58,11 @@ class SeenRequest:
 
     method: str
     path: str
-    """With its query, as it was sent."""
+    """The path with its query, as it was sent."""
     headers: Mapping[str, str]
-    """By names in lower case."""
+    """The headers by their names, in lower case."""
     at: float
-    """When it came, in seconds by a monotonic clock."""
+    """When it came, in seconds of a monotonic clock."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ class Crawled:
 
     stats: dict[str, Any]
     items: list[dict[str, Any]]
-    """What the spider scraped and no pipeline dropped, each as a dict."""
+    """The items that no pipeline dropped, each as a dict."""
     denied: dict[str, Verdict]
-    """The URLs that robots.txt has denied, in order, each with why."""
+    """The URLs that robots.txt denied, in order, each with the verdict that says why."""
     log: str
     paths: list[str]
-    """What the site received, in order, except requests for robots.txt."""
+    """The paths that the site was asked for, in order, without those of robots.txt."""
 
 
 @dataclass
@@ -86,7 +86,7 @@ class RobotsSite:
     robots: Page
     pages: Mapping[str, Page] | None
     requests: list[SeenRequest] = field(default_factory=list)
-    """What it has received, requests for robots.txt included, in order."""
+    """The requests that it has received, in order, including those for robots.txt."""
 
     def __post_init__(self) -> None:
         handler = type("Handler", (_Handler,), {"site": self})
@@ -94,7 +94,7 @@ class RobotsSite:
         Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def url(self, path: str = "/") -> str:
-        """The URL of *path*."""
+        """Returns the URL of *path*."""
         return f"http://127.0.0.1:{self._server.server_port}{path}"
 
     def crawl(
@@ -107,11 +107,11 @@ class RobotsSite:
     ) -> Crawled:
         """Runs a crawl to its end. *arguments* are those of the spider.
 
-        *spider* is a class, which must stand at the top of a module that can be imported, or the
-        name of one of the project. The settings are those of the project that pytest runs in, or
-        else those of Scrapy with this package's add-on; over them :data:`FOR_TESTS`, and over all
-        *settings*. Raises RuntimeError, with the log, if the crawl cannot start or takes more than
-        *timeout* seconds.
+        *spider* is a class at the top level of a module that can be imported, or the name of one of
+        the project. The settings are those of the project that pytest runs in, or else those of
+        Scrapy with this package's add-on; :data:`FOR_TESTS` overrides them, and *settings* both.
+        Raises RuntimeError, with the log, if the crawl cannot start or takes more than *timeout*
+        seconds.
         """
         began = len(self.requests)
         with TemporaryDirectory() as folder:
@@ -138,7 +138,7 @@ class RobotsSite:
         return Crawled(stats, items, denied, log, seen)
 
     def answer(self, path: str) -> tuple[int, Mapping[str, str], Text]:
-        """The status, headers and body of *path*."""
+        """Returns the status, headers and body for *path*."""
         if path == ROBOTS:
             page, kind = self.robots, "text/plain"
         else:
@@ -150,7 +150,7 @@ class RobotsSite:
         return status, {"Content-Type": kind, **headers}, body
 
     def close(self) -> None:
-        """Ends it. The fixture does so."""
+        """Shuts the site down. The fixture does so."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -182,9 +182,9 @@ class _Handler(BaseHTTPRequestHandler):
 def robots_site() -> Iterator[Callable[..., RobotsSite]]:
     """Makes a :class:`RobotsSite`, which ends with the test.
 
-    ``robots_site(robots=404, pages=None)``: *robots* is its robots.txt: a body, a status, or a
-    tuple of status, headers and body. *pages* has the like by path; what it lacks is a 404. Without
-    *pages*, every path is a small page.
+    ``robots_site(robots=404, pages=None)``: *robots* is the robots.txt, as a body, a status, or a
+    tuple of status, headers and body. *pages* maps paths to the same kinds of values; any other
+    path is a 404. Without *pages*, every path is a small page.
     """
     with ExitStack() as ends:
 

@@ -1,4 +1,4 @@
-"""Files that are written as a whole: a reader sees the old one or the new one."""
+"""Atomic writing of files: a reader sees the whole old file or the whole new one."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 @contextmanager
 def whole_file(path: Path, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """Opens a stream that becomes the file at *path*, links followed, when all went well.
+    """Yields a stream whose text becomes the file at *path* if the block succeeds.
 
-    The old file stays if anything is raised. A new one has the permissions of the old one. What is
-    no regular file, such as a pipe or ``/dev/stdout``, is written to directly.
+    If anything is raised, the old file stays. Links are followed, and the new file gets the
+    permissions of the old one. A pipe, ``/dev/stdout`` and the like are written to directly.
 
-    Raises OSError, which has the name of *path*.
+    Raises OSError that names *path*.
     """
     if path.exists() and not path.is_file():
         with path.open("w", encoding=encoding) as stream:
             yield stream
         return
     target = Path(os.path.realpath(path))
-    part = target.with_name(f".{token_hex(8)}.part")  # a longer name may be too long
+    part = target.with_name(f".{token_hex(8)}.part")  # a suffix could make the name too long
     try:
         with part.open("x", encoding=encoding) as stream:
             yield stream
@@ -36,7 +36,7 @@ def whole_file(path: Path, encoding: str = "utf-8") -> Iterator[TextIO]:
             part.chmod(target.stat().st_mode & 0o777)
         part.replace(target)
     except OSError as error:
-        error.filename = str(path)  # the other name means nothing to anybody
+        error.filename = str(path)  # the user never sees the temporary name
         raise
     finally:
         with suppress(OSError):

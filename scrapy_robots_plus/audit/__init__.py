@@ -1,1 +1,1 @@
-"""What was decided, on record: the audit log of crawls, and what can be done with it."""
+"""The audit log of crawls: it is written, checked, replayed and summed up here."""

@@ -1,4 +1,4 @@
-"""The texts of robots.txt files beside an audit log: stored once each, by their hash."""
+"""The texts of robots.txt files beside an audit log, each stored once, by its hash."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_BODY = 64 * 1024 * 1024
-"""Octets. What is longer is not read."""
+"""How many bytes of a text are read. A longer one counts as changed."""
 
 _numbers = count()
 
@@ -35,11 +35,11 @@ class Bodies:
     def put(self, digest: str, body: bytes) -> None:
         """Stores *body* under its *digest*, unless it is there already. Raises OSError.
 
-        It appears at once, with all that is in it, or not at all.
+        The file appears whole or not at all.
         """
         path = self._path(digest)
         with suppress(OSError):
-            if path.stat().st_size:  # a power failure may leave an empty one
+            if path.stat().st_size:  # a power failure may leave an empty file
                 return
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f"{digest}.{os.getpid()}.{next(_numbers)}.tmp")
@@ -52,8 +52,8 @@ class Bodies:
             raise
 
     def get(self, digest: str) -> bytes:
-        """The text with this *digest*. Raises :exc:`BodyError` if that is not to be had."""
-        if not SHA256.fullmatch(digest):  # it comes from a file, and becomes a path
+        """Returns the text with this *digest*. Raises :exc:`BodyError` if it cannot be had."""
+        if not SHA256.fullmatch(digest):  # it comes from a log, and becomes part of a path
             raise BodyError(f"{digest!r:.100} is not a hash")
         path = self._path(digest)
         try:
@@ -61,14 +61,14 @@ class Bodies:
                 body = file.read(LONGEST_BODY + 1)
         except FileNotFoundError:
             raise BodyError(f"{path} is missing") from None
-        except (OSError, EOFError, ValueError, zlib.error) as error:  # no path can have a NUL
+        except (OSError, EOFError, ValueError, zlib.error) as error:  # ValueError: NUL in the path
             raise BodyError(f"{path} cannot be read: {error}") from None
         if sha256(body).hexdigest() != digest:
             raise BodyError(f"{path} was changed: its hash differs")
         return body
 
     def as_seen_from(self, log: Path) -> str:
-        """How *log* names the folder: relative to its own, if it lies below that."""
+        """Returns how *log* names the folder: relative to its own, if it lies below that."""
         is_below = self.folder.is_relative_to(log.parent)
         return self.folder.relative_to(log.parent).as_posix() if is_below else str(self.folder)
 
@@ -77,5 +77,5 @@ class Bodies:
 
 
 def folder_beside(log: Path) -> Path:
-    """Where the texts of a log are unless another folder is named: ``audit.bodies``."""
+    """Returns the default folder for the texts of a log: ``audit.bodies``."""
     return log.with_suffix(".bodies")

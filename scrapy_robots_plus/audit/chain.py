@@ -1,10 +1,10 @@
-"""The chain of a crawl's lines in an audit log: each holds the hash of the crawl's line before.
+"""The chain of a crawl's lines in an audit log: each line holds the hash of the one before it.
 
-So a line that was changed, removed, inserted or moved is found. Whoever rewrites all lines of a
-crawl from there to its end, with their hashes, is not: keep the last hash elsewhere.
+This reveals a line that was changed, removed, inserted or moved, unless all lines of the crawl from
+there on were rewritten with new hashes. To reveal that too, keep the last hash elsewhere.
 
-Each crawl has a chain of its own, wherever its lines are: crawls that write to one file do not have
-to know of each other, and the files that a log was rotated into are as good as one.
+Each crawl has a chain of its own, wherever its lines are: crawls that write to one file need not
+know of each other, and the files that a log was rotated into are as good as one.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class State(IntEnum):
-    """Of a log, or of parts that were given together. The worse, the greater."""
+    """The state of a log, or of parts that are read together. The worse, the greater."""
 
     WHOLE = 0
     """All lines are there, and each crawl has ended."""
     UNFINISHED = 1
-    """What is there is right, but a crawl or a line has no end: it is written, was killed, or was
-    cut off."""
+    """All lines are right, but a crawl or a line has no end: it is being written, was killed, or
+    was cut off."""
     CUT = 2
     """Lines are missing."""
     DAMAGED = 3
@@ -37,36 +37,36 @@ class State(IntEnum):
 
 
 LONGEST_LINE = 16 * 1024 * 1024
-"""Octets. What is longer is not a line of a log."""
+"""The greatest length of a line, in bytes. Anything longer is not a line of a log."""
 _MOST_LINES = 2**53
-"""No crawl writes as many; Python refuses to print numbers of more than 4,300 digits."""
+"""More than any crawl writes. A limit is needed: Python prints no number of over 4,300 digits."""
 
 HEAD = b'{"v":'
-"""How every line begins."""
+"""The beginning of every line."""
 
 _SEAL = re.compile(rb',"hash":"([0-9a-f]{64})"}\n?')
 _LENGTH_OF_SEAL = len(f',"hash":"{64 * "0"}"}}')
 
 
 class Link(NamedTuple):
-    """What the next line of a crawl has to know of a line."""
+    """What the next line of a crawl needs to know about a line."""
 
     number: int
-    """From 0."""
+    """Its number in its crawl, from 0."""
     hash: str
-    """As the line states it."""
+    """Its hash, as the line states it."""
 
 
 START = Link(-1, "0" * 64)
-"""Before the first line."""
+"""The link that the first line of a crawl follows."""
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=dict)
-"""Any mapping is an object."""
+"""The JSON encoder of lines. It writes any mapping as an object."""
 
 
 def seal(fields: Mapping[str, Any], after: Link) -> tuple[bytes, Link]:
-    """The line with *fields* that follows *after*, with its newline.
+    """Returns the line with *fields* that follows *after*, newline included, and its link.
 
     Raises ValueError if it would be too long.
     """
@@ -82,24 +82,24 @@ def seal(fields: Mapping[str, Any], after: Link) -> tuple[bytes, Link]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that was read."""
+    """A line that was parsed."""
 
     link: Link
     previous: str
-    """The hash of its crawl's line before it, as it states it."""
+    """The hash of the crawl's line before, as this line states it."""
     fields: Mapping[str, Any]
-    """All of them."""
+    """All fields of the line, the chain's included."""
     digest: str
-    """Its hash, computed."""
+    """The hash computed from the line."""
 
     @property
     def is_genuine(self) -> bool:
-        """Whether it is as it was written."""
+        """Whether the hash that the line states is the true one."""
         return self.digest == self.link.hash
 
 
 def parse(raw: bytes) -> Line:
-    """A line, with or without its newline. Raises ValueError if *raw* is not a whole one."""
+    """Parses a line, with or without its newline. Raises ValueError if *raw* is not a whole one."""
     seal_at = len(raw.removesuffix(b"\n")) - _LENGTH_OF_SEAL
     stated = _SEAL.fullmatch(raw, max(seal_at, 0))
     if stated is None:
@@ -118,6 +118,6 @@ def parse(raw: bytes) -> Line:
 
 
 def is_torn(raw: bytes) -> bool:
-    """Whether *raw* is the beginning of a line, as a kill in the middle of a write leaves it."""
+    """Returns whether *raw* is only the beginning of a line, left by a kill during a write."""
     begin = raw.removesuffix(b"\n")[: len(HEAD)]
     return bool(begin) and HEAD.startswith(begin) and not _SEAL.search(raw)

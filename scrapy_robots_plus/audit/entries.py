@@ -1,7 +1,7 @@
-"""The lines of an audit log: what they say, and in which version of the schema.
+"""The entries of an audit log: their fields, and the version of their schema.
 
-The tables of docs/audit-log-lines.md are made from this. Around the fields of an entry stand those
-that chain the lines (:mod:`~scrapy_robots_plus.audit.chain`).
+The tables of docs/audit-log-lines.md are made from the docstrings here. On a line, the fields of an
+entry stand between those that chain the lines (:mod:`~scrapy_robots_plus.audit.chain`).
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from scrapy_robots_plus.protocol.printable import moment_of, rfc3339
 from scrapy_robots_plus.protocol.product_token import AgentNames
 
 SHA256 = re.compile("[0-9a-f]{64}")
-"""A hash in hexadecimal."""
+"""A SHA-256 hash in hexadecimal."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of field."""
+    """A kind of value that a field may hold."""
 
     type: str
-    """What it is in JSON, in words."""
+    """The words for it, such as ``whole number``."""
     accepts: tuple[object, ...]
-    """What it is in parsed JSON. A bool is an int, but not here."""
+    """The exact types of values in parsed JSON. A bool is not accepted as an int."""
     convert: Callable[[Any], Any] | None = None
-    """From JSON; None if the value is read as it is. Raises ValueError."""
+    """The conversion from JSON; None if values are read as they are. It raises ValueError, or
+    OverflowError for a number that is too large."""
 
     def read(self, value: Any) -> Any:
-        """From JSON. Raises ValueError for a value of another kind."""
+        """Converts *value* from JSON. Raises ValueError for another kind, or OverflowError."""
         if type(value) not in self.accepts:
             raise ValueError(f"expected a {self.type}, not {value!r:.100}")
         return value if self.convert is None else self.convert(value)
@@ -69,8 +70,10 @@ Objects = Annotated[list[Any], Kind("list of JSON objects", (list,))]
 
 
 def fields_of(entry: type) -> Iterator[tuple[str, Kind, bool]]:
-    """The fields that a dataclass declares, in the order in which they are written: name, kind, and
-    whether it may be null. Their docstrings say what they mean, in Markdown."""
+    """Yields the name and the kind of each field of a dataclass, and whether it may be null.
+
+    Fields come in the order in which they are written; their docstrings, in Markdown, explain them.
+    """
     hints = get_type_hints(entry, include_extras=True)
     for each in fields(entry):
         nullable, hint = each.default is None, hints[each.name]
@@ -79,25 +82,25 @@ def fields_of(entry: type) -> Iterator[tuple[str, Kind, bool]]:
 
 
 DONT_OBEY = "dont_obey_robotstxt"
-"""The key in ``override`` of a request that was not judged, because it has this meta key."""
+"""The meta key of a request that is not judged, and the key that says so in ``override``."""
 
 VERSION = 1
-"""Of the schema. A reader of version 1 ignores fields and types that it does not know."""
+"""The version of the schema. A reader of version 1 ignores unknown fields and types."""
 
 
 _BY_TYPE: dict[str, type[Entry]] = {}
 
 
-@dataclass(slots=True, kw_only=True)  # not frozen: one is made for each request
+@dataclass(slots=True, kw_only=True)  # frozen would be slower, and each request makes one
 class Entry:
-    """What all entries have."""
+    """The fields that all entries have."""
 
     type: ClassVar[str]
-    """The ``type`` of the line: ``crawl`` of a CrawlEntry."""
+    """The ``type`` of the line: ``crawl`` for a CrawlEntry."""
 
     def __init_subclass__(cls) -> None:
         cls.type = cls.__name__.removesuffix("Entry").lower()
-        _BY_TYPE[cls.type] = cls  # called twice: a class with slots is made anew, and that counts
+        _BY_TYPE[cls.type] = cls  # called twice: slots=True makes the class anew; the last counts
 
     time: Moment
     """When it happened."""
@@ -242,12 +245,12 @@ class VerdictEntry(Entry):
 
 
 MOST_OF_A_RULE, MOST_NAMES, MOST_OF_A_NAME = 500, 32, 100
-"""Characters, and names of a group, that are logged: else one file of 500 kB could make as long a
-line of each link to its site."""
+"""How many characters of a rule, names of a group, and characters of a name are logged. Otherwise
+a robots.txt of 500 kB could make each line about its site as long."""
 
 
 def as_logged(rule: str | None, group: tuple[str, ...] | None) -> dict[str, Any]:
-    """As much of the *rule* and *group* of a verdict as its entry has."""
+    """Returns what an entry of the log keeps of a verdict's *rule* and *group*."""
     names = group and tuple([each[:MOST_OF_A_NAME] for each in group[:MOST_NAMES]])
     return {"rule": rule and rule[:MOST_OF_A_RULE], "group": names}
 
@@ -284,13 +287,13 @@ class EndEntry(Entry):
 
 
 ENTRIES = tuple(_BY_TYPE.values())
-"""In the order of the docs."""
+"""All types of entries, in the order of the docs."""
 
 _FIELDS = {entry: tuple(fields_of(entry)) for entry in (*ENTRIES, Entry)}
 
 
 def to_fields(entry: Entry) -> dict[str, Any]:
-    """The fields of the line, in the order in which they are written."""
+    """Returns the fields of the line of *entry*, in the order in which they are written."""
     written = {"type": entry.type}
     for name, kind, _ in _FIELDS[type(entry)]:
         value = getattr(entry, name)
@@ -299,10 +302,10 @@ def to_fields(entry: Entry) -> dict[str, Any]:
 
 
 def from_fields(line: Mapping[str, Any]) -> Entry:
-    """The entry in a parsed line; one with what all have if its type is unknown, as one of later
-    may be.
+    """Returns the entry in a parsed line; a plain :class:`Entry` if its type is unknown.
 
-    Raises ValueError saying what is wrong: another version, a field missing or of another kind.
+    Later releases may add types. Raises ValueError, which says what is wrong: another version, or a
+    field that is missing or of another kind.
     """
     version = line.get("v")
     if version != VERSION:
@@ -321,9 +324,9 @@ def from_fields(line: Mapping[str, Any]) -> Entry:
 
 
 def dialect_from_json(value: str | Mapping[str, Any]) -> Dialect:
-    """The dialect with this name, or with these fields, and otherwise as in RFC 9309.
+    """Returns the dialect with this name, or that of RFC 9309 with these fields changed.
 
-    Raises ValueError if there is none, and TypeError for what is neither.
+    Raises ValueError for an unknown name, TypeError for what is neither.
     """
     if isinstance(value, str):
         return dialect_named(value)

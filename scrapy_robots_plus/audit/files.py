@@ -1,4 +1,4 @@
-"""Files that grow at their end, by all of what is appended or nothing; several crawls may do so."""
+"""Files that several crawls may append to: what is appended is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_WAIT = 0.5
-"""Seconds for a lock: the process that has it may have been stopped while it wrote."""
+"""Seconds to wait for a lock, as its owner may have been stopped in the middle of a write."""
 
 
 def open_to_append(path: Path) -> BinaryIO:
-    """*path*, to read and append; made if it is missing, with its folder. Raises OSError.
+    """Opens *path* to read and append; creates it and its folder if needed. Raises OSError.
 
-    Other processes that open it so wait for a moment until it is closed, where there are locks: not
-    on Windows, and not on every network file system.
+    Other processes that open it this way wait until it is closed, for ``LONGEST_WAIT`` seconds at
+    most. Where there are no locks, on Windows and some network file systems, they do not wait.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and not path.is_file():  # opening a pipe might wait for its other end
+    if path.exists() and not path.is_file():  # opening a pipe may block
         raise OSError("it is not a regular file")
     file = path.open("a+b", buffering=0)
     until = monotonic() + LONGEST_WAIT
@@ -35,12 +35,12 @@ def open_to_append(path: Path) -> BinaryIO:
 
 
 def _is_taken(file: BinaryIO) -> bool:
-    """Whether another process has the lock; if none has, this one has it until *file* is closed."""
+    """Returns whether another process has the lock; if not, takes it until *file* is closed."""
     with suppress(ImportError, OSError):
         import fcntl
 
         try:
-            # Not flock(): the program of that name may hold it for as long as a crawl runs.
+            # Not flock(): the program of that name may hold its lock as long as a crawl runs.
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
             return True
@@ -48,10 +48,10 @@ def _is_taken(file: BinaryIO) -> bool:
 
 
 def append(file: BinaryIO, data: bytes) -> int:
-    """Appends *data*; returns where it ends, in octets from the start of the file.
+    """Appends *data*; returns where it ends, in bytes from the start of the file.
 
-    Raises OSError, for a full disk for example; then the file is as it was before, if nobody else
-    appends meanwhile: see :func:`open_to_append`.
+    Raises OSError, for example if the disk is full. The file is then as it was before, unless
+    another process has appended meanwhile: see :func:`open_to_append`.
     """
     file.seek(0, os.SEEK_END)
     rest = memoryview(data)
@@ -65,29 +65,29 @@ def append(file: BinaryIO, data: bytes) -> int:
 
 
 class Appender:
-    """One crawl's access to a file that grows. It is opened for each write.
+    """One crawl's access to a file that it appends to. The file is opened for each write.
 
-    Nothing here raises OSError: what goes wrong is warned of once, counted, and tried again.
+    The public methods raise no OSError: a failure is warned of once, counted, and tried again.
     """
 
     noun: ClassVar[str]
-    """What an entry is."""
+    """The word for an entry in messages."""
     room: ClassVar[int]
-    """How many entries wait while the file cannot be written; further ones are lost."""
+    """How many entries may wait while the file cannot be written. Further ones are lost."""
 
     def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
-        """*warn* gets the problems."""
+        """Takes *warn*, called with each kind of problem once."""
         self.path = path
         self.lost = 0
-        """Entries that were not written and will not be."""
+        """How many entries were given up without being written."""
         self.errors = 0
-        """Times that the file could not be written, or was gone."""
+        """How often something went wrong: a write failed, or the file was gone."""
         self._waiting: list[Any] = []
         self._tell = warn
         self._once = Once()
 
     def add(self, entry: Any) -> None:
-        """Has *entry* written by the next :meth:`flush`."""
+        """Queues *entry* for the next :meth:`flush`."""
         if len(self._waiting) < self.room:
             self._waiting.append(entry)
         else:
@@ -95,11 +95,11 @@ class Appender:
 
     @property
     def waiting(self) -> int:
-        """Entries in memory."""
+        """How many entries wait in memory."""
         return len(self._waiting)
 
     def flush(self) -> bool:
-        """Writes what waits. False if that was not possible: it waits further."""
+        """Writes what waits. Returns False if that failed: it goes on waiting."""
         try:
             self._write()
         except OSError as error:
@@ -113,17 +113,17 @@ class Appender:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Gives up what still waits; warns of all that is lost."""
+        """Gives up what still waits, and warns of all that was lost."""
         self.lost += len(self._waiting)
         self._waiting.clear()
         if self.lost:
             self._warn_once(f"lost, as it could not be written: {counted(self.lost, self.noun)}")
 
     def went_wrong(self, text: str) -> None:
-        """Counts an error, and warns of it unless another one was of its kind."""
+        """Counts an error, and warns of it if it is the first of its kind."""
         self.errors += 1
         self._warn_once(text)
 
     def _warn_once(self, text: str) -> None:
-        if self._once.is_first(text.partition("(")[0]):
+        if self._once.is_first(text.partition("(")[0]):  # the kind, without details in brackets
             self._tell(f"{self.path}: {text}")

@@ -1,4 +1,4 @@
-"""Appends the entries of a crawl to an audit log, in batches."""
+"""The audit log as a crawl writes it: entries are appended in batches."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BATCH = 256
-"""Lines that are written at once: so few that the crawl does not notice."""
+"""How many lines are written at once: few enough not to hold up the crawl."""
 
 
 class AuditLog(Appender):
     """One crawl's access to an audit log.
 
-    Whatever happens to the file, the crawl's next line says which was its last one: that is how
-    files that were rotated are tied together, and how a cut shows.
+    Whatever happens to the file, the crawl's next line holds the hash of its last one: this ties
+    rotated files together, and shows when lines were cut off.
     """
 
     noun = "line"
@@ -36,17 +36,17 @@ class AuditLog(Appender):
         warn: Callable[[str], None],
         now: Callable[[], float] = time.time,
     ) -> None:
-        """*begin* is written first, and again if the file is replaced. *warn* gets the problems.
+        """Takes *begin*, which is written first, and again if the file is replaced.
 
-        *now* tells seconds since the epoch.
+        *warn* is called with problems. *now* returns seconds since the epoch.
         """
         super().__init__(path, warn)
         self.last = START
-        """The last line that this crawl has written."""
+        """Number and hash of the last line that this crawl has written."""
         self._begin = begin
         self._now = now
         self._mark: tuple[int, bytes] | None = None
-        """Where in the file its last line ends, in octets from the start, and that line."""
+        """Where this crawl's last line ends, in bytes from the start of the file; and that line."""
 
     def _write(self) -> None:
         while self._waiting or self._mark is None:
@@ -54,14 +54,14 @@ class AuditLog(Appender):
                 self._append(file)
 
     def _append(self, file: BinaryIO) -> None:
-        """Appends a batch. Raises OSError."""
+        """Appends a batch of what waits. Raises OSError."""
         file.seek(0)
         head = file.read(len(HEAD))
         if head != HEAD[: len(head)]:
             raise OSError("it is not an audit log")
         end, line = self._mark or (0, b"")
         file.seek(end - len(line))
-        # Not by its number, which a new file may have again.
+        # The line is compared, not its number: a new file may have that number again.
         is_begun = self._mark is not None and file.read(len(line)) == line
         waiting = self._waiting[:BATCH]
         lines, last, lost = [], self.last, self.lost

@@ -1,4 +1,4 @@
-"""Reads an audit log, or its parts: in constant memory, with the chain of each crawl checked."""
+"""A reader of audit logs that checks the chain of each crawl, in constant memory."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     Wrong = tuple[State, str]
 
 SHOWN = 20
-"""How many damages are shown, or other findings of a log."""
+"""How many of the problems found in a log are shown."""
 
 MOST_OPEN_CRAWLS = 1_000
-"""Crawls without an end that are followed. Of more, the oldest cannot be running still."""
+"""How many unfinished crawls are followed. Beyond that, the oldest cannot still be running."""
 
 
 @dataclass(slots=True)
 class _Chain:
-    """The lines of a crawl so far."""
+    """The chain of a crawl's lines so far."""
 
     begin: str
-    """Where the first is, in words."""
+    """The place of the first line, in words."""
     number: int = START.number
-    """That of the last one."""
+    """The number of the last line."""
     hashes: tuple[str, ...] = (START.hash,)
-    """The last one's: as stated, and as computed. If one was changed, the next line has the other.
-    """
+    """The hash of the last line, as stated and as computed. If one was changed, the next line has
+    the other."""
 
     def take(self, line: Line) -> Wrong | None:
-        """What is wrong with the next *line*."""
+        """Adds the next *line*; returns what is wrong with it, if anything."""
         expected, number, wrong = self.number + 1, line.link.number, None
         if not line.is_genuine:
             wrong = State.DAMAGED, "changed: its hash is another one"
@@ -59,70 +59,70 @@ class _Chain:
 
 
 class LogReader:
-    """Reads a log, or parts of one. What is wrong with it is reported, and the rest is read.
+    """A reader of a log, or of parts of one, that reports what is wrong and reads the rest.
 
     Raises OSError if a file cannot be read.
     """
 
     def __init__(self, logs: Sequence[Path]) -> None:
-        """*logs*: in any order, if none of them is a pipe."""
+        """Takes *logs*, in any order unless one of them is a pipe."""
         self._logs = logs
         self._log = ""
         self._position = 0
         self.open_crawls: dict[str, _Chain] = {}
-        """Those without an end so far, by name."""
+        """The chains of crawls without an end so far, by the name of the crawl."""
         self._ended: Recent[str, _Chain] = Recent(MOST_OPEN_CRAWLS)
         self.lines = 0
-        """How many were read so far."""
+        """How many lines were read so far."""
         self.is_readable = False
-        """Whether any of them is one of an audit log of this version."""
+        """Whether any line so far is one of an audit log of this version."""
         self.state = State.WHOLE
-        """The worst that was found so far."""
+        """The worst state that was found so far."""
         self.last = START
-        """The last line that could be read."""
+        """Number and hash of the last line that could be read."""
         self.damaged = 0
-        """How many damages there are."""
+        """How many problems were found."""
         self._damages: list[str] = []
 
     @property
     def names(self) -> list[str]:
-        """Of the files, without their folders."""
+        """The names of the files, without their folders."""
         return [log.name for log in self._logs]
 
     @property
     def damages(self) -> list[str]:
-        """What is wrong, with its place: the first few, and how many more."""
+        """The problems, each with its place: the first few, and how many more there are."""
         more = self.damaged - len(self._damages)
         return [*self._damages, *([f"and {more:,} more"] if more else [])]
 
     @property
     def place(self) -> str:
-        """Of the last entry: ``line 3``, or ``audit.jsonl.1, line 3`` if several files are read."""
+        """The place of the last line: ``line 3``, or ``audit.jsonl.1, line 3`` in several files."""
         line = f"line {max(self._position, 1)}"
         return f"{self._log}, {line}" if self._log else line
 
     def __iter__(self) -> Iterator[Entry]:
-        """The entries in the order of the files. One of an unknown type has what all have."""
+        """Yields the entries, file by file; a plain :class:`Entry` for one of an unknown type."""
         for log in _in_order(self._logs):
             self._log, self._position = log.name if len(self._logs) > 1 else "", 0
             with log.open("rb") as file:
-                # A line that is too long is read as several, and none of them can be right.
+                # A line that is too long is read in pieces, none of which is a valid line.
                 for raw in iter(partial(file.readline, LONGEST_LINE), b""):
                     entry = self.take(raw)
                     if entry is not None:
                         yield entry
-            if not self._position:  # of several, the last may have been rotated just now
+            if not self._position:  # one of several may be new, after a rotation
                 state = State.UNFINISHED if self._log else State.CUT
                 self.report(state, "the log is empty")
         for name in list(self.open_crawls):
             self._report_unfinished(name)
 
     def take(self, raw: bytes) -> Entry | None:
-        """What the next line says; None if nothing."""
+        """Returns the entry in the next line; None if it holds none."""
         self._position += 1
         self.lines += 1
         if raw == b"\n" and self.is_readable:
-            return None  # it ends what looked torn while another crawl was writing it
+            return None  # ends what looked torn to a crawl while another one was writing it
         try:
             line = parse(raw)
         except ValueError as error:
@@ -143,12 +143,12 @@ class LogReader:
         return entry
 
     def _follow(self, line: Line) -> None:
-        """Reports what is wrong with *line* for its crawl."""
+        """Adds *line* to the chain of its crawl, and reports what is wrong with it there."""
         name = str(line.fields.get("crawl"))
         chain = self.open_crawls.get(name) or self._ended.get(name)
         if chain is None:
             chain = _Chain(self.place)
-            if line.is_genuine:  # else its name may be what was changed
+            if line.is_genuine:  # else the name of the crawl may have been changed
                 self.open_crawls[name] = chain
         if (wrong := chain.take(line)) is not None:
             self.report(*wrong)
@@ -166,15 +166,17 @@ class LogReader:
         self.report(State.UNFINISHED, what)
 
     def report(self, state: State, what: str) -> None:
-        """Counts something that is wrong with the last line that was read."""
+        """Counts a problem of the last line that was read; *state* is what it makes of the log."""
         self.state = max(self.state, state)
         self._damages += [f"{self.place}: {what}"] if self.damaged < SHOWN else []
         self.damaged += 1
 
 
 def _in_order(logs: Sequence[Path]) -> Sequence[Path]:
-    """Parts in the order in which they were begun: by the time in their first line, but those of
-    one crawl by the line's number, as clocks are set back.
+    """Returns *logs* in the order in which they were begun, if all are regular files.
+
+    The time in the first line counts; among those of one crawl, the number of the line, as clocks
+    may be set back.
     """
     if len(logs) < 2 or not all(log.is_file() for log in logs):
         return logs
@@ -187,8 +189,10 @@ def _in_order(logs: Sequence[Path]) -> Sequence[Path]:
 
 
 def _began(log: Path) -> tuple[str, int, str, Path]:
-    """What the first line says, or the next one if a kill has torn that: the crawl, the line's
-    number in it, and the time; nothing if that cannot be read. Raises OSError.
+    """Returns crawl, number and time of the first line, and *log*. Raises OSError.
+
+    If a kill has torn the first line, the next one is read; if that cannot be read either, all are
+    empty or 0.
     """
     with log.open("rb") as file:
         for raw in islice(iter(partial(file.readline, LONGEST_LINE), b""), 2):

@@ -1,4 +1,4 @@
-"""What the audit log of a crawl says: which entry is made of what happens."""
+"""The recorder of a crawl, which turns its events into entries of the audit log."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ if TYPE_CHECKING:
 _E = TypeVar("_E", bound=Entry)
 
 _AS_DECIDED = ("allowed", "reason", "line", "form", "use", "source")
-"""What an entry says as the verdict does."""
+"""Fields that an entry copies from the verdict."""
 
 _AS_SET = (
     *("mode", "obey", "status_policy", "crawl_delay_obey", "crawl_delay_max"),
     *("crawl_delay_too_long", "stale_max", "ai_uses", "content_use", "ai_policy"),
 )
-"""What the begin of a crawl says as its settings do."""
+"""Fields that a CrawlEntry copies from the settings."""
 
 
 class Recorder:
-    """Adds to the audit log of one crawl what happens in it."""
+    """The listener that adds the events of one crawl to its audit log."""
 
     def __init__(
         self,
@@ -66,13 +66,13 @@ class Recorder:
         warn: Callable[[str], None],
         survives: Callable[[Callable[..., None]], Callable[..., None]],
     ) -> None:
-        """*warn* gets the problems; *survives* makes of a listener one that raises nothing."""
+        """Takes *warn*, called with problems; *survives* makes a listener that never raises."""
         self._crawl = crawl
         self._name = uuid4().hex[:12]
         self._settings = crawl.settings
         self._share = crawl.settings.audit_log_allowed
         self._under_way: WeakKeyDictionary[Request, VerdictEntry] = WeakKeyDictionary()
-        """Allowed requests that no download handler has got yet."""
+        """Entries of allowed requests that were not yet handed to a download handler."""
         kept = crawl.settings.audit_bodies
         folder = Path(kept).absolute() if isinstance(kept, str) else folder_beside(path)
         self._bodies = Bodies(folder) if kept else None
@@ -84,7 +84,7 @@ class Recorder:
         crawl.get(Retrieval).listeners.append(survives(self._retrieved))
 
     def _entry(self, kind: type[_E], **fields: Any) -> _E:
-        """An entry of the crawl, of now."""
+        """Returns an entry of this crawl, with the current time."""
         return kind(time=self._crawl.clock.wall(), crawl=self._name, **fields)
 
     def _add(self, entry: Entry) -> None:
@@ -111,7 +111,7 @@ class Recorder:
         )
 
     def end(self, reason: str) -> None:
-        """Adds the last line, behind all others."""
+        """Adds the last line, after all others."""
         self.log.flush()
         tally = self._crawl.get(Tally)
         entry = self._entry(
@@ -144,7 +144,7 @@ class Recorder:
             **_about(policy),
         )
         self._add(entry)
-        # That of a file which is as before may be without its text, and so is an empty file.
+        # An unchanged file may come without its text; an empty body with a new hash is its text.
         if record.sha256 and (record.body or record.sha256 != previous):
             self._store(record.sha256, record.body)
 
@@ -169,13 +169,13 @@ class Recorder:
         about: dict[str, Any] = {"robots_url": verdict.robots_url}
         if policy is not None:
             about = _about_decision(policy, verdict)
-            if policy.settings.robots_txt is not None:  # it is in no file of a site
+            if policy.settings.robots_txt is not None:  # the user's own text
                 text = policy.settings.robots_txt.encode("utf-8", "replace")
                 self._store(policy.record.sha256, text)
         self._add_verdict(request, origin, agent, verdict, about)
 
     def _exempted(self, request: Request) -> None:
-        """It passes because of ``dont_obey_robotstxt``."""
+        """Adds an allowed *request*, which was not judged because of ``dont_obey_robotstxt``."""
         origin = valid_origin_of(request)
         if origin is None or not is_in_share(request.url, self._share):
             return
@@ -192,7 +192,7 @@ class Recorder:
         verdict: Verdict,
         about: dict[str, Any],
     ) -> None:
-        """A denial at once, an allowed request when it is sent."""
+        """Adds a denial at once, an allowed request when it is sent (if that can be seen)."""
         stamp = request.meta.get(STAMP_META_KEY) or {}
         entry = self._entry(
             VerdictEntry,
@@ -224,13 +224,13 @@ class Recorder:
 
 
 def is_in_share(url: str, share: float) -> bool:
-    """Whether *url* is in a *share*, from 0 to 1, of all URLs: the same ones each time."""
+    """Returns whether *url* is in a *share*, from 0 to 1, of all URLs: always the same ones."""
     digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") < share * 2**64
 
 
 def _about(policy: Policy) -> dict[str, Any]:
-    """What entries say of the robots.txt of *policy*."""
+    """Returns the fields that describe the robots.txt of *policy*."""
     record, needs_file = policy.record, policy.settings.needs_file
     return {
         "robots_url": record.url,
@@ -244,7 +244,7 @@ def _about(policy: Policy) -> dict[str, Any]:
 
 
 def _about_decision(policy: Policy, verdict: Verdict) -> dict[str, Any]:
-    """What an entry of a request says of it beside that."""
+    """Returns the fields that describe *policy* in the entry of a verdict."""
     settings = policy.settings
     has_file = settings.needs_file or settings.robots_txt is not None
     return {

@@ -1,4 +1,4 @@
-"""When the records of a crawl, its audit log and its WARC file, are begun, written and ended."""
+"""The records of a crawl, its audit log and its WARC file: opened, written and closed with it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 logger = crawl_log(__name__)
 
 SECONDS_BETWEEN_WRITES = 0.5
-"""A crash of the process loses what came in since the last write."""
+"""The interval between writes. A crash of the process loses what came in since the last one."""
 
 
 class Audit:
-    """Writes the audit log and the WARC file, if the settings name them.
+    """The writer of the audit log and the WARC file, if the settings name them.
 
-    What goes wrong with them is logged and counted, and is never the end of the crawl.
+    Errors are logged and counted, and never end the crawl.
     """
 
     def __init__(self, crawl: Crawl) -> None:
@@ -90,7 +90,7 @@ class Audit:
         logger(self._crawl.crawler).warning("%s", printable(text))
 
     def _survives(self, action: Callable[..., None]) -> Callable[..., None]:
-        """*action*; the crawl survives its exceptions. They are logged, the first at ERROR."""
+        """Wraps *action* to count and log its exceptions, the first at ERROR, others at DEBUG."""
 
         def guarded(*about: Any) -> None:
             try:

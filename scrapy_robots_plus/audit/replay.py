@@ -1,7 +1,7 @@
-"""Decides again about every request of an audit log, as logged or under other settings.
+"""The replay of an audit log: each request is judged again, as logged or under other settings.
 
-The engine's own code decides; what a crawl knew comes from the log and the texts beside it. What
-followed from the status or the failure of a robots.txt is taken as it was logged.
+The code that judges is that of a crawl; what the crawl knew comes from the log and the texts beside
+it. What the status or the failure of a robots.txt meant is taken as it was logged.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 MOST_FILES = 500
-"""Of the files that were asked last, kept as a crawl keeps them: compressed, a few also parsed."""
+"""How many files are kept, the last used, as a crawl keeps them: compressed, a few also parsed."""
 
 
 class UndecidedError(Exception):
@@ -50,8 +50,9 @@ def policy_of(
     access: Access,
     **settings: Any,
 ) -> Policy:
-    """What a crawl with these *settings* knew of any origin with this *access* and the file with
-    this *digest*. Raises :exc:`BodyError` if the text of that is not to be had.
+    """Returns the policy of any origin with this *access* and the file with this *digest*.
+
+    *settings* are those of the crawl. Raises :exc:`BodyError` if the file cannot be had.
     """
     file = None
     if digest is not None:
@@ -64,15 +65,15 @@ def policy_of(
 
 @cache
 def _stats() -> StatsCollector:
-    return DummyStatsCollector(Crawler(Spider))  # which takes two milliseconds
+    return DummyStatsCollector(Crawler(Spider))  # takes two milliseconds, hence the cache
 
 
 OUR_PARSER = "scrapy_robots_plus.origins.parsers.RobotsParser"
-"""``ROBOTSTXT_PARSER`` where rules have names."""
+"""The ``ROBOTSTXT_PARSER`` whose verdicts can be replayed: that of this package."""
 
 
 class Decided(NamedTuple):
-    """A verdict, as far as two of them are compared."""
+    """The parts of a verdict that are compared."""
 
     allowed: bool
     reason: str
@@ -83,7 +84,7 @@ class Decided(NamedTuple):
 
     @classmethod
     def of(cls, each: Verdict | VerdictEntry) -> Decided:
-        """What was decided now, or is in the log."""
+        """Returns the compared parts of a new verdict, or of one in the log."""
         logged = as_logged(each.rule, each.group)
         return cls(each.allowed, str(each.reason), line=each.line, form=each.form, **logged)
 
@@ -96,33 +97,32 @@ class Decided(NamedTuple):
 
 
 Group = tuple[str, Decided, Decided]
-"""The requests to one origin for which the same verdict became the same other one."""
+"""The origin, the logged and the new verdict of requests that are counted together."""
 
 UNREPLAYED = {Reason.CLOSING.value, Reason.GIVEN_UP.value, Reason.WALLED.value}
-"""Reasons that no robots.txt has given: verdicts for them cannot be replayed."""
+"""Reasons that do not come from a robots.txt: their verdicts cannot be replayed."""
 
 
 _NOT_KEPT = {each.value for each in Source if each.is_of_page or each is Source.TDM_FILE}
-"""Sources of objections whose text is in no file beside the log."""
+"""Sources of objections whose text is not kept beside the log."""
 
 
 _OF_CRAWL = (
     *("obey", "crawl_delay_obey", "crawl_delay_max", "crawl_delay_too_long"),
     *("ai_uses", "content_use", "ai_policy"),
 )
-"""Fields of the begin of a crawl that decide about its requests, and are named as its settings."""
+"""Fields of a CrawlEntry that decide about requests, and have the names of settings."""
 _OF_OVERRIDE = ("obey", "crawl_delay", "ai_uses", "content_use", "ai_policy", "ai_tokens")
-"""Keys of an override that do."""
+"""Keys of an override that decide about requests."""
 
 
 def _policy(
     entry: VerdictEntry, crawl: CrawlEntry, bodies: Bodies | None, dialect: Dialect
 ) -> Policy:
-    """What the crawl knew when it decided. What followed from the status or the failure of the file
-    is its access, as it was logged.
+    """Returns the policy by which the crawl decided on *entry*.
 
-    Raises what :func:`policy_of` does; ValueError, TypeError or AttributeError if the log was
-    tampered with.
+    What the status or the failure of the file meant is its access, as logged. Raises what
+    :func:`policy_of` does; ValueError, TypeError or AttributeError if the log was tampered with.
     """
     own = {name: value for name, value in (entry.override or {}).items() if value is not None}
     given = {name: getattr(crawl, name) for name in _OF_CRAWL} | {"ai_tokens": crawl.use_tokens}
@@ -143,13 +143,12 @@ def decided_again(
     agent: AgentNames | None = None,
     dialect: Dialect | None = None,
 ) -> Decided:
-    """The verdict on the request of *entry*, of *crawl*. What a page said, or a ``tdmrep.json``, is
-    taken as it was logged.
+    """Judges the request of *entry*, in *crawl*, again; with another *agent* or *dialect* if given.
 
-    *bodies*: the texts; without them only verdicts without rules can be recomputed. *agent*,
-    *dialect*: what is to be different from the crawl.
+    An objection by a page or a ``tdmrep.json`` is taken as it was logged. Without the texts in
+    *bodies*, only verdicts without rules can be recomputed.
 
-    Raises :exc:`UndecidedError`.
+    Raises :exc:`UndecidedError` if the verdict cannot be recomputed.
     """
     if crawl.parser != OUR_PARSER:
         raise UndecidedError(f"its crawl used {crawl.parser}, not this package's parser")
@@ -163,10 +162,10 @@ def decided_again(
 
 
 MOST_GROUPS = 10_000
-"""How many are told apart; the verdicts of all further ones are counted together."""
+"""How many groups are told apart. Differences outside them are only counted by kind."""
 
 EXAMPLES = 3
-"""How many URLs each group keeps."""
+"""How many places in the log each group keeps as examples."""
 
 
 KINDS = {
@@ -174,23 +173,23 @@ KINDS = {
     "now_allowed": "allowed instead of denied",
     "other_reason": "for another reason",
 }
-"""Of differences, with what they are in words."""
+"""The kinds of differences, and the words for them."""
 
 
 class Differences:
-    """Counts them, by kind and by group."""
+    """The differences between logged and new verdicts, counted by kind and by group."""
 
     def __init__(self) -> None:
         self.verdicts = 0
-        """How many were compared."""
+        """How many verdicts were compared."""
         self.kinds: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
-        """How many of them differ."""
+        """How many verdicts differ, by kind."""
         self._groups: Counter[Group] = Counter()
         self.examples: dict[Group, list[str]] = {}
-        """The places of the first few of each group."""
+        """The first few places of each group in the log."""
 
     def add(self, place: str, origin: str, before: Decided, after: Decided) -> None:
-        """Compares two verdicts on a request to *origin*, which is at *place* in the log."""
+        """Compares two verdicts on the request to *origin* that is at *place* in the log."""
         self.verdicts += 1
         if before == after:
             return
@@ -203,10 +202,9 @@ class Differences:
             examples += [place] if len(examples) < EXAMPLES else []
 
     def groups(self) -> list[tuple[Group, int]]:
-        """With how many are in each. Those in which the answer is another one come first, then the
-        largest.
+        """Returns the groups and their sizes: another answer before another reason, then by size.
 
-        What is in none of them counts in :attr:`kinds` alone.
+        Differences in no group are counted in :attr:`kinds` only.
         """
 
         def order(each: tuple[Group, int]) -> tuple[bool, int]:

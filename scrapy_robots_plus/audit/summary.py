@@ -1,7 +1,7 @@
-"""What an audit log says in sum: lines that say the same are one row, and SQL groups the rows.
+"""The summary of an audit log: lines that say the same are one row, and SQL groups the rows.
 
-They are in a temporary file of SQLite, which is in memory as long as it is small. So everything is
-exact, memory does not grow with the log, and the file only with what is different in it.
+The rows are in a temporary SQLite file, which stays in memory while it is small. So all numbers are
+exact, memory does not grow with the log, and the file grows only with the number of different rows.
 """
 
 from __future__ import annotations
@@ -32,35 +32,36 @@ if TYPE_CHECKING:
 
 
 ALL = -1
-"""In place of the number of rows that are wanted."""
+"""All rows, where a number of rows is expected."""
 
 TOLERANCE = 0.01
-"""Seconds by which a gap may be shorter than the delay, and not count as too short: what computers
-need to send a request once it is due."""
+"""Seconds by which a gap may be shorter than the delay without counting as too short: the time it
+takes to send a request once it is due."""
 
 _TABLES_AND_VIEWS = Path(__file__).with_name("summary.sql")
 _ROWS = 2_000
-"""Rows of a table that are counted in memory; then they are written."""
+"""How many rows of a table are counted in memory before they are written."""
 _MOST_SENT = 20_000
-"""Sites of crawls whose last request is remembered, to measure the gap to the next one."""
+"""For how many pairs of crawl and site the last request is remembered, to measure the next gap."""
 _KEPT = 500
-"""Characters that are kept of a text."""
+"""Characters of a text that are kept."""
 _OF_PAGE = {each.value for each in Source if each.is_of_page}
-"""Sources of what is known only with the response."""
+"""Sources of objections that are known only once the response is there."""
 _MOST = 2**53
-"""More than a log can have counted."""
+"""A number above any that a log can have counted."""
 
 
 class Summary:
-    """Takes entries, and says what they say in sum: ``summary.sql`` names the rows.
+    """The summary of the entries that were added: rows of the views in ``summary.sql``.
 
-    All of it is exact. Memory does not grow with the log: the tables are in a temporary file,
+    All numbers are exact. Memory does not grow with the log: the tables are in a temporary file,
     which grows with what differs. Raises :exc:`sqlite3.Error` if there is no room for that.
     """
 
     def __init__(self, hosts: Iterable[str] = ()) -> None:
-        """*hosts*: patterns, as in ``ROBOTS_OVERRIDES``. If there are any, other sites are left
-        out, and what crawls counted at their ends, as it is about all sites.
+        """Takes *hosts*, patterns as in ``ROBOTS_OVERRIDES``. If any, other sites are left out.
+
+        So is the number of allowed requests in the last line of a crawl: it is about all sites.
         """
         self._hosts = HostPatterns((plain_pattern(host), True) for host in hosts)
         self._file = sqlite3.connect("", isolation_level=None)  # in memory while it is small
@@ -68,14 +69,14 @@ class Summary:
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.executescript(f"BEGIN; {_TABLES_AND_VIEWS.read_text(encoding='ascii')}")
         self._tables: defaultdict[str, dict[Any, list[Any]]] = defaultdict(dict)
-        """Not written yet: count, first, last and example by what tells lines apart."""
+        """Rows not written yet, by table and key: count, first, last and example."""
         self._logs_all: Recent[str, bool] = Recent(MOST_OPEN_CRAWLS)
-        """By crawl that has begun."""
+        """Whether a crawl that has begun logs all allowed requests, by its name."""
         self._sent: Recent[tuple[str, str], float] = Recent(_MOST_SENT)
-        """By crawl and origin: when its last request was sent, in seconds since the epoch."""
+        """When the last request was sent, in seconds since the epoch, by crawl and origin."""
 
     def rows(self, view: str, most: int = ALL) -> Iterator[Any]:
-        """The first rows of a view of ``summary.sql``, as objects with its names."""
+        """Returns the first *most* rows of a view, as objects with the names of its columns."""
         for table in self._tables:
             self._write(table)
         query = f"SELECT * FROM {view} LIMIT ?"  # noqa: S608 - our own names
@@ -85,11 +86,11 @@ class Summary:
 
     @cached_property
     def totals(self) -> Any:
-        """The row of the view ``totals``, after the last entry was added."""
+        """The row of the view ``totals``. Cached: read it only after the last entry was added."""
         return next(self.rows("totals"))
 
     def add(self, entry: Entry) -> None:
-        """Adds what one line says."""
+        """Adds the entry of one line."""
         if self._hosts and not self._is_asked_for(entry):
             return
         match entry:
@@ -116,7 +117,7 @@ class Summary:
         return origin is not None and self._hosts.of(origin) is not None
 
     def _count(self, table: str, key: tuple[Any, ...], value: float, example: str = "") -> None:
-        """Counts a line that says *key*, the columns of *table*, at the time *value*."""
+        """Counts a line with *key*, the columns of *table*; *value* is its time, or its gap."""
         rows = self._tables[table]
         row = rows.get(key)
         if row is None:
@@ -140,7 +141,7 @@ class Summary:
         crawl, origin, override = entry.crawl, entry.origin or "", entry.override
         sets = None if override is None else _fields_of(override)
         key = (crawl, origin, status_of(entry), entry.allowed, entry.mode == "obey", entry.reason)
-        is_skipped = not entry.allowed and entry.source in _OF_PAGE  # its request has a line, too
+        is_skipped = not entry.allowed and entry.source in _OF_PAGE  # the request has its own line
         why: tuple[Any, ...] = (None,) * 5
         if not entry.allowed:
             why = (entry.rule, entry.line, entry.robots_url, entry.use, entry.source)
@@ -149,10 +150,10 @@ class Summary:
             self._measure((_kept(crawl), _kept(origin)), entry.sent, entry.delay)
 
     def _measure(self, place: tuple[str, str], sent: float, delay: float | None) -> None:
-        """Counts the gap to the request before, if there is a delay to compare it with."""
+        """Counts the gap since the last request, if there is a delay to compare it with."""
         before = self._sent.get(place)
         self._sent.put(place, sent)
-        if before is not None and sent >= before and delay and delay > 0:  # else the clock was set
+        if before is not None and sent >= before and delay and delay > 0:  # clocks may go back
             gap = sent - before
             self._count("gaps", (place[1], delay, gap < delay - TOLERANCE), gap)
 
@@ -168,7 +169,7 @@ class Summary:
 
     def _add_begin(self, entry: CrawlEntry) -> None:
         if entry.crawl in self._logs_all:
-            return  # it goes on in another file
+            return  # the crawl goes on in another file
         logs_all = entry.allowed_share >= 1
         self._logs_all.put(entry.crawl, logs_all)
         key = (entry.crawl, entry.spider, entry.version, entry.mode, _settings_of(entry), logs_all)
@@ -180,9 +181,9 @@ class Summary:
 
 
 def status_of(entry: FileEntry | VerdictEntry) -> str:
-    """What a robots.txt answered: ``200``, ``timeout``; in an outage ``200, now 503``.
+    """Returns the status of a robots.txt: ``200``, ``timeout``; in an outage ``200, now 503``.
 
-    ``own text`` for the rules of an override; empty if the site was not asked.
+    It is ``own text`` for the rules of an override, and empty if the site was not asked.
     """
     status, failure = entry.status, entry.failure
     if status is None:
@@ -191,7 +192,7 @@ def status_of(entry: FileEntry | VerdictEntry) -> str:
 
 
 def _kept(value: Any) -> Any:
-    """As much of *value* as is kept, however long it is, and printable."""
+    """Returns *value* as it is kept: printable, limited in size, and fields as JSON."""
     kind = type(value)
     if kind is str:
         is_fine = len(value) <= _KEPT and value.isprintable()
@@ -202,12 +203,12 @@ def _kept(value: Any) -> Any:
 
 
 def _fields_of(override: Mapping[str, Any]) -> Fields:
-    """What it sets. The same for equal overrides."""
+    """Returns what *override* sets, sorted, so that it is equal for equal overrides."""
     return tuple(sorted((_kept(name), _kept(str(value))) for name, value in override.items()))
 
 
 _NO_SETTINGS = {"time", "crawl", "spider", "version", "mode", "dialect", "overrides", "bodies"}
-"""Fields of a crawl's begin that are not among its settings; of a dialect, the name is."""
+"""Fields of a CrawlEntry that are not shown as settings; of the dialect, the name is shown."""
 
 
 def _settings_of(entry: CrawlEntry) -> Fields:

@@ -1,9 +1,9 @@
--- What an audit log says in sum. Lines that say the same are one row of a table; a view is what is
--- said of them. Each table ends with: how many there were, the first and the last of their times
--- (of gaps: the shortest and the longest), in seconds, and the URL of the first.
+-- The summary of an audit log. Lines that say the same are one row of a table; views sum up the
+-- rows. Each table ends with the number of lines, the first and the last of their times (for gaps:
+-- the shortest and the longest), in seconds, and the URL of the first line.
 
 CREATE TABLE verdicts (crawl, origin, status, is_allowed, is_enforced, reason, override,
-  rule, line, robots_url, use, source, is_of_page,  -- of denials alone
+  rule, line, robots_url, use, source, is_of_page,  -- of denials only
   count, first, last, example);
 CREATE TABLE files (crawl, origin, status, access, failure, delay_asked,
   count, first, last, example);
@@ -21,11 +21,11 @@ CREATE VIEW lines AS
   UNION ALL SELECT crawl, origin, NULL, standing, 0, 0, count, first, last, standing IS NOT NULL
     FROM others;
 
--- How the page begins, and what its tables add up to.
+-- The numbers at the top of the page, and the totals of its tables.
 CREATE VIEW totals AS SELECT *,
     full_crawls = crawls AND allowed_not_logged = 0 AS logs_all,
     allowed + allowed_not_logged AS all_allowed,  -- as far as they were counted
-    full_crawls = crawls OR ended >= crawls AS counts_all  -- and whether those are all
+    full_crawls = crawls OR ended >= crawls AS counts_all  -- whether that is all of them
   FROM
     (SELECT count(*) AS origins, coalesce(sum(denied > 0), 0) AS denying FROM (SELECT
       sum(denied) AS denied FROM lines WHERE is_of_site GROUP BY origin)),
@@ -34,12 +34,12 @@ CREATE VIEW totals AS SELECT *,
     (SELECT coalesce(sum(count), 0) AS not_enforced FROM verdicts
       WHERE NOT is_allowed AND NOT is_enforced),
     (SELECT coalesce(sum(count), 0) AS skipped FROM verdicts
-      WHERE is_of_page),  -- for what their pages say: they were requested, and allowed
+      WHERE is_of_page),  -- because of what the pages say: their requests were allowed and sent
     (SELECT coalesce(sum(count), 0) AS denied_by_rule FROM ruled),
     (SELECT coalesce(sum(count), 0) AS crawls, coalesce(sum(count * logs_all), 0) AS full_crawls,
       coalesce(sum(count * (mode <> 'obey')), 0) AS observing_crawls FROM begins),
     (SELECT coalesce(sum(count * (allowed IS NOT NULL)), 0) AS ended,
-      -- By parts, since a sum of integers that is too large is an error, and a product is none.
+      -- In parts: an integer sum that is too large is an error in SQLite, a product is not.
       CAST(coalesce(sum(count * (lost / 1000000)) * 1000000 + sum(count * (lost % 1000000)), 0)
         AS INTEGER) AS lost FROM ends),
     (SELECT CAST(total(max(allowed - coalesce(logged, 0), 0)) AS INTEGER) AS allowed_not_logged
@@ -52,8 +52,8 @@ CREATE VIEW totals AS SELECT *,
     (SELECT coalesce(sum(count), 0) AS gaps, coalesce(sum(count * is_short), 0) AS gaps_too_short
       FROM gaps);
 
--- Those with most denials first, then those with most requests. Of several delays, the one that was
--- kept worst is shown, and the smallest gap with that.
+-- Sites with the most denials first, then those with the most allowed requests. Of several delays,
+-- the one that was kept worst is shown, with its smallest gap.
 CREATE VIEW sites AS
   SELECT origin, coalesce(status, '') AS status, requests_denied, requests_allowed, delay_asked,
     delay_kept, round(smallest_gap, 6) AS smallest_gap, coalesce(gaps, 0) AS gaps,
@@ -78,7 +78,7 @@ CREATE VIEW reasons AS
   SELECT reason, sum(count * (NOT is_allowed)) AS denied, sum(count * is_allowed) AS allowed
   FROM verdicts GROUP BY reason ORDER BY denied DESC, allowed DESC, min(rowid);
 
--- Headers and tags of a page are no rules of a robots.txt.
+-- Headers and tags of a page are not rules of a robots.txt.
 CREATE VIEW ruled AS
   SELECT *, rowid AS place FROM verdicts
   WHERE NOT is_allowed AND rule IS NOT NULL AND (reason <> 'ai_preference' OR NOT is_of_page);
@@ -87,7 +87,7 @@ CREATE VIEW rules AS
     min(place) AS place
   FROM ruled GROUP BY ruled.robots_url, line, rule ORDER BY denied DESC, place;
 
--- Why requests and pages were skipped, by use, and where the site says so.
+-- Why requests and pages were skipped: the uses objected to, and where the site says so.
 CREATE VIEW objections AS
   SELECT coalesce(use, '') AS use, coalesce(source, '') AS source, sum(count) AS denied, example,
     min(rowid) AS place
@@ -102,7 +102,7 @@ CREATE VIEW overrides AS
     max(example) AS example
   FROM verdicts WHERE override IS NOT NULL GROUP BY override ORDER BY sum(count) DESC;
 
--- What the last attempt to read a robots.txt ended in, and what that meant.
+-- How attempts to read a robots.txt ended, and what that meant.
 CREATE VIEW answers AS
   SELECT coalesce(failure, status) AS answer, access, count(DISTINCT origin) AS origins,
     sum(count) AS times
@@ -110,7 +110,8 @@ CREATE VIEW answers AS
 
 CREATE VIEW changes AS SELECT * FROM changed ORDER BY rowid DESC;
 
--- Of a crawl without a begin in the log, logs_all is null; without an end, ended and counted are.
+-- For a crawl whose start is not in the log, logs_all is null; for one without an end, ended and
+-- counted are.
 CREATE VIEW crawls AS
   SELECT crawl, spider, version, mode, settings, logs_all, seen.first, seen.last, ended,
     seen.denied, seen.allowed, ends.allowed AS counted,

@@ -1,4 +1,4 @@
-"""Requests for robots.txt and their answers as WARC records (ISO 28500), as web archives keep them.
+"""Requests for robots.txt and their responses as WARC records (ISO 28500), as in web archives.
 
 Needs warcio, which the extra ``[warc]`` installs.
 """
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     Pairs = list[tuple[str, str]]
 
 _VERSION = "1.1"
-"""Of WARC: with parts of seconds."""
+"""The version of WARC. From 1.1 on, dates have fractions of seconds."""
 
 _COMPRESSED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
-"""How gzip (RFC 1952) and zlib (RFC 1950) begin."""
+"""The first bytes of gzip (RFC 1952) and zlib (RFC 1950) data."""
 
 
 class Warc(Appender):
-    """The WARC file of one crawl: no other writes to it, so nothing stands behind a torn record."""
+    """The WARC file of one crawl. No other writes to it, so nothing follows a torn record."""
 
     noun = "exchange"
     room = 1_000
     _is_made = False
 
     def add(self, exchange: Exchange) -> None:
-        """Takes one exchange, to be written by the next :meth:`flush`."""
+        """Queues the records of *exchange* for the next :meth:`flush`."""
         super().add(self._records(partial(_write_pair, exchange)))
 
     def _write(self) -> None:
@@ -66,11 +66,14 @@ class Warc(Appender):
 
 
 def made_anew(path: Path) -> Path:
-    """An empty file at *path*, or beside what is there: ``robots-2.warc.gz``. Raises OSError."""
+    """Creates an empty file at *path* or, if that exists, beside it: ``robots-2.warc.gz``.
+
+    Returns the path of the file. Raises OSError.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     name, dot, ending = path.name.partition(".")
     for number in count(2):
-        # Not looked for before: another crawl may make it in the same moment.
+        # Not checked before: another crawl may create it at the same moment.
         with suppress(FileExistsError):
             path.touch(exist_ok=False)
             break
@@ -88,7 +91,7 @@ def _write_pair(exchange: Exchange, writer: Any) -> None:
     request, response = exchange.request, exchange.response
     protocol = response.protocol or "HTTP/1.1"
     about = {"WARC-Date": rfc3339(exchange.at)}
-    if response.ip_address is not None:  # the download handler tells it
+    if response.ip_address is not None:  # not every download handler tells it
         about["WARC-IP-Address"] = str(response.ip_address)
     is_cut = "download_stopped" in response.flags
     answered = writer.create_warc_record(
@@ -99,7 +102,7 @@ def _write_pair(exchange: Exchange, writer: Any) -> None:
         http_headers=_head(f"{protocol} {response.status}", _true_headers(exchange)),
         warc_headers_dict={**about, **({"WARC-Truncated": "length"} if is_cut else {})},
     )
-    # Every download handler adds it (RFC 9110 7.2).
+    # Every download handler adds Host (RFC 9110 7.2).
     host = [] if b"Host" in request.headers else [("Host", urlsplit(request.url).netloc)]
     first_line = f"{request.method} {target_of(request.url)} {protocol}"
     asked = writer.create_warc_record(
@@ -126,10 +129,10 @@ def _pairs(headers: Headers) -> Pairs:
 
 
 def _true_headers(exchange: Exchange) -> Pairs:
-    """The headers of the answer that are true of its body as the download handler returned it."""
+    """Returns the response headers, corrected to fit the body from the download handler."""
     headers, body = exchange.response.headers.copy(), exchange.response.body
     if not body.startswith(_COMPRESSED):
         headers.pop("Content-Encoding", None)  # the handler has decoded the body
-    headers.pop("Transfer-Encoding", None)  # and has put the chunks together
+    headers.pop("Transfer-Encoding", None)  # the handler has put the chunks together
     headers["Content-Length"] = str(len(body))
     return _pairs(headers)

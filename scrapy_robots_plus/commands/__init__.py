@@ -1,1 +1,1 @@
-"""``scrapy robots``: answers questions about robots.txt in a terminal."""
+"""The ``scrapy robots`` command, which answers questions about robots.txt in a terminal."""

@@ -26,10 +26,10 @@ STORE = argument(
     metavar="URI",
     help="the store, such as sqlite:robots.db (default: ROBOTS_STORE, else that of JOBDIR)",
 )
-"""Replaces the setting."""
+"""``--store``, which overrides ``ROBOTS_STORE``."""
 
 _COLUMNS = "{:<18} {:<11} {:<19} {:>11} {:>11} {:>9} {:>8}  {}"
-"""The origin comes last: it may have any length, and no line waits for the longest."""
+"""The columns: the origin is last, as it has any length and no line waits for the longest."""
 
 _HEAD = _COLUMNS.format(
     "STATUS", "ACCESS", "FETCHED (UTC)", "AGE", "FRESH FOR", "BYTES", "FAILURES", "ORIGIN"
@@ -42,7 +42,7 @@ class List(Subcommand):
     Exit status: 0; 1 if a record cannot be trusted; 2 if the store cannot be read.
     """
 
-    # In the order of the origins, as it comes: nothing is collected.
+    # Prints each record as it comes, in the order of the origins; nothing is collected.
 
     arguments = STORE, JSON
 
@@ -83,7 +83,7 @@ class Show(Subcommand):
 
 
 def _fields_of(record: RobotsRecord, limits: Limits) -> dict[str, Any]:
-    """What is known of *record* but its text."""
+    """Returns what is known of *record*, except its text."""
     now = time.time()
     return {
         "origin": str(record.origin),

@@ -25,7 +25,7 @@ class Check(Subcommand):
     robots.txt cannot be read or it is not a URL.
     """
 
-    # Verdicts in the order of the URLs, in constant memory.
+    # Prints the verdicts in the order of the URLs, in constant memory.
 
     arguments = urls.URLS, AGENT, DIALECT, FILE, JSON
 
@@ -37,7 +37,7 @@ class Check(Subcommand):
         source = self.project.file(self.given.file)
         self._tell_if_cut(source.record)
         for asked in map(urls.Asked.about, self._urls):
-            self._add(asked, source.policy if asked.origin else None)  # whatever the site
+            self._add(asked, source.policy if asked.origin else None)  # for any site
 
     async def _ask(self, crawl: Crawl) -> None:
         crawl.get(Retrieval).listeners.append(lambda found: self._tell_if_cut(found.record))

@@ -42,10 +42,10 @@ class Diff(Subcommand):
         old, new = (_read(source, dialect) for source in sources)
         found = difference(old, new, agent)
         before, after = (policy.access for policy in policies)
-        differs = bool(found) or before is not after  # also that there is a file now
+        differs = bool(found) or before is not after  # also if a file has come or gone
         copies = zip(("before", "after"), map(_copy, names, sources), strict=True)
         head = [*copies, ("agent", named(agent))]
-        # A file that cannot be read says nothing.
+        # A file that cannot be read has no terms to compare.
         terms = [] if Access.UNREACHABLE in (before, after) else list(_terms(found))
         paths = [
             {
@@ -78,7 +78,7 @@ _DENIES_ALL = "User-agent: *\nDisallow: /"
 
 
 def _read(source: Source, dialect: Dialect) -> RobotsTxt:
-    """The rules of a copy; without a file, rules that mean the same."""
+    """Returns the rules of a copy; without a file, rules that have the same effect."""
     access, record = source.policy.access, source.record
     if access is not Access.RULES:
         return RobotsTxt.parse(_DENIES_ALL if access is Access.UNREACHABLE else "")
@@ -86,7 +86,7 @@ def _read(source: Source, dialect: Dialect) -> RobotsTxt:
 
 
 def _decided(verdict: Verdict, access: Access) -> dict[str, Any]:
-    """What decided, which is no rule if there is no file."""
+    """Returns the reason of *verdict* and its rule, which is None if there is no file."""
     if access is not Access.RULES:
         verdict = Verdict(verdict.allowed, Reason[access.name])
     return picked(verdict, "reason", "rule", "line")
@@ -95,7 +95,7 @@ def _decided(verdict: Verdict, access: Access) -> dict[str, Any]:
 # In words
 
 _SHOWN = 200
-"""Characters of a rule or a path that are shown; JSON has them whole."""
+"""The most characters of a rule or a path that are shown; JSON has all."""
 _WORDS = {
     Reason.NO_RULE: "no rule",
     Reason.NO_GROUP: "no group",
@@ -130,7 +130,7 @@ def _because(decided: dict[str, Any]) -> str:
 
 
 def _terms(found: Difference) -> Iterator[tuple[str, str]]:
-    """What changed besides rules."""
+    """Yields what changed besides rules, as pairs of a title and words."""
     before, after = found.before, found.after
     changes = {
         "group": (", ".join(before.names), ", ".join(after.names)),

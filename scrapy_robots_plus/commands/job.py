@@ -35,7 +35,7 @@ FOLDER = argument("folder", metavar="JOBDIR", help="the folder of the job")
 
 
 def _folder(name: str) -> Path:
-    """The folder of a job. Raises WrongUsageError if it does not exist."""
+    """Returns the folder of a job. Raises WrongUsageError if it does not exist."""
     folder = Path(name).absolute()
     if not folder.is_dir():
         raise WrongUsageError(f"{name}: expected the folder of a job (JOBDIR)")
@@ -43,7 +43,7 @@ def _folder(name: str) -> Path:
 
 
 def _file(name: str) -> Path:
-    """The file of the job in a folder. Raises WrongUsageError if there is none."""
+    """Returns the path of the job's file in a folder. Raises WrongUsageError if there is none."""
     path = _folder(name) / FILE_NAME
     if not path.exists():
         raise WrongUsageError(
@@ -54,18 +54,18 @@ def _file(name: str) -> Path:
 
 
 def _aside(request: StoredRequest) -> dict[str, Any]:
-    """A request that is set aside."""
+    """Returns the fields of a request that is set aside."""
     return {"url": url_in(request.data), "host": request.lane, "kills": request.hard_ends}
 
 
 def _in_words(aside: dict[str, Any]) -> str:
-    """Which it is, and why."""
+    """Returns which request is set aside and why, in words."""
     killed = f"the process was killed {aside['kills']} times while it was under way"
     return f"{aside['url']}: {killed if aside['kills'] else 'its spider could not send it'}"
 
 
 _HOSTS = 10
-"""Those with the most requests, which are named."""
+"""How many hosts are named: those with the most requests."""
 NAMED = argument("--urls", action="store_true", help="name each request, in the order they came")
 
 
@@ -133,7 +133,7 @@ class Retry(Subcommand):
     The next run sends them again. Exit status: 0; 2 if the job is in use or cannot be read.
     """
 
-    # They wait at their old places, as if they had never been under way at a kill.
+    # They return to their old places, as if they had never been under way at a kill.
 
     arguments = (FOLDER,)
 
@@ -148,10 +148,10 @@ class Retry(Subcommand):
 
 
 KEPT_IN = "before-conversion"
-"""The folder in the job's that the old files are moved to."""
+"""The folder, in that of the job, to which the old files are moved."""
 
 _EVERY = 1_000
-"""Requests or fingerprints in a transaction."""
+"""The number of requests or fingerprints in a transaction."""
 
 
 class Convert(Subcommand):
@@ -161,7 +161,7 @@ class Convert(Subcommand):
     read; 2 if there is nothing to convert, the job is in use, or the file cannot be written.
     """
 
-    # The new file takes its name when it is complete, and only then the old ones move.
+    # The new file gets its name when it is complete; only then are the old ones moved.
 
     arguments = (FOLDER,)
 
@@ -169,7 +169,7 @@ class Convert(Subcommand):
         folder = _folder(self.given.folder)
         _check(folder)
         path = folder / f"{FILE_NAME}.converted"
-        for each in folder.glob(f"{path.name}*"):  # of one that was killed
+        for each in folder.glob(f"{path.name}*"):  # left by a killed conversion
             each.unlink()
         counts = self._convert(folder, path)
         os.replace(path, folder / FILE_NAME)

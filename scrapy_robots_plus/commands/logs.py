@@ -1,4 +1,4 @@
-"""What the commands that read an audit log share: reading it once, and in which state it is."""
+"""The base of the commands that read an audit log, with their argument and exit statuses."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ LOGS = argument(
 
 
 class LogCommand(Subcommand):
-    """Reads a log once, collects what is wrong with it, and says in which state it is."""
+    """A subcommand that reads a log once, and knows its state and what is wrong with it."""
 
     def read(self) -> Iterator[Entry]:
-        """What the log says. Raises OSError, UnreadableError also if a file is named twice."""
+        """Yields the entries of the log.
+
+        Raises OSError, and UnreadableError if a file is named twice or is not an audit log.
+        """
         logs, names = list(map(Path, self.given.logs)), ", ".join(self.given.logs)
         if len({log.resolve() for log in logs}) < len(logs):
             raise UnreadableError(f"{names}: a file is named twice")
@@ -44,7 +47,7 @@ class LogCommand(Subcommand):
             raise UnreadableError(f"{names} is not an audit log that can be read{first}")
 
     def state_in_words(self) -> str:
-        """With how much was read."""
+        """Returns the state of the log, and how much of it was read, in words."""
         reader, files = self.reader, len(self.given.logs)
         in_files = f" in {counted(files, 'file')}" if files > 1 else ""
         return f"{reader.state.name.lower()}: {counted(reader.lines, 'line')}{in_files}"

@@ -1,4 +1,4 @@
-"""What the commands read and print; and what ends one of them with status 2 and a message."""
+"""Input and output of the commands, and the errors that end one with status 2 and a message."""
 
 from __future__ import annotations
 
@@ -17,36 +17,39 @@ if TYPE_CHECKING:
 
 
 Facts = Sequence[tuple[str, str]]
-"""What an account tells, in order: titles, each with what is known, in words."""
+"""What is known of something, in order: pairs of a title and words."""
 
 FORMAT = 1
-"""The version of what ``--json`` prints. Goes up if a key goes or gets another meaning."""
+"""The version of what ``--json`` prints, which grows if a key is removed or changes its meaning."""
 
 
 class WrongUsageError(ValueError):
-    """The arguments are wrong in a way that argparse cannot see; the text says what is expected."""
+    """Raised for wrong arguments that argparse cannot detect; the text says what is expected."""
 
 
 class UnreadableError(OSError):
-    """What the command needs is not there, or cannot be used; the text names it and says why."""
+    """Raised if what a command needs is missing or unusable; the text names it and says why."""
 
 
 _standard_input = Once()
 
 
 def opened(name: str) -> BinaryIO:
-    """The file *name*; standard input for ``-``, once. Raises OSError."""
+    """Opens the file *name*, or standard input for ``-``.
+
+    Raises OSError, and WrongUsageError if standard input was opened before.
+    """
     if name == "-" and not _standard_input.is_first():
         raise WrongUsageError("standard input (-) can be read only once")
-    # A reader of its own: Python aborts if it ends while a thread reads from ``sys.stdin``.
+    # Not ``sys.stdin`` itself: Python aborts if it exits while a thread reads from that.
     return open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-")
 
 
 def say(text: object) -> None:
-    """Prints a line. Control characters, which a site may have sent, are escaped, and so is what
-    the encoding lacks.
+    """Prints a line, escaping control characters and what the encoding lacks.
 
-    Raises BrokenPipeError if nobody reads any more, and OSError if it cannot be written.
+    A site may have sent such characters. Raises BrokenPipeError if nobody reads the output any
+    more, and OSError if it cannot be written.
     """
     encoding = sys.stdout.encoding or "utf-8"
     line = f"{printable(text)}\n".encode(encoding, "backslashreplace")
@@ -56,13 +59,13 @@ def say(text: object) -> None:
 def say_as_json(fields: Mapping[str, Any]) -> None:
     """Prints a JSON object as one line, in ASCII, with the version of the format.
 
-    docs/json.md has all keys: one meaning for each, whatever the command.
+    docs/json.md lists all keys. Each has one meaning, whatever the command.
     """
     sys.stdout.write(json.dumps({"v": FORMAT, **fields}) + "\n")
 
 
 def titled(facts: Facts) -> Iterator[str]:
-    """A line for each fact."""
+    """Returns a line for each of *facts*."""
     return (f"{title:12} {words}" for title, words in facts)
 
 
@@ -72,10 +75,10 @@ def complain(text: object) -> None:
 
 
 def picked(of: object, *names: str) -> dict[str, Any]:
-    """Attributes of an object, by their names: what of it is printed with ``--json``."""
+    """Returns the attributes *names* of an object, by name, to be printed with ``--json``."""
     return {name: getattr(of, name) for name in names}
 
 
 def named(agent: AgentNames) -> str:
-    """All names of a crawler."""
+    """Returns the name of *agent*, or all its names, separated by commas."""
     return agent if isinstance(agent, str) else ", ".join(agent)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
 
 _SHOWN = 200
-"""Characters of what a site says that are in the table."""
+"""The most characters of what a site says that the table shows."""
 
 
 class Permissions(Subcommand):
@@ -32,7 +32,7 @@ class Permissions(Subcommand):
     does or a page must not be fetched, 2 if anything could not be read.
     """
 
-    # Fetches files of the sites, and pages to which these do not object.
+    # Fetches files of the sites, and pages if these files do not object.
 
     arguments = (
         argument("--use", required=True, choices=USES, help="what the pages are to be used for"),
@@ -82,7 +82,7 @@ def _head(*cells: str) -> list[str]:
 
 
 _INERT = str.maketrans({"|": "&#124;", "<": "&lt;", "[": "&#91;"})
-"""What ends a cell in Markdown, or begins an element, a link or a picture."""
+"""Replacements for what ends a Markdown cell, or begins an element, a link or a picture."""
 
 
 def _line(*cells: str) -> str:
@@ -96,7 +96,7 @@ _UNREAD = "its page could not be read: "
 async def _row(
     asked: Asked, use: str, crawl: Crawl, *, pages: bool
 ) -> tuple[dict[str, Any], str, str]:
-    """What ``--json`` prints, and what the table says of it: by whom, and in which words."""
+    """Returns the fields for ``--json``, and two cells of the table: who says so, and the words."""
     policies = crawl.get(Policies)
     fields: dict[str, Any] = {"url": asked.url, "use": use, "preference": "undecided"}
     if asked.problem:
@@ -129,7 +129,7 @@ async def _row(
     if verdict.allowed or verdict.reason is Reason.AI_PREFERENCE:
         words = fields["text"] or fields.get("problem", "")
         return fields, fields["source"] or "nobody", words
-    # Whatever it may be used for.
+    # The page must not be fetched, whatever it may be used for.
     fields["preference"] = "undecided" if verdict.reason.is_unread else "denied"
     source = "nobody could be asked" if verdict.reason.is_unread else "robots.txt"
     return fields, source, verdict.describe()

@@ -1,4 +1,4 @@
-"""``scrapy robots plan``: what a crawl may fetch, and how long its politeness alone takes."""
+"""``scrapy robots plan``: what a crawl may fetch, and how long politeness alone takes."""
 
 from __future__ import annotations
 
@@ -27,26 +27,28 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
 
 _COUNTS = tuple(f"{word}_urls" for word in EXITS)
-"""What is counted of each host, and of all."""
+"""The names of the counts, for each host and for all."""
 
 _MOST = 20
-"""Hosts that are shown, the longest first; with ``--json`` it is all."""
+"""The most hosts that are shown, the longest times first; ``--json`` shows all."""
 
 
 @dataclass(slots=True)
 class Host:
-    """One downloader slot: usually a host, with all its ports and both schemes."""
+    """A downloader slot: usually a host, with all its ports and both schemes."""
 
     name: str
     own_delay: float
-    """Seconds between requests that the project wants: ``DOWNLOAD_DELAY``, ``DOWNLOAD_SLOTS``."""
+    """Seconds between requests by the settings: ``DOWNLOAD_DELAY``, ``DOWNLOAD_SLOTS``."""
     counts: Counter[str] = field(default_factory=Counter)
     paces: dict[str, Pace] = field(default_factory=dict)
-    """What the file of each origin asks for."""
+    """What the robots.txt of each origin asks for, by origin."""
 
     def fields(self, start: float) -> Fields:
-        """What is planned for it, if the crawl starts at *start* (since the epoch). All origins of
-        a slot keep the longest of their delays."""
+        """Returns the plan for this host if the crawl starts at *start* (seconds since the epoch).
+
+        All origins of a slot keep the longest of their delays.
+        """
         paces = self.paces.values()
         delays = [pace.delay for pace in paces if pace.delay]
         visits = next((pace.visits for pace in paces if pace.visits), None)
@@ -72,7 +74,7 @@ class Plan(Subcommand):
     not a URL; 2 if there is nothing to plan with.
     """
 
-    # Counts by host, however many URLs there are.
+    # Keeps counts for each host alone, however many URLs there are.
 
     arguments = URLS, AGENT, DIALECT, JSON
 
@@ -107,7 +109,7 @@ class Plan(Subcommand):
             of_origin[policy.origin] = host
 
     def _host_of(self, policy: Policy, crawl: Crawl) -> Host:
-        """The slot of its requests, with what the project and the file of *policy* want of it."""
+        """Returns the slot for requests under *policy*, with the delays that apply to it."""
         downloader, origin = compat.engine_of(crawl.crawler).downloader, str(policy.origin)
         key = compat.slot_key(downloader, Request(origin))
         if key not in self._hosts:
@@ -117,7 +119,7 @@ class Plan(Subcommand):
         return self._hosts[key]
 
     def _total(self, hosts: Sequence[Fields]) -> Fields:
-        """All *hosts* together, side by side."""
+        """Returns the totals of *hosts*, which are crawled concurrently."""
         seconds = hosts[0]["seconds"] if hosts else 0.0
         return {
             "type": "total",
@@ -130,7 +132,7 @@ class Plan(Subcommand):
 
 
 def _table(hosts: Sequence[Fields]) -> Iterator[str]:
-    """The first hosts, and the sum of the others."""
+    """Yields the lines of the first hosts, and the sum of the others."""
     yield _COLUMNS.format("TAKES", "ALLOWED", "DENIED", "UNDECIDED", "DELAY", "HOST")
     for host in hosts[:_MOST]:
         asked = host["delay_asked"]
@@ -157,7 +159,7 @@ def _summary(hosts: Sequence[Fields], total: Fields) -> Iterator[str]:
 
 
 def _order(host: Fields) -> tuple[float, int, int, str]:
-    """The longest first; of those that take as long, the one with more URLs."""
+    """Returns the sort key of *host*: the longest time first, then the most URLs."""
     return -host["seconds"], -host["allowed_urls"], -host["denied_urls"], host["host"]
 
 

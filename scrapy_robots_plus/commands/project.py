@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     Work = Callable[[Crawl], Awaitable[None]]
 
 _FOR_A_QUESTION: dict[str, Any] = {
-    # What is asked is what robots.txt says, whether or not the crawls of the project obey it.
+    # The question is what robots.txt says, whether or not the crawls of the project obey it.
     "ROBOTSTXT_OBEY": True,
     # Nothing is crawled, so nothing of a crawl is resumed, exported, reported or counted. Download
-    # handlers and middlewares stay: a robots.txt may be reached through them alone.
+    # handlers and middlewares stay: without them, a robots.txt may be out of reach.
     "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
     "EXTENSIONS": {RobotsExtension: None},
     "EXTENSIONS_BASE": {},
@@ -70,11 +70,11 @@ _FOR_A_QUESTION: dict[str, Any] = {
 
 
 STORED = "store:"
-"""Begins the name of a stored copy."""
+"""The prefix of a name that means the copy in the store."""
 
 
 class Project:
-    """The settings of the project, or Scrapy's defaults outside of one, as a command needs them."""
+    """The project's settings (outside a project, Scrapy's defaults), adapted to a command."""
 
     def __init__(self, settings: Settings, arguments: Namespace) -> None:
         self.settings = settings
@@ -86,7 +86,7 @@ class Project:
         _use_store_of_job(settings)
         for name, value in _FOR_A_QUESTION.items():
             settings.set(name, value, "cmdline")
-        Addon().update_settings(settings)  # changes nothing more where the project has it
+        Addon().update_settings(settings)  # a second time, in a project with it, is harmless
 
     @cached_property
     def robots(self) -> RobotsSettings:
@@ -94,14 +94,15 @@ class Project:
         return RobotsSettings.from_settings(self.settings)
 
     def open_store(self) -> Store:
-        """The store, as it is. Raises StoreError if there is none that outlives crawls."""
+        """Opens the store as it is. Raises StoreError if there is none that outlives crawls."""
         robots = self.robots
         uri = robots.store or "memory"
         return open_store(uri, robots.store_max, robots.fetch_max_bytes, as_it_is=True)
 
     def stored(self, origin: Origin) -> RobotsRecord:
-        """What that store has of *origin*. Raises UnreadableError if it has nothing, and StoreError
-        as :meth:`open_store` does.
+        """Returns the store's record of *origin*.
+
+        Raises UnreadableError if there is none, and StoreError as :meth:`open_store` does.
         """
         with self.open_store() as store:
             record = store.get(origin)
@@ -114,24 +115,24 @@ class Project:
         return Agents(self._idle_crawler, self.robots)
 
     def agent_for(self, policy: Policy) -> AgentNames:
-        """``--agent``, else that of the project's crawls for what *policy* is about."""
+        """Returns ``--agent``, else the agent of the project's crawls for the site of *policy*."""
         return self._named_agent or self._agents.default_under(policy.settings)
 
     def dialect_for(self, policy: Policy) -> Dialect:
-        """``--dialect``, else that of the project's crawls for what *policy* is about."""
+        """Returns ``--dialect``, else that of the project's crawls for the site of *policy*."""
         return self.robots.dialect if self._is_dialect_named else policy.settings.dialect
 
     @cached_property
     def _idle_crawler(self) -> Crawler:
-        """One that never runs: for parts that are made for a crawler."""
+        """A crawler that never runs, for objects that need one."""
         crawler = Crawler(AskingSpider, self.settings.copy())
         crawler.spider = Spider("robots")
         return crawler
 
     def ask(self, work: Work) -> None:
-        """Runs *work* in a crawl that sends nothing but what *work* asks for.
+        """Runs *work* in a crawl that sends only what *work* asks for.
 
-        *work* gets the parts of that crawl. Raises KeyboardInterrupt if the user stops it, whatever
+        *work* gets that :class:`Crawl`. Raises KeyboardInterrupt if the user stops it, whatever
         *work* raises, and UnreadableError if the crawl cannot start.
         """
         self.robots  # noqa: B018 - wrong settings are reported here, without a log
@@ -149,18 +150,19 @@ class Project:
         if errors and failure in (None, AskingSpider.failure):
             error = errors[0]
             wrong = _wrong_path(self.settings, error)
-            # What cannot be imported may have left an engine that cannot be closed.
+            # After a failed import, closing the engine may fail too: the context is the cause.
             wrong = wrong or _wrong_path(self.settings, error.__context__)
             failure = UnreadableError(wrong) if wrong else error
         if failure is not None:
             raise failure
 
     def read(self, names: Sequence[str], *, anew: bool = False) -> list[Source]:
-        """Each robots.txt, in order. A name is that of a file, ``-`` for standard input, a URL of a
-        site, or ``store:`` and a URL for what the store has of a site.
+        """Returns each robots.txt, in order.
 
-        Those of sites are fetched if needed, side by side; *anew*: whatever the store has of them,
-        and it stays as it is. Raises WrongUsageError, OSError, and what :meth:`ask` does.
+        A name is that of a file, ``-`` for standard input, a URL of a site, or ``store:`` and a URL
+        for the store's copy. Files of sites are fetched concurrently, if needed; with *anew*, even
+        if they are stored, and the store stays as it is. Raises WrongUsageError, OSError, and what
+        :meth:`ask` does.
         """
         places = list(map(self._place, names))
         if anew:
@@ -175,7 +177,7 @@ class Project:
                 compat.run_in_background(policies.obtain(origin))
             for origin in origins:
                 policy = await obtain(origin, policies)
-                # With its text, whether or not a store has it.
+                # A record just retrieved has its text, which a policy's own lacks.
                 records = (each.record for each in retrieved if each.record.origin == origin)
                 record = next(records, policy.record)
                 found[origin] = Source(policy, record, is_file=not policy.settings.needs_file)
@@ -186,7 +188,7 @@ class Project:
         return [found[place] if isinstance(place, Origin) else place for place in places]
 
     def _place(self, name: str) -> Origin | Source:
-        """The site that *name* names, or what is known without asking it."""
+        """Returns the site that *name* names, or the robots.txt if nothing has to be fetched."""
         if name.startswith(STORED):
             stored = self.stored(site_of(name.removeprefix(STORED))[1])
             record = under_statuses(stored, self.robots.status_policy)
@@ -200,9 +202,9 @@ class Project:
             raise UnreadableError(f"{name}: {why}") from error
 
     def file(self, name: str) -> Source:
-        """The robots.txt in a file, or on standard input (``-``), for any site. Raises OSError."""
+        """Reads a robots.txt for any site: a file, or standard input (``-``). Raises OSError."""
         with opened(name) as stream:
-            body = stream.read(self.robots.fetch_max_bytes + 1)  # one more tells that it is cut
+            body = stream.read(self.robots.fetch_max_bytes + 1)  # one more shows that it is longer
         read = whole_lines(body, self.robots.fetch_max_bytes)
         record = RobotsRecord(
             Origin("http", "site.example", 80),
@@ -218,7 +220,7 @@ class Project:
         return Source(self.policy_of(record), record, is_file=True)
 
     def policy_of(self, record: RobotsRecord) -> Policy:
-        """The policy of a *record* with its text: no network."""
+        """Makes a policy from *record* and its text, without using the network."""
         parser = RobotsParser.from_crawler(
             self._idle_crawler, record.body, charset=charset_of(record.headers)
         )
@@ -227,12 +229,12 @@ class Project:
 
 
 class AskingSpider(Spider):
-    """Asks instead of crawling."""
+    """The spider of :meth:`Project.ask`, which does the work instead of crawling."""
 
     name = "robots"
     work: Work
     failure: BaseException | None = UnreadableError("the crawl could not start; its log says why")
-    """What the work raised, or why it is not done; None if it is."""
+    """What the work raised, or why it was not completed; None if it was."""
 
     async def start(self) -> AsyncIterator[Any]:
         self.failure = KeyboardInterrupt()
@@ -240,23 +242,26 @@ class AskingSpider(Spider):
             await self.work(Crawl.of(self.crawler))
             self.failure = None
         except Exception as error:  # noqa: BLE001 - raised again by Project.ask
-            if not isinstance(error, compat.CANCELLED):  # the user stopped it
+            if not isinstance(error, compat.CANCELLED):  # else the user stopped it
                 self.failure = error
-        for request in list[Any]():
+        for request in list[Any]():  # none: the yield makes this an async generator
             yield request
 
 
 class Source(NamedTuple):
-    """A policy, and the record that it was made of: policies do without the text."""
+    """A policy, and the record that it was made from, whose text the policy does not keep."""
 
     policy: Policy
     record: RobotsRecord
     is_file: bool = False
-    """Whether it is no answer of a site, but a file on this disk, or the text of an override."""
+    """Whether it is a local file or the text of an override, not the answer of a site."""
 
 
 async def obtain(origin: Origin, policies: Policies) -> Policy:
-    """The policy of *origin*, fetched if needed. Raises CancelledError if the user stops it."""
+    """Returns the policy of *origin*, fetching it if needed.
+
+    Raises CancelledError if the user stops it.
+    """
     policy = await policies.obtain(origin)
     if policy is None:
         raise CancelledError
@@ -264,9 +269,9 @@ async def obtain(origin: Origin, policies: Policies) -> Policy:
 
 
 def site_of(url: str) -> tuple[str, Origin]:
-    """*url* as a request would have it, and its origin.
+    """Returns *url* as in a request for it, and its origin.
 
-    Raises WrongUsageError for what is not an http or https URL.
+    Raises WrongUsageError if it is not an http or https URL.
     """
     try:
         requested = as_requested(url)
@@ -279,7 +284,7 @@ def site_of(url: str) -> tuple[str, Origin]:
 
 
 def _wrong_path(settings: BaseSettings, error: BaseException | None) -> str:
-    """Which setting names what *error* says cannot be imported; empty if none does."""
+    """Describes the setting that names what *error* cannot import; returns "" if there is none."""
     missing = ".".join(re.findall(r"'([\w.]+)'", str(error)))
     if not (missing and isinstance(error, (ImportError, NameError))):
         return ""
@@ -292,7 +297,7 @@ def _wrong_path(settings: BaseSettings, error: BaseException | None) -> str:
 
 
 def _use_store_of_job(settings: BaseSettings) -> None:
-    """The store that a job of the project has, as its crawl would; without creating the job."""
+    """Uses the store in the project's JOBDIR, as its crawls do, but only if it exists."""
     folder = job_folder(settings)
     if not settings.get("ROBOTS_STORE") and folder and (Path(folder) / FILE_IN_JOBDIR).is_file():
         settings.set("ROBOTS_STORE", uri_in_job(folder), "cmdline")

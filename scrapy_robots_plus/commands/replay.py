@@ -1,4 +1,4 @@
-"""``scrapy robots replay``: decides again about all that is in an audit log, or checks the log."""
+"""``scrapy robots replay``: re-evaluates every request in an audit log, or checks the log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.audit.entries import Entry
 
 _TEXTS = 10_000
-"""Texts that are remembered as checked; further ones may be checked twice."""
+"""The most texts that are remembered as checked; others may be checked twice."""
 
 
 class Replay(LogCommand):
@@ -43,7 +43,7 @@ class Replay(LogCommand):
     damaged.
     """
 
-    # In constant memory. What counts is the settings in the log, not those of the project.
+    # Takes constant memory. The settings in the log apply, not those of the project.
 
     arguments = (
         LOGS,
@@ -63,23 +63,23 @@ class Replay(LogCommand):
             self._replay()
 
     def _texts_of(self, crawl: CrawlEntry) -> Bodies | None:
-        """The folder of the robots.txt files that *crawl* has kept; None if it kept none."""
+        """Returns the folder of the robots.txt files that *crawl* kept; None if it kept none."""
         if crawl.bodies is None:
             return None
         beside = [Path(log).parent / crawl.bodies for log in self.given.logs]
-        return Bodies(next(filter(isdir, beside), beside[0]))  # parts may have moved elsewhere
+        return Bodies(next(filter(isdir, beside), beside[0]))  # logs may have been moved
 
     def _entries(self) -> Iterator[tuple[Entry, CrawlEntry | None, Bodies | None]]:
-        """What the log says, each with the begin of its crawl and the texts that this has kept."""
+        """Yields each entry, with the first entry and the folder of texts of its crawl, or None."""
         begins: Recent[str, tuple[CrawlEntry, Bodies | None]] = Recent(MOST_OPEN_CRAWLS)
         for entry in self.read():
             if isinstance(entry, CrawlEntry):
                 begins.put(entry.crawl, (entry, self._texts_of(entry)))
             yield entry, *begins.get(entry.crawl, (None, None))
-            if isinstance(entry, EndEntry):  # those that were killed have none
+            if isinstance(entry, EndEntry):  # crawls that were killed have none
                 begins.pop(entry.crawl, None)
 
-    # Checks the chain and the texts, and says what the last line is
+    # Checks the chain and the texts, and names the last line
 
     def _verify(self) -> None:
         checked: Recent[tuple[Path, str], bool] = Recent(_TEXTS)

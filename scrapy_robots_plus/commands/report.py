@@ -1,4 +1,4 @@
-"""``scrapy robots report``: an audit log as a page for people."""
+"""``scrapy robots report``: an audit log as an HTML page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _STANDARD_OUTPUT = "-"
 
 _BEGINNING = 2_000
-"""Octets of a page in which its maker is named."""
+"""Bytes at the beginning of a page, within which its maker is named."""
 
 
 class Report(LogCommand):
@@ -78,7 +78,7 @@ class Report(LogCommand):
 
 
 def _check_target(target: Path) -> None:
-    """Raises WrongUsageError if *target* is another file than a report, such as the log."""
+    """Raises WrongUsageError if *target* is a file other than a report, such as the log."""
     if not target.is_file():
         return
     with target.open("rb") as file:
@@ -88,7 +88,7 @@ def _check_target(target: Path) -> None:
 
 
 def _objects(summary: Summary) -> Iterator[dict[str, Any]]:
-    """The report for JSON: all of it, then its sites."""
+    """Yields the objects for ``--json``: the totals, then each site."""
     totals = summary.totals
     yield {
         "summary": sentence(totals),

@@ -1,4 +1,4 @@
-"""The command ``scrapy robots``, which finds its subcommand and runs it."""
+"""The ``scrapy robots`` command, which finds its subcommand and runs it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 
 def subcommands() -> Members:
-    """All of them, in the order of the help: of each module the class of its name, or the module
-    if it is a group. Imported here: Scrapy loads this module at the start of each of its commands.
+    """Returns all subcommands in the order of the help.
+
+    Each is the class with the name of its module, or the module itself if it is a group. They are
+    imported here because Scrapy loads this module whenever one of its commands starts.
     """
     from . import cache, check, diff, explain, job, permissions, plan, replay, report, show
 
@@ -38,9 +40,9 @@ def _name_of(member: type[Subcommand] | ModuleType) -> str:
 
 
 class RobotsCommand(ScrapyCommand):
-    """``scrapy robots``, which Scrapy finds by the entry point group ``scrapy.commands``.
+    """The ``scrapy robots`` command, which is in the entry point group ``scrapy.commands``.
 
-    It creates a crawler process only where something has to be fetched (:meth:`Project.ask`).
+    It creates a crawler process only if something has to be fetched (:meth:`Project.ask`).
     """
 
     requires_crawler_process = False
@@ -52,8 +54,8 @@ class RobotsCommand(ScrapyCommand):
         return "Answer questions about robots.txt: what is allowed, denied, and why"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Adds the subcommands; each has the options of all Scrapy commands besides its own."""
-        # Over those of the project, whose LOG_FILE may be that of a crawl; not over the user's.
+        """Adds the subcommands, each with its own options and those of all Scrapy commands."""
+        # Overrides the project, whose LOG_FILE may be that of a crawl, but not the command line.
         cast("Settings", self.settings).setdict(
             {"LOG_LEVEL": "WARNING", "LOG_FILE": None}, "spider"
         )
@@ -118,15 +120,15 @@ class RobotsCommand(ScrapyCommand):
 
 
 def _fill_in_closed_streams() -> None:
-    """A script or a daemon may have closed them, for which Python has None."""
+    """Opens the null device for streams that are None: a script or a daemon has closed them."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            null = os.open(os.devnull, os.O_RDWR)  # until Python ends
+            null = os.open(os.devnull, os.O_RDWR)  # stays open until Python ends
             setattr(sys, name, open(null, mode, closefd=False))  # noqa: SIM115
 
 
 def _drop_what_cannot_be_written() -> None:
-    """Python would try again at exit, complain, and change the status to 120."""
+    """Discards unwritable output: Python would retry at exit, complain and end with status 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

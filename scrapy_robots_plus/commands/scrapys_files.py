@@ -1,7 +1,7 @@
 """The files in which Scrapy's own queues and its duplicate filter keep a job.
 
-Needed by 2.14 to 2.19: the files are private. Requests are not looked at: their data go on as they
-are.
+Needed for Scrapy 2.14 to 2.19, whose files are private. The data of requests are passed on
+without being parsed.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 SEEN = "requests.seen"
 _SIZE = 4
-"""Octets in which a queue says how long a request is."""
+"""Bytes in which a queue stores the length of a request."""
 _PART = re.compile(r"(-?\d+)(s?)")
 
 
 class Part(NamedTuple):
-    """The requests of one folder, priority and kind, in the order they were pushed."""
+    """The requests of one folder, priority and kind, in the order in which they were pushed."""
 
     lane: str
-    """The name of the folder; empty for a queue that does not separate hosts."""
+    """The name of its folder; empty for a queue that does not separate hosts."""
     rank: int
     path: Path
 
     def requests(self, lost: Callable[[int], None]) -> Iterator[bytes]:
-        """*lost* is told how many cannot be read."""
+        """Yields the requests; calls *lost* with how many, at least, cannot be read."""
         if self.path.is_dir():
             yield from _fifo(self.path, lost)
         elif self.path.stat().st_size:
@@ -45,7 +45,7 @@ class Part(NamedTuple):
 
 
 def parts_in(folder: Path) -> Iterator[Part]:
-    """All in the folder of a job."""
+    """Yields all parts in the folder of a job."""
     queues = folder / QUEUE_FOLDER
     for path in sorted([*queues.glob("*"), *queues.glob("*/*")]):
         if found := _PART.fullmatch(path.name):
@@ -54,14 +54,17 @@ def parts_in(folder: Path) -> Iterator[Part]:
 
 
 def fingerprints_in(folder: Path) -> Iterator[bytes]:
-    """Of the duplicate filter: as octets after their length, or as lines of hexadecimal digits."""
+    """Yields the fingerprints of the duplicate filter.
+
+    They are stored as bytes after their length, or as lines of hexadecimal digits.
+    """
     path = folder / SEEN
     data = path.read_bytes() if path.exists() else b""
     if data[:1] == b"\0":
         at = 0
         while at + 2 <= len(data):
             size = int.from_bytes(data[at : at + 2], "big")
-            if at + 2 + size <= len(data):  # a kill may have cut off the last one
+            if at + 2 + size <= len(data):  # a kill may have cut the last one
                 yield data[at + 2 : at + 2 + size]
             at += 2 + size
         return
@@ -71,7 +74,7 @@ def fingerprints_in(folder: Path) -> Iterator[bytes]:
 
 
 def _lifo(data: mmap, lost: Callable[[int], None]) -> Iterator[bytes]:
-    """The number of requests, then each with its length behind it: read from the end."""
+    """Reads a LIFO queue from its end: a count, then requests, each followed by its length."""
     ends, end = list[tuple[int, int]](), len(data)
     while end >= 2 * _SIZE:
         begin = end - _SIZE - int.from_bytes(data[end - _SIZE : end], "big")
@@ -86,8 +89,8 @@ def _lifo(data: mmap, lost: Callable[[int], None]) -> Iterator[bytes]:
 
 
 def _fifo(folder: Path, lost: Callable[[int], None]) -> Iterator[bytes]:
-    """Each with its length before it, in files of many."""
-    begin = told = 0  # if it was never closed
+    """Reads a FIFO queue: files of many requests, each preceded by its length."""
+    begin = told = 0  # if the queue was never closed, there is no info.json
     with suppress(OSError, ValueError, LookupError, TypeError):
         info = json.loads((folder / "info.json").read_text())
         begin, told = int(info["tail"][2]), int(info["size"])

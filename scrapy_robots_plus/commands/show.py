@@ -86,14 +86,14 @@ class Show(Subcommand):
 
 
 _WIDEST = 44
-"""Characters of the column with the lines; longer lines push the rest to the right."""
+"""The most characters of the column of lines; longer lines push the rest to the right."""
 
 _LONGEST = 200
-"""Characters of a line, of its meaning and of a finding that are shown."""
+"""The most characters of a line, its meaning or a finding that are shown."""
 
 
 def listing(fields: dict[str, Any]) -> Iterator[str]:
-    """The lines to print: heading, lines with what they mean and findings below, a summary."""
+    """Yields what is printed: a heading, lines with their meanings and findings, a summary."""
     status = f"  ({fields['in_words']})" if "in_words" in fields else ""
     yield fields["robots_url"] + status
     if fields.get("asked_url", fields["robots_url"]) != fields["robots_url"]:

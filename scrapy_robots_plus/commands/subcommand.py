@@ -1,4 +1,4 @@
-"""What a subcommand of ``scrapy robots`` is, and the options that several of them have."""
+"""The base of the ``scrapy robots`` subcommands, and the options that several of them have."""
 
 from __future__ import annotations
 
@@ -24,54 +24,54 @@ _T = TypeVar("_T")
 
 
 class Exit(IntEnum):
-    """Exit statuses."""
+    """Exit statuses of the subcommands."""
 
     OK = WHOLE = 0
-    """Everything is allowed, nothing was found, nothing differs; an audit log is whole."""
+    """Everything is allowed, nothing was found, nothing differs, or an audit log is whole."""
     FOUND = 1
     """Something is denied, was found, or differs."""
     UNDECIDED = 2
     """Something could not be read or decided, or the command was used wrongly."""
     UNFINISHED = 3
-    """Of an audit log: a crawl has no end."""
+    """A crawl in an audit log has no end."""
     CUT = 4
-    """Of an audit log: lines are missing."""
+    """An audit log lacks lines."""
     DAMAGED = 5
-    """Of an audit log: something was changed, moved, repeated or inserted."""
+    """In an audit log, something was changed, moved, repeated or inserted."""
     INTERRUPTED = 130
-    """Ctrl-C."""
+    """The user pressed Ctrl-C."""
     CLOSED_PIPE = 141
-    """Nobody reads the output any more."""
+    """The reader of the output has closed it."""
 
 
 def argument(*flags: str, **options: Any) -> ArgumentParser:
-    """Declares an argument, as :meth:`argparse.ArgumentParser.add_argument` takes it."""
+    """Declares an argument, with what :meth:`argparse.ArgumentParser.add_argument` takes."""
     declared = ArgumentParser(add_help=False)
     declared.add_argument(*flags, **options)
     return declared
 
 
 class Subcommand(ABC):
-    """One subcommand, made for one use.
+    """A subcommand, created for one run.
 
-    Its name is that of the class, in lower case; ``scrapy robots NAME -h`` shows its docstring, and
-    the list of all the first sentence of that.
+    Its name is that of the class in lower case. ``scrapy robots NAME -h`` shows its docstring, and
+    the list of all subcommands shows the first sentence.
     """
 
     arguments: ClassVar[Sequence[ArgumentParser]]
-    """Parsers of its arguments, the ``parents`` of its own (:mod:`argparse`)."""
+    """The parsers of its arguments: the ``parents`` of its own parser (:mod:`argparse`)."""
 
     def __init__(self, given: Namespace, project: Project) -> None:
-        """*given*: the arguments that the user has given."""
+        """Takes *given*, the arguments that the user has given."""
         self.given = given
         self.project = project
         self.as_json = bool(getattr(given, "json", False))
-        """``--json``."""
+        """Whether ``--json`` was given."""
         self.status = Exit.OK
-        """The exit status: the worst that was found so far."""
+        """The exit status: the worst one noted so far."""
 
     def show(self, objects: Iterable[Mapping[str, Any]], lines: Iterable[object]) -> None:
-        """Prints the *objects* with ``--json``, else the *lines*."""
+        """Prints *objects* with ``--json``, else *lines*."""
         if self.as_json:
             for fields in objects:
                 say_as_json(fields)
@@ -80,12 +80,12 @@ class Subcommand(ABC):
                 say(line)
 
     def note(self, status: Exit) -> None:
-        """Something was found that makes this the exit status, unless there is a greater one."""
+        """Makes *status* the exit status, unless a greater one was noted before."""
         self.status = max(self.status, status)
 
     @abstractmethod
     def run(self) -> None:
-        """Does it, and notes what makes the exit status.
+        """Does the work, and notes what determines the exit status.
 
         May raise WrongUsageError, OSError, StoreError, JobFileError, RobotsSettingsError and
         sqlite3.Error, which end the command with status 2.
@@ -93,12 +93,12 @@ class Subcommand(ABC):
 
 
 Members = Sequence[type[Subcommand] | ModuleType]
-"""Subcommands, and modules with several of them in ``MEMBERS``: ``scrapy robots NAME SUBCOMMAND``.
-The docstring of such a module is what its ``-h`` shows."""
+"""Subcommands, and modules that group several in ``MEMBERS``: ``scrapy robots NAME SUBCOMMAND``.
+``scrapy robots NAME -h`` shows the docstring of such a module."""
 
 
 def read_by(read: Callable[[str], _T]) -> Callable[[str], _T]:
-    """The ``type`` of an argument that *read* reads: its ValueError is what the user is told."""
+    """Returns the ``type`` of an argument that *read* parses; the user sees its ValueError."""
 
     def read_argument(text: str) -> _T:
         try:
@@ -120,16 +120,16 @@ AGENT = argument(
     help="ask as this crawler: a product token or a User-Agent header "
     "(default: ROBOTSTXT_USER_AGENT, else USER_AGENT)",
 )
-"""For :meth:`Project.agent_for`."""
+"""``--agent``, which :meth:`Project.agent_for` returns if it is given."""
 DIALECT = argument(
     "--dialect",
     type=dialect,
     metavar="NAME",
     help="read files in this dialect (default: ROBOTS_DIALECT)",
 )
-"""Replaces the setting."""
+"""``--dialect``, which overrides ``ROBOTS_DIALECT``."""
 FILE = argument(
     "--file", metavar="ROBOTS.TXT", help="judge by the rules in this file; nothing is fetched"
 )
-"""For :meth:`Project.file`."""
+"""``--file``, to be read by :meth:`Project.file`."""
 JSON = argument("--json", action="store_true", help="print one JSON object per line")

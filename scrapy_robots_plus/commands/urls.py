@@ -1,4 +1,4 @@
-"""The URLs that a command is asked about: where they come from, and what is said about each."""
+"""The URLs that a command is asked about: how they are read, and what is printed about each."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.verdict import Verdict
 
 _LONGEST_LINE = 16_384
-"""Octets. Servers take no URL of as many."""
+"""Bytes of a line that are read. No server takes a longer URL."""
 
 _POLL = 0.01
-"""Seconds between two looks for more lines, which a slow producer may write."""
+"""Seconds between two checks for more lines, which a slow producer may write."""
 
 _TOGETHER = 5_000
-"""URLs that are answered together, at most."""
+"""The most URLs that are answered together."""
 
 _TURN = 100
-"""URLs that are answered before everything else gets a turn."""
+"""The number of URLs that are answered before the event loop gets a turn."""
 
 
 URLS = argument("urls", nargs="*", metavar="URL", help="an absolute http or https URL")
-"""For :func:`urls_in`."""
+"""The arguments that :func:`urls_in` reads."""
 URLS.add_argument(
     "--input", metavar="FILE", help="read URLs from FILE, one per line; - for standard input"
 )
 
 
 def urls_in(arguments: Namespace) -> Iterable[str]:
-    """The URLs of a command. Blank lines and lines that begin with ``#`` are left out.
+    """Returns the URLs of a command; in a file, blank lines and ``#`` comments are skipped.
 
     Raises WrongUsageError if there are both arguments and a file, or neither; OSError when the
     file is read.
@@ -61,7 +61,7 @@ def _urls_of(name: str) -> Iterator[str]:
             text = decoded.removeprefix("\ufeff").strip()
             if not text or text.startswith("#"):
                 continue
-            # What is not a URL is for the command to tell, like any other line that is none.
+            # The command reports these texts, like any other line that is not a URL.
             if not is_whole:
                 yield f"line {number} is longer than {_LONGEST_LINE:,} bytes: {text:.100}"
             elif decoded.encode() != line:
@@ -71,7 +71,7 @@ def _urls_of(name: str) -> Iterator[str]:
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
-    """Each line, or its beginning; and whether that is all of it."""
+    """Yields each line, or its beginning if it is too long, and whether it is whole."""
     while line := stream.readline(_LONGEST_LINE):
         last = line
         while len(last) == _LONGEST_LINE and not last.endswith(b"\n"):
@@ -83,17 +83,17 @@ class Asked(NamedTuple):
     """A URL that a command is asked about."""
 
     url: str
-    """As it was given."""
+    """The URL as it was given."""
     requested: str = ""
-    """As a request would have it."""
+    """The URL as in a request for it; empty if no request can be sent."""
     origin: Origin | None = None
-    """None if it is not http or https."""
+    """Its origin; None if it is not an http or https URL."""
     problem: str = ""
     """Why no request can be sent to it, and what is expected; empty if one can."""
 
     @classmethod
     def about(cls, url: str) -> Asked:
-        """What *url* asks for."""
+        """Makes an :class:`Asked` from *url*, with a *problem* if no request can be sent to it."""
         try:
             requested = as_requested(url)
             return cls(url, requested, Origin.of(requested))
@@ -104,9 +104,10 @@ class Asked(NamedTuple):
 async def with_policies(
     urls: Iterable[str], policies: Policies
 ) -> AsyncIterator[tuple[Asked, Policy | None]]:
-    """*urls*, each with the policy that decides about it; None if it is not http or https. What has
-    come so far is answered together, its robots.txt files fetched side by side: a slow producer may
-    wait for the answers. Raises OSError.
+    """Yields each of *urls* with the policy that decides about it; None if it is not http or https.
+
+    What has come so far is answered together, its robots.txt files fetched concurrently: a slow
+    producer may wait for the answers. Raises OSError.
     """
     lines: Queue[str | Exception] = Queue(_TOGETHER)
     reader = Thread(target=_put_all, args=(urls, lines), daemon=True)
@@ -139,18 +140,18 @@ def _about(line: str | Exception) -> Asked:
 
 
 EXITS = {"allowed": Exit.OK, "denied": Exit.FOUND, "undecided": Exit.UNDECIDED}
-"""The exit status for each of the words that :func:`word_for` returns."""
+"""The exit status for each word that :func:`word_for` returns."""
 
 
 def word_for(verdict: Verdict) -> str:
-    """``allowed``, ``denied``, or ``undecided`` if the robots.txt cannot be read."""
+    """Returns ``allowed``, ``denied``, or ``undecided`` if the robots.txt cannot be read."""
     if verdict.allowed:
         return "allowed"
     return "undecided" if verdict.reason.is_unread else "denied"
 
 
 def fields_of(verdict: Verdict) -> dict[str, Any]:
-    """The verdict for ``--json``."""
+    """Returns the fields of *verdict* for ``--json``."""
     return {
         "result": word_for(verdict),
         **picked(verdict, "allowed", "reason", "rule", "line", "group", "robots_url"),

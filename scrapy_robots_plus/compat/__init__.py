@@ -1,7 +1,7 @@
-"""Every touch of a private or version-dependent name of Scrapy.
+"""All uses of private or version-dependent names of Scrapy.
 
-Each bridge says which Scrapy versions need it and when it can go. "2.14 to 2.19" are all that this
-package supports. The rest of the package uses what the modules name, as ``compat.name``.
+Each bridge says which Scrapy versions need it and when to remove it. "2.14 to 2.19" are all that
+this package supports. The rest of the package uses what the modules name, as ``compat.name``.
 """
 
 from .crawler import *

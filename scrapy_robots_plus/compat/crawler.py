@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 
 
 def engine_of(crawler: Crawler) -> ExecutionEngine:
-    """The engine, for the type checker: the annotations of 2.14 to 2.17 say it may be None.
+    """Returns the engine, which the annotations of Scrapy 2.14 to 2.17 say may be None.
 
-    Can go with 2.17.
+    Needed for the type checker. Remove with 2.17.
     """
     return crawler.engine
 
 
 def stats_of(crawler: Crawler) -> StatsCollector:
-    """Like :func:`engine_of`, for the stats."""
+    """Returns the stats collector. Needed for the same reason as :func:`engine_of`."""
     return crawler.stats
 
 
 def spider_of(crawler: Crawler) -> Spider:
-    """Like :func:`engine_of`, for the spider. Needed by 2.14 to 2.19."""
+    """Returns the spider, like :func:`engine_of`. Needed for Scrapy 2.14 to 2.19."""
     spider: Any = crawler.spider
     return cast("Spider", spider)
 
 
 def user_agent_of(request: Request) -> bytes | None:
-    """The User-Agent header of *request*; None if there is none.
+    """Returns the User-Agent header of *request*; None if there is none.
 
-    ``request.headers.get()`` takes ten times as long in 2.14 to 2.19, which first bring each name
-    into the form that keys have.
+    ``request.headers.get()`` takes ten times as long in Scrapy 2.14 to 2.19, which first bring the
+    name into the form of a key.
     """
     lines = dict.get(request.headers, b"User-Agent")
     return lines[-1] if lines else None
@@ -58,8 +58,8 @@ def user_agent_of(request: Request) -> bytes | None:
 def wake_engine(crawler: Crawler) -> None:
     """Makes the engine ask the scheduler for requests, once in the next turn of the loop.
 
-    Needed by 2.14 to 2.19: on its own the engine asks after each response and every 5 seconds
-    (https://github.com/scrapy/scrapy/pull/1618). Can go when a scheduler may wake the engine.
+    Needed for Scrapy 2.14 to 2.19: on its own, the engine asks after each response and every 5
+    seconds (https://github.com/scrapy/scrapy/pull/1618). Remove when a scheduler may wake it.
     """
     slot = engine_of(crawler)._slot  # noqa: SLF001
     if slot is not None and slot.closing is None:
@@ -67,42 +67,42 @@ def wake_engine(crawler: Crawler) -> None:
 
 
 def count_before_downloader(crawler: Crawler) -> int:
-    """How many requests wait in the throttler, on their way from the scheduler to the downloader.
+    """Returns how many requests wait in the throttler, between the scheduler and the downloader.
 
-    Needed by https://github.com/scrapy/scrapy/pull/6931. None do in 2.14 to 2.19.
+    Needed for https://github.com/scrapy/scrapy/pull/6931. None wait in Scrapy 2.14 to 2.19.
     """
     return len(getattr(engine_of(crawler), "_throttler_waiting", ()))
 
 
 def fingerprint(request: Request, crawler: Crawler) -> bytes:
-    """What ``REQUEST_FINGERPRINTER_CLASS`` makes of *request*.
+    """Returns the fingerprint of *request* by ``REQUEST_FINGERPRINTER_CLASS``.
 
-    Like :func:`engine_of`.
+    Needed for the same reason as :func:`engine_of`.
     """
     return crawler.request_fingerprinter.fingerprint(request)
 
 
 def is_listened_to(signal: object, crawler: Crawler) -> bool:
-    """Whether any handler is connected to *signal*.
+    """Returns whether any handler is connected to *signal*.
 
-    Needed by 2.14 to 2.19: a ``SignalManager`` does not say so. Can go when one does.
+    Needed for Scrapy 2.14 to 2.19: a ``SignalManager`` does not say so. Remove when one does.
     """
     handlers = dispatcher.getAllReceivers(sender=crawler, signal=signal)
     return any(True for _ in dispatcher.liveReceivers(handlers))
 
 
 def watch_signals(crawler: Crawler, failed: Callable[[object, Exception], None]) -> None:
-    """Calls *failed* with each handler of a signal that has raised an exception, and with that.
+    """Calls *failed* with each signal handler that raises an exception, and that exception.
 
-    Needed by 2.14 to 2.19, which log such exceptions and tell nobody. Can go when a signal manager
-    does.
+    Needed for Scrapy 2.14 to 2.19, which only log such exceptions. Remove when a signal manager
+    reports them.
     """
     manager: Any = crawler.signals
     send, send_async = manager.send_catch_log, manager.send_catch_log_async
 
     def told(results: list[tuple[object, Any]]) -> list[tuple[object, Any]]:
         for handler, result in results:
-            if result is not None:  # hardly ever, and there are seven signals for each page
+            if result is not None:  # rare, while each page sends seven signals
                 error = result.value if isinstance(result, Failure) else result
                 if isinstance(error, Exception):
                     failed(handler, error)
@@ -119,20 +119,21 @@ def watch_signals(crawler: Crawler, failed: Callable[[object, Exception], None])
 
 
 _clear: set[type[Exception]] = set()
-"""Errors whose message says enough."""
+"""The types of errors whose message says enough without a traceback."""
 
 
 def end_crawl(crawler: Crawler, error: Exception) -> None:
-    """Call this when *error*, whose message says enough, is about to stop *crawler* before it
-    starts: it is logged without a traceback.
+    """Has *error* logged without a traceback, because its message says enough.
+
+    To be called when *error* is about to stop *crawler* before it starts.
     """
     _clear.add(type(error))
-    # 2.14 counts a crawl as failed, so that "scrapy crawl" exits with status 1, only if its spider
-    # could not be made. Can go with it.
+    # Scrapy 2.14 counts a crawl as failed, so that "scrapy crawl" exits with status 1, only if its
+    # spider could not be made. Remove with 2.14.
     crawler.spider = None
     _log_failed_crawls_once()
-    for name in ("asyncio", "twisted"):  # they tell of a failed crawl: of its task or its Deferred
-        logging.getLogger(name).addFilter(_without_traceback)  # the same one once only
+    for name in ("asyncio", "twisted"):  # they log a failed crawl: its task or its Deferred
+        logging.getLogger(name).addFilter(_without_traceback)  # added once only
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
@@ -146,8 +147,8 @@ def _without_traceback(record: logging.LogRecord) -> bool:
 def _log_failed_crawls_once() -> None:
     """Keeps Twisted from printing a failure that Scrapy logs.
 
-    Twisted prints critical failures with a traceback until a log destination is set. Needed by 2.14
-    to 2.19, whose observer does not set one; can go when it does.
+    Twisted prints critical failures with a traceback until a log destination is set. Needed for
+    Scrapy 2.14 to 2.19, whose observer does not set one. Remove when it does.
     """
     if get_scrapy_root_handler() is not None:
         globalLogBeginner.beginLoggingTo([], discardBuffer=True, redirectStandardIO=False)
@@ -157,10 +158,10 @@ _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 
 
 def crawler_process(settings: Settings) -> AsyncCrawlerProcess | CrawlerProcess:
-    """The process that Scrapy's commands would choose for *settings*.
+    """Returns the process that Scrapy's commands would choose for *settings*.
 
-    Needed by 2.14 to 2.19, in which the choice is part of ``scrapy.cmdline``, and is made before a
-    command knows whether it needs one. Can go when Scrapy has a function for it.
+    Needed for Scrapy 2.14 to 2.19, where ``scrapy.cmdline`` makes the choice before a command knows
+    whether it needs a process. Remove when Scrapy has a function for it.
     """
     asyncio = settings["TWISTED_REACTOR"] == _ASYNCIO
     forced = settings.getbool("FORCE_CRAWLER_PROCESS")
@@ -171,9 +172,10 @@ def crawler_process(settings: Settings) -> AsyncCrawlerProcess | CrawlerProcess:
 
 
 def on_failure(crawling: Deferred[Any] | Task[None], tell: Callable[[BaseException], None]) -> None:
-    """Calls *tell* with what ends a crawl of a :func:`crawler_process`. It is not logged then.
+    """Calls *tell* with the error that ends a crawl of a :func:`crawler_process`.
 
-    Needed and can go as that: its processes return two kinds of objects.
+    It is not logged then. Needed as long as that function, whose processes return two kinds of
+    objects.
     """
 
     def failed(failure: Any) -> None:
@@ -190,22 +192,22 @@ def on_failure(crawling: Deferred[Any] | Task[None], tell: Callable[[BaseExcepti
 
 
 robots_parsed: object | None = getattr(scrapy.signals, "robots_parsed", None)
-"""Scrapy's signal for a parsed robots.txt; None before 2.18. Can be imported when 2.17 goes."""
+"""Scrapy's signal for a parsed robots.txt; None before Scrapy 2.18. Import it once 2.17 goes."""
 
 
 def last_process_request(crawler: Crawler, method: object) -> None:
     """Makes *method* the last ``process_request``, after all middlewares.
 
-    Needed by 2.14 to 2.19: only a middleware of its own could stand there, which a project would
-    have to name. Can go when requests can be changed in ``request_reached_downloader``.
+    Needed for Scrapy 2.14 to 2.19: otherwise it would take a middleware, which each project would
+    have to name. Remove when requests can be changed in ``request_reached_downloader``.
     """
     manager = engine_of(crawler).downloader.middleware
     manager.methods["process_request"].append(cast("Any", method))
 
 
 def parse_sitemap(spider: SitemapSpider, response: Response) -> Iterable[Request]:
-    """The requests that *spider* makes of a sitemap, an index of sitemaps, or a robots.txt.
+    """Returns the requests that *spider* makes from a sitemap, a sitemap index or a robots.txt.
 
-    Needed by 2.14 to 2.19, in which the callback has no public name. Can go when it has one.
+    Needed for Scrapy 2.14 to 2.19, where the callback has no public name. Remove when it has one.
     """
     return spider._parse_sitemap(response)  # noqa: SLF001

@@ -1,7 +1,7 @@
 """Downloader slots: their keys, their clock, their delays, their places and their queues.
 
-Needed by 2.14 to 2.19. With a throttler (https://github.com/scrapy/scrapy/pull/6931), slots are
-views that warn: its scopes answer in their place, see :class:`Scope`.
+Needed for Scrapy 2.14 to 2.19. With a throttler (https://github.com/scrapy/scrapy/pull/6931), slots
+are views that warn, so its scopes are asked instead: see :class:`Scope`.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 
 def throttler_of(downloader: Any) -> Any:
-    """``crawler.throttler``; None in versions without one."""
+    """Returns ``crawler.throttler``; None in Scrapy versions without one."""
     return getattr(getattr(downloader, "crawler", None), "throttler", None)
 
 
 class Scope:
-    """What a request's throttling scopes say together: what a ``Slot`` does, in its words.
+    """The throttling scopes of a request, taken together, with the interface of a ``Slot``.
 
-    When all versions have a throttler, those who ask for slots can ask it.
+    When all Scrapy versions have a throttler, callers can ask that instead of slots.
     """
 
     queue = ()
-    """What waits for a scope has not reached the downloader."""
+    """An empty queue: what waits for a scope has not reached the downloader."""
 
     def __init__(self, key: str, downloader: Any) -> None:
-        """*key*: what ``throttler.get_scopes_key()`` returned; empty for no scope."""
+        """Takes *key*, which ``throttler.get_scopes_key()`` returned; empty for no scope."""
         self._throttler = throttler = throttler_of(downloader)
         names: list[str] = json.loads(key) if key.startswith("[") else [key] if key else []
         self._scopes = [(name, throttler.get_scope_manager(name)) for name in names]
@@ -63,7 +63,7 @@ class Scope:
 
     @property
     def lastseen(self) -> float:
-        """When it has let the last request go, as far as known."""
+        """When the last request was let go, as far as known; 0 if it is not."""
         return max(
             (getattr(scope, "_last_seen", None) or 0.0 for _, scope in self._scopes), default=0.0
         )
@@ -72,12 +72,14 @@ class Scope:
         return request in self._downloader._in_download_handler  # noqa: SLF001
 
     def remove(self, request: Request) -> None:
-        """Others of its scopes may go in its place."""
+        """Frees the places of *request* in its scopes for others."""
         self._throttler.release(request)
 
     def add(self, request: Request) -> None:
-        """It has a place again, until it ends. Scrapy has no public name for taking one without
-        waiting: a throttler of another kind counts the request no more.
+        """Gives *request* a place again, until it ends.
+
+        Scrapy has no public name for taking one without waiting: a throttler of another kind no
+        longer counts the request.
         """
         reserve = getattr(self._throttler, "_record_reservation", None)
         if reserve is not None:
@@ -85,44 +87,44 @@ class Scope:
 
 
 SLOT_META_KEY = "download_slot"
-"""``Downloader.DOWNLOAD_SLOT``: the downloader writes it, and redirects copy it."""
+"""``Downloader.DOWNLOAD_SLOT``, a meta key that the downloader sets and redirects copy."""
 
 
 def slot_key(downloader: Downloader, request: Request) -> str:
-    """The key of the slot that *request* goes to, or of its scopes."""
+    """Returns the key of the slot that *request* goes to; with a throttler, of its scopes."""
     throttler = throttler_of(downloader)
     key: str = (throttler.get_scopes_key if throttler else downloader.get_slot_key)(request)
     return key
 
 
 def has_throttler(crawler: Crawler) -> bool:
-    """Whether scopes of a throttler stand in the place of slots."""
+    """Returns whether scopes of a throttler take the place of slots."""
     return getattr(crawler, "throttler", None) is not None
 
 
 def scopes_key(downloader: Downloader, request: Request) -> str | None:
-    """The key of the scopes that *request* goes to; None if it has none, or a slot instead."""
+    """Returns the key of the scopes of *request*; None if slots are used instead."""
     return slot_key(downloader, request) if throttler_of(downloader) is not None else None
 
 
 slot_clock: Callable[[], float] = getattr(downloader_module, "time", time.monotonic)
-"""The clock of ``Slot.lastseen``: the wall clock up to 2.15, a monotonic clock from 2.16.
+"""The clock of ``Slot.lastseen``: the wall clock up to Scrapy 2.15, a monotonic one from 2.16.
 
-Can go with 2.15.
+Remove with 2.15.
 """
 
 
 _of_spider: Any = getattr(downloader_module, "_get_concurrency_delay", None)
-"""The concurrency and delay that a spider and the settings ask for.
+"""Scrapy's function for the concurrency and delay of a spider and the settings; None from 2.18.
 
-Can go with 2.17.
+Remove with 2.17.
 """
 
 
 def new_slot(downloader: Downloader, key: str) -> tuple[int, float, float]:
-    """The concurrency, delay and jitter that a slot not yet created will have.
+    """Returns the concurrency, delay and jitter of a slot that is not yet created.
 
-    2.14 to 2.17 ask the spider for the delay, too; 2.18 and 2.19 only the downloader.
+    Scrapy 2.14 to 2.17 also ask the spider for the delay; 2.18 and 2.19 only the downloader.
     """
     if throttler_of(downloader) is not None:
         scope = Scope(key, downloader)
@@ -137,14 +139,15 @@ def new_slot(downloader: Downloader, key: str) -> tuple[int, float, float]:
 
 
 def least_delay(delay: float, jitter: float) -> float:
-    """The shortest delay that a slot can draw at random; with a jitter above 1 it is 0."""
+    """Returns the shortest delay that a slot can draw at random; 0 with a jitter above 1."""
     return delay * max(0.0, 1 - jitter)
 
 
 def slot_jitter(slot: Slot) -> float:
-    """The largest part of the delay that is subtracted at random.
+    """Returns the largest fraction of the delay that is subtracted at random.
 
-    A number from 2.19, a half or nothing before. Can go with 2.18, as can :func:`set_slot_jitter`.
+    Any number from Scrapy 2.19 on, 0.5 or 0 before. Remove with 2.18, with
+    :func:`set_slot_jitter`.
     """
     if hasattr(slot, "jitter"):  # from 2.19
         return float(slot.jitter)
@@ -159,19 +162,19 @@ def set_slot_jitter(slot: Slot, jitter: float) -> None:
 
 
 def is_untouched(slot: Slot) -> bool:
-    """Whether *slot* has sent nothing yet.
+    """Returns whether *slot* has sent nothing yet.
 
-    It counts its delay from the beginning of its clock: from 2.16 that may be when the machine was
-    started, and a delay that is longer holds back even the first request.
+    Its delay then counts from the zero of its clock: from Scrapy 2.16 on, that may be the start of
+    the machine, and a longer delay holds back even the first request.
     """
     return not slot.lastseen
 
 
 class Slots:
-    """The downloader slots of a crawl, as the door sees them: by key, if they exist."""
+    """The downloader slots of a crawl by key, as the door sees them, if they exist."""
 
     get: Callable[[str], Slot | None]
-    """The slot with a key, if there is one; with a throttler, what stands for it."""
+    """The lookup of a slot by key, None if there is none; with a throttler, of a :class:`Scope`."""
 
     def __init__(self, downloader: Downloader) -> None:
         self._downloader = downloader
@@ -180,23 +183,25 @@ class Slots:
         self.get = of_key if self._has_scopes else downloader.slots.get
 
     def showing(self, key: str) -> Slot | None:
-        """The slot, if a delay may be shown in it. What a scope of a throttler delays waits before
-        the middlewares, and counts as concurrent: there, only the door keeps it.
+        """Returns the slot, if it exists and may show a delay.
+
+        A scope may not: what it delays waits before the middlewares, and counts as concurrent. With
+        a throttler, only the door keeps the delay.
         """
         return None if self._has_scopes else self.get(key)
 
     def least_delay(self, key: str) -> float:
-        """The shortest delay in seconds that the slot can draw."""
+        """Returns the shortest delay in seconds that the slot can draw; 0 without a slot."""
         slot = self.get(key)
         return least_delay(slot.delay, slot_jitter(slot)) if slot is not None and slot.delay else 0
 
     def has_place(self, key: str) -> bool:
-        """Whether fewer requests are under way than the slot allows. Scopes are not asked."""
+        """Returns whether the slot has a free place; True without a slot, and with a throttler."""
         slot = None if self._has_scopes else self.get(key)
         return slot is None or slot.concurrency <= 0 or slot.free_transfer_slots() > 0
 
     def leave_place(self, key: str, request: Request) -> None:
-        """*request*, which the downloader takes to be under way, lets the next of its slot go."""
+        """Frees the place of *request*, still under way for the downloader, for the next one."""
         slot = self.get(key)
         if slot is None or request not in slot.transferring:
             return
@@ -204,20 +209,20 @@ class Slots:
         call_later(0, self._look, key)
 
     def take_place(self, key: str, request: Request) -> None:
-        """*request* is under way again, or the downloader is to take it to be so."""
+        """Counts *request* as under way again: it is, or the downloader is about to remove it."""
         slot = self.get(key)
         if slot is not None:
             slot.transferring.add(request)
 
     def fail_queued(self, error: type[Exception], fails: Callable[[Request], bool]) -> None:
-        """The queued requests of all slots that *fails* is true of end in *error*."""
+        """Fails with *error* those queued requests, in any slot, for which *fails* is true."""
         slots = () if self._has_scopes else self._downloader.slots.values()
         for slot in [each for each in slots if each.queue]:
             failing = [each for each in slot.queue if fails(each[0])]
             if not failing:
                 continue
-            slot.close()  # its timer: the others need not wait for what has ended
-            for each in failing:  # first: a callback may queue another one
+            slot.close()  # ends its timer: the others need not wait for those that fail
+            for each in failing:  # before any errback, which may queue another one
                 slot.queue.remove(each)
             for _, waiter in failing:
                 waiter.errback(error())

@@ -1,4 +1,4 @@
-"""How a crawl ends: whether it closes, and which of its requests are to come again."""
+"""The end of a crawl: whether it is closing, and which of its requests must come again."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 _ending: WeakSet[Crawler] = WeakSet()
-"""Those that :func:`close_crawl` has ended, or is about to."""
+"""The crawlers that :func:`close_crawl` has ended, or is about to end."""
 
 
 def close_crawl(crawler: Crawler, reason: str) -> None:
-    """Ends the crawl in the next turn of the loop, unless it is ending already.
+    """Closes the crawl in the next turn of the loop, unless it is closing already.
 
-    It counts as closing from now on.
+    :func:`is_closing` is true from now on.
     """
     _ending.add(crawler)
     call_later(0, lambda: deferred_from_coro(_close(crawler, reason)))
@@ -40,24 +40,24 @@ async def _close(crawler: Crawler, reason: str) -> None:
 
 
 def is_closing(crawler: Crawler) -> bool:
-    """Whether the engine is waiting for its last requests, or has ended.
+    """Returns whether the engine waits for its last requests, or has no open spider.
 
-    Needed by 2.14 to 2.19: no public name says so. Can go when one does.
+    Needed for Scrapy 2.14 to 2.19: no public name says so. Remove when one does.
     """
     slot = engine_of(crawler)._slot  # noqa: SLF001
     return slot is None or slot.closing is not None or crawler in _ending
 
 
 class ClosingWatch:
-    """Calls *on_closing* while the spider closes, when the engine waits for pending requests.
+    """A poll that calls *on_closing* while the closing engine waits for its last requests.
 
-    Needed by 2.14 to 2.19: there is no signal before ``spider_closed``, which comes at the very
-    end. So this polls from ``start()`` to ``stop()`` or to the end of the crawl. Can go when there
-    is a signal.
+    Needed for Scrapy 2.14 to 2.19: there is no signal before ``spider_closed``, which comes at the
+    very end. So this polls from ``start()`` to ``stop()`` or to the end of the crawl. Remove when
+    there is a signal.
     """
 
     SECONDS = 0.1
-    """Between two polls."""
+    """Seconds between two polls."""
 
     def __init__(self, crawler: Crawler, on_closing: Callable[[], None]) -> None:
         self._crawler = crawler
@@ -66,12 +66,12 @@ class ClosingWatch:
         crawler.signals.connect(self.stop, signals.spider_closed)
 
     def start(self) -> None:
-        """Starts polling. Does nothing if it already runs."""
+        """Starts polling, unless it runs already."""
         if self._end is None:
             self._end = repeat(self.SECONDS, self._look)
 
     def stop(self) -> None:
-        """Stops polling. Does nothing if it does not run."""
+        """Stops polling, if it runs."""
         if self._end is not None:
             end, self._end = self._end, None
             end()
@@ -82,13 +82,13 @@ class ClosingWatch:
 
 
 def dealt_with(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
-    """Those of *requests*, all handed out by the scheduler, that the engine is done with.
+    """Returns those of *requests*, all handed out by the scheduler, that the engine is done with.
 
     A request is in progress until its callback or errback has ended and its items have left the
     pipelines; what it led to was given to the scheduler before. The scraper is asked as well: a
     callback that passes its own request to ``engine.download_async()`` takes it out of the engine's
-    list. What was cut off when the crawl ended, as RobotsDownloader knows, is not dealt with.
-    Needed by 2.14 to 2.19: no signal tells it. Can go when one does.
+    list. A request that the end of the crawl has cut off, as RobotsDownloader knows, is not done.
+    Needed for Scrapy 2.14 to 2.19: no signal tells. Remove when one does.
     """
     engine = engine_of(crawler)
     slot, scraper = engine._slot, engine.scraper.slot  # noqa: SLF001
@@ -104,10 +104,10 @@ def dealt_with(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
 
 
 def keep_what_is_scraped(crawler: Crawler) -> None:
-    """The end of the crawl leaves a callback without an answer, nobody knows which: what the
-    scraper is at work on is not dealt with. Scrapy's own queue files get it back.
+    """Marks what the scraper works on as cut off, and gives it back to Scrapy's own queue files.
 
-    Needed and can go as :func:`dealt_with`.
+    The end of the crawl leaves one of these callbacks without an answer; which one is not known.
+    Needed as long as :func:`dealt_with`.
     """
     engine = engine_of(crawler)
     cut_off: Any = getattr(engine.downloader.active, "cut_off", set())
@@ -123,10 +123,10 @@ def keep_what_is_scraped(crawler: Crawler) -> None:
 
 
 def scheduler_persists(crawler: Crawler) -> bool:
-    """Whether requests given to the scheduler now persist until the next crawl.
+    """Returns whether requests given to the scheduler now persist until the next crawl.
 
-    Then Scrapy's scheduler has a queue on disk, and that of scrapy-redis has ``persist``. Any other
-    is assumed to persist: if it does not, only requests that would be dropped anyway are lost.
+    Scrapy's scheduler needs a disk queue for that, and scrapy-redis ``persist``. Others are assumed
+    to persist: if one does not, only requests that would be dropped anyway are lost.
     """
     slot = engine_of(crawler)._slot  # noqa: SLF001
     if slot is None:
@@ -138,7 +138,7 @@ def scheduler_persists(crawler: Crawler) -> bool:
 
 
 def fits_on_disk(request: Request, crawler: Crawler) -> bool:
-    """Whether Scrapy's disk queues take *request*: they cannot name a callback that is a lambda."""
+    """Returns whether Scrapy's disk queues take *request*: its callback cannot be a lambda, say."""
     try:
         pickle.dumps(request.to_dict(spider=crawler.spider), protocol=4)
     except Exception:  # noqa: BLE001 - objects in its meta may raise anything

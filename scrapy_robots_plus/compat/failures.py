@@ -1,8 +1,8 @@
-"""Exceptions of download handlers: kinds of failure, and shortages of this machine: open files.
+"""Exceptions of download handlers, by kind of failure; shortages of this machine; open files.
 
-2.14 raises exceptions of Twisted and other libraries; 2.15 and later have their own for each kind.
-The lookup by name can go with 2.14, and Twisted's exceptions when all handlers, including those of
-other packages, raise Scrapy's.
+Scrapy 2.14 raises exceptions of Twisted and other libraries; 2.15 and later have their own for each
+kind. Remove the lookup by name with 2.14, and Twisted's exceptions when all handlers, including
+those of other packages, raise Scrapy's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .loops import CANCELLED
 
 
 def _exception_types(*names: str) -> tuple[type[Exception], ...]:
-    """The named exceptions that ``scrapy.exceptions`` has in this version: all from 2.15 on."""
+    """Returns those of *names* that ``scrapy.exceptions`` has: all from Scrapy 2.15 on."""
     found = (getattr(scrapy.exceptions, name, None) for name in names)
     return tuple(kind for kind in found if kind is not None)
 
@@ -46,8 +46,10 @@ _CANCELLED: tuple[type[BaseException], ...] = (
 
 
 def kind_of_failure(exception: BaseException, *, headers_received: bool) -> str:
-    """What a download handler's *exception* says: ``dns``, ``timeout``, ``cut``, ``connection`` or
-    ``error``."""
+    """Returns the kind of failure: ``dns``, ``timeout``, ``cut``, ``connection`` or ``error``.
+
+    *exception* comes from a download handler.
+    """
     if isinstance(exception, _DNS):
         return "dns"
     if isinstance(exception, _TIMEOUT):
@@ -58,12 +60,12 @@ def kind_of_failure(exception: BaseException, *, headers_received: bool) -> str:
 
 
 def _is_connection_loss(exception: BaseException) -> bool:
-    # twisted.web's ResponseFailed wraps what happened; it reaches us as it is in 2.14.
+    # twisted.web's ResponseFailed wraps what happened; Scrapy 2.14 raises it as it is.
     return isinstance(exception, _CONNECTION) or hasattr(exception, "reasons")
 
 
 FILES, PORTS, MEMORY = "files", "ports", "memory"
-"""What a machine may be short of."""
+"""What a machine may be short of: open files, local ports, memory."""
 
 _SHORTAGES = {
     errno.EMFILE: FILES,
@@ -76,12 +78,13 @@ _SHORTAGES = {
 
 
 def shortage_in(exception: BaseException) -> str | None:
-    """What this machine was short of, if that is why *exception* was raised: no connection could be
-    opened. It says nothing about the site.
+    """Returns what this machine was short of if that is why *exception* was raised, else None.
+
+    No connection could be opened, which says nothing about the site.
     """
     for each in _and_its_causes(exception):
         number = getattr(each, "osError", None) or getattr(each, "errno", None)
-        # An address that is none of this machine: that of "bindaddress".
+        # Not a shortage: "bindaddress" is not an address of this machine.
         if isinstance(each, tx.ConnectBindError) and number == errno.EADDRNOTAVAIL:
             continue
         if isinstance(number, int) and number in _SHORTAGES:
@@ -90,14 +93,16 @@ def shortage_in(exception: BaseException) -> str | None:
 
 
 def is_cancelled(exception: BaseException) -> bool:
-    """Whether a download was cancelled, by the fast stop of
-    https://github.com/scrapy/scrapy/pull/7455 for example, or because its body was too long.
+    """Returns whether a download was cancelled.
+
+    The reason may be the fast stop of https://github.com/scrapy/scrapy/pull/7455, for example, or a
+    body that was too long.
     """
     return any(isinstance(each, _CANCELLED) for each in _and_its_causes(exception))
 
 
 def _and_its_causes(exception: BaseException) -> Iterator[BaseException]:
-    """*exception*, and what libraries have wrapped in it: a cause, or several."""
+    """Yields *exception*, and the causes that libraries have wrapped in it."""
     waiting: list[Any] = [exception]
     seen = set[int]()
     while waiting:
@@ -119,12 +124,12 @@ _OPEN_FILES = "/proc/self/fd" if sys.platform == "linux" else "/dev/fd"
 
 
 def most_sockets() -> int:
-    """How many sockets robots.txt may use: a quarter of the files that may be open."""
+    """Returns how many sockets robots.txt may use: a quarter of the files that may be open."""
     return max(min(most_files(), 65_536) // 4, 32)
 
 
 def most_files() -> int:
-    """How many files this process may have open, and its reactor can watch."""
+    """Returns how many files this process may have open and its reactor can watch."""
     # select() takes no more than 1,024 files, whatever the limit.
     if is_reactor_installed():
         from twisted.internet import reactor  # importing it installs one
@@ -135,17 +140,17 @@ def most_files() -> int:
 
 
 def free_files() -> int:
-    """How many more files may be opened; :func:`most_files` where the system does not tell.
+    """Returns how many more files may be opened; :func:`most_files` if the system does not tell.
 
-    Takes time for each open file, but on Linux 6.2 and later, where the folder has their number for
-    a size.
+    Takes time for each open file, except on Linux 6.2 and later, where the size of the folder is
+    their number.
     """
     try:
         opened = os.stat(_OPEN_FILES).st_size if sys.platform == "linux" else 0
         return most_files() - (opened or len(os.listdir(_OPEN_FILES)))
     except FileNotFoundError:
         return most_files()
-    except OSError:  # it takes a file to look
+    except OSError:  # listing the folder takes a file, and none is free
         return 0
 
 

@@ -1,4 +1,4 @@
-"""Download handlers: intercepting them, and their connection pools."""
+"""Download handlers: their interception, their connection pools and their content codings."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 DownloadFunction = Callable[[Request], Coroutine[Any, Any, Response]]
-"""``DownloadHandlers.download_request_async``."""
+"""The type of ``DownloadHandlers.download_request_async``."""
 StandIn = Callable[[DownloadFunction, Request], Coroutine[Any, Any, Response]]
-"""Called in place of a download function, which it gets with the request to hand over."""
+"""The type of what replaces a download function, called with it and the request."""
 
 
 class _Handover:
-    """``DownloadHandlers.download_request_async``, with all that stands before it.
+    """``DownloadHandlers.download_request_async``, with all stand-ins before it.
 
-    Needed by 2.14 to 2.19: no public name takes a request away from its handler.
+    Needed for Scrapy 2.14 to 2.19: no public name takes a request away from its handler.
     """
 
     def __init__(self, download: DownloadFunction) -> None:
@@ -39,7 +39,7 @@ class _Handover:
 
     @classmethod
     def of(cls, downloader: Downloader) -> _Handover | None:
-        """None for a downloader of another kind."""
+        """Returns the handover of *downloader*, made if needed; None for other kinds of them."""
         handlers: Any = getattr(downloader, "handlers", None)
         if handlers is None:
             return None
@@ -50,8 +50,9 @@ class _Handover:
 
 
 def retry_handovers(downloader: Downloader, retries: StandIn) -> None:
-    """Calls *retries* in place of all that :func:`stand_before_handlers` has placed, or will place:
-    it may hand over the same request several times.
+    """Calls *retries* around all that :func:`stand_before_handlers` has placed, or will place.
+
+    It may hand over the same request several times.
     """
     handover = _Handover.of(downloader)
     if handover is not None:
@@ -59,11 +60,11 @@ def retry_handovers(downloader: Downloader, retries: StandIn) -> None:
 
 
 def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> bool:
-    """Calls *stand_in* wherever the downloader calls a download handler. False if the downloader is
-    of another kind.
+    """Calls *stand_in* wherever the downloader calls a download handler.
 
-    Needed by 2.14 to 2.19: a handler's timeout may restart with each byte. Can go when
-    ``download_timeout`` limits the whole response in all handlers, and a download can be cancelled.
+    Returns False if the downloader is of another kind. Needed for Scrapy 2.14 to 2.19: a handler's
+    timeout may restart with each byte. Remove when ``download_timeout`` limits the whole response
+    in all handlers, and a download can be cancelled.
     """
     handover = _Handover.of(engine_of(crawler).downloader)
     if handover is None:
@@ -75,8 +76,9 @@ def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> bool:
 def watch_handovers(crawler: Crawler, listener: Callable[[Request], None]) -> bool:
     """Calls *listener* with each request, just before its download handler gets it.
 
-    False if the downloader is of another kind. Needed by 2.14 to 2.19, whose last signal before,
-    ``request_reached_downloader``, is sent before the delay of the slot. Can go when there is one.
+    Returns False if the downloader is of another kind. Needed for Scrapy 2.14 to 2.19, whose last
+    signal before that, ``request_reached_downloader``, precedes the delay of the slot. Remove when
+    there is a later one.
     """
 
     def told(download: DownloadFunction, request: Request) -> Coroutine[Any, Any, Response]:
@@ -87,10 +89,10 @@ def watch_handovers(crawler: Crawler, listener: Callable[[Request], None]) -> bo
 
 
 def can_be_stopped(crawler: Crawler, request: Request) -> bool:
-    """Whether the handler of *request* sends ``bytes_received``, as Scrapy's own handlers do.
+    """Returns whether the handler of *request* sends ``bytes_received``, as Scrapy's own do.
 
     A handler derived from them may download in another way, like that of scrapy-impersonate.
-    Subclasses of ``BaseStreamingDownloadHandler`` (2.16 to 2.19) do send it.
+    Subclasses of ``BaseStreamingDownloadHandler`` (Scrapy 2.16 to 2.19) do send it.
     """
     handlers: Any = engine_of(crawler).downloader.handlers
     handler = handlers._get_handler(urlparse_cached(request).scheme)  # noqa: SLF001
@@ -103,11 +105,10 @@ def can_be_stopped(crawler: Crawler, request: Request) -> bool:
 def make_room(downloader: Downloader, places: int) -> None:
     """Lets download handlers open *places* connections besides ``CONCURRENT_REQUESTS``.
 
-    Needed by 2.16 to 2.19, whose handlers for httpx and aiohttp open no more than that, so that
-    requests for robots.txt would delay pages. They are created with the downloader and warn at that
-    point, so their pools are enlarged afterwards. Other handlers have no such limit. Can go when
-    the limit is a setting, as proposed in
-    https://github.com/scrapy/scrapy/pull/7932.
+    Needed for Scrapy 2.16 to 2.19, whose handlers for httpx and aiohttp open no more than that, so
+    that requests for robots.txt would delay pages. They are created with the downloader and warn
+    then, so their pools are enlarged afterwards. Other handlers have no such limit. Remove when the
+    limit is a setting, as proposed in https://github.com/scrapy/scrapy/pull/7932.
     """
     handlers: dict[str, Any] = downloader.handlers._handlers  # noqa: SLF001
     for handler in handlers.values():
@@ -127,12 +128,11 @@ def make_room(downloader: Downloader, places: int) -> None:
 
 
 def close_idle_connections(downloader: Downloader, most: int) -> int:
-    """Closes at most *most* connections that are kept open for later requests, those first that
-    have been idle for the longest time. They are closed in one of the next turns of the loop.
-    Returns how many.
+    """Closes at most *most* idle connections, those idle for longest first; returns how many.
 
-    Needed by 2.14 to 2.19, whose ``HTTP11DownloadHandler`` keeps them for four minutes, however
-    many hosts there are. Can go when a setting limits them. The handlers for aiohttp and httpx keep
+    They are closed in one of the next turns of the loop. Needed for Scrapy 2.14 to 2.19, whose
+    ``HTTP11DownloadHandler`` keeps connections open for later requests for four minutes, however
+    many hosts there are. Remove when a setting limits them. The handlers for aiohttp and httpx keep
     theirs for 15 seconds at most.
     """
     handlers = getattr(getattr(downloader, "handlers", None), "_handlers", {})
@@ -148,6 +148,8 @@ def close_idle_connections(downloader: Downloader, most: int) -> int:
 
 
 def codec(name: str) -> Any:
-    """The module that Scrapy undoes a content coding with: ``zstd``, as Python 3.14 has it, or
-    ``brotli``. None if it is not installed, or this version has another (2.14: ``zstandard``)."""
+    """Returns Scrapy's module for a content coding: ``zstd``, as in Python 3.14, or ``brotli``.
+
+    None if it is not installed, or this Scrapy version uses another (2.14: ``zstandard``).
+    """
     return getattr(_compression, name, None)

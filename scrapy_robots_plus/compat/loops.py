@@ -1,4 +1,4 @@
-"""Coroutines and Deferreds, in any loop, and calls that block, in a thread."""
+"""Coroutines and Deferreds in any event loop, and blocking calls in a thread."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _T = TypeVar("_T")
 
 
 CANCELLED = (asyncio.CancelledError, CancelledError)
-"""Raised in a coroutine that waits for something cancelled, in any reactor mode.
+"""The exceptions raised where a coroutine waits for something cancelled, in any reactor mode.
 
-Needed and can go as :func:`run_in_background`.
+Needed as long as :func:`run_in_background`.
 """
 
 
 def run_in_background(coroutine: Coroutine[Any, Any, _T]) -> Deferred[_T]:
     """Starts *coroutine* in the current loop; cancelling the Deferred cancels it.
 
-    Needed by 2.14 to 2.19, in which a crawl may have no asyncio loop. Can go when all have one.
+    Needed for Scrapy 2.14 to 2.19: a crawl may have no asyncio loop. Remove when all have one.
     """
     return deferred_from_coro(coroutine)
 
 
 def repeat(seconds: float, call: Callable[[], object]) -> Callable[[], None]:
-    """Calls *call* every *seconds* in the current loop; returns what ends that.
+    """Calls *call* every *seconds* in the current loop; returns a function that ends that.
 
-    Needed and can go as :func:`run_in_background`.
+    Needed as long as :func:`run_in_background`.
     """
     loop = create_looping_call(call)
     loop.start(seconds, now=False)
@@ -48,16 +48,17 @@ def repeat(seconds: float, call: Callable[[], object]) -> Callable[[], None]:
 async def wait_for(waiter: Deferred[_T]) -> _T:
     """Waits for a Deferred that nothing else waits for, in every reactor mode.
 
-    A Deferred shared by several waiters gives its result to the first only. Needed and can go as
+    A Deferred shared by several waiters gives its result to the first only. Needed as long as
     :func:`run_in_background`.
     """
     return await maybe_deferred_to_future(waiter)
 
 
 async def sleep(seconds: float, later: Callable[..., Any] = call_later) -> None:
-    """Lets everything else in the loop go on for *seconds*, as *later* tells the time.
+    """Waits for *seconds*, as *later* measures them, while the rest of the loop goes on.
 
-    Needed by 2.14 to 2.17; ``scrapy.utils.asyncio.sleep`` is there from 2.18. Can go with 2.17.
+    Needed for Scrapy 2.14 to 2.17; later versions have ``scrapy.utils.asyncio.sleep``. Remove with
+    2.17.
     """
     waiter: Deferred[None] = Deferred()
     alarm = later(seconds, lambda: waiter.callback(None))
@@ -68,28 +69,28 @@ async def sleep(seconds: float, later: Callable[..., Any] = call_later) -> None:
 
 
 SECONDS = 1.5
-"""How long an answer is waited for."""
+"""Seconds for which :meth:`Courier.ask` waits for an answer by default."""
 
 
 class CourierError(Exception):
-    """There is no answer to a call."""
+    """Raised if there is no answer to a call."""
 
 
 class CourierClosedError(CourierError):
-    """It came after the courier was closed."""
+    """Raised if a call came after the courier was closed."""
 
 
 class CourierLateError(CourierError):
-    """It was not answered in time."""
+    """Raised if a call was not answered in time."""
 
 
 class Courier:
-    """Makes calls in a thread of its own, one after another, in the order in which they are sent.
+    """A thread that makes calls one after another, in the order in which they are sent.
 
-    Not in the reactor's pool of threads: name resolution needs that. The thread starts with the
+    The reactor's thread pool is not used: name resolution needs it. The thread starts with the
     first call, and never keeps the process from ending.
 
-    Needed by 2.14 to 2.19, in which a crawl may have no asyncio loop and no reactor. Can go when
+    Needed for Scrapy 2.14 to 2.19: a crawl may have no asyncio loop, or no reactor. Remove when
     ``asyncio.to_thread`` works in all.
     """
 
@@ -100,9 +101,9 @@ class Courier:
         self._closed = False
 
     def send(self, call: Callable[[], _T]) -> Deferred[_T]:
-        """Makes *call* after all sent before. The Deferred has what it returned or raised.
+        """Makes *call* after all sent before; the Deferred has what it returned or raised.
 
-        To be asked in the loop of the crawl. Cancelling the Deferred drops a call that has not
+        Must be called in the loop of the crawl. Cancelling the Deferred drops a call that has not
         begun.
         """
         answer: Deferred[_T] = Deferred()
@@ -124,8 +125,9 @@ class Courier:
         return answer
 
     async def ask(self, call: Callable[[], _T], seconds: float = SECONDS) -> _T:
-        """Like :meth:`send`, for a coroutine to wait for. Raises :class:`CourierLateError` if there
-        is no answer after *seconds*.
+        """Makes *call* like :meth:`send`, and waits for the answer.
+
+        Raises :class:`CourierLateError` if there is none after *seconds*.
         """
         answer = self.send(call)
         late = call_later(seconds, self._give_up, answer, seconds)
@@ -135,14 +137,16 @@ class Courier:
             late.cancel()
 
     def tell(self, call: Callable[[], _T], then: Callable[[_T], object]) -> None:
-        """Like :meth:`send`, for a call that raises nothing: what it returned is given to *then*,
-        before anybody goes on who waits for a later call. Does nothing after :meth:`close`.
+        """Makes *call*, which raises nothing, like :meth:`send`; *then* gets what it returned.
+
+        This happens before anybody goes on who waits for a later call. Does nothing after
+        :meth:`close`.
         """
         if not self._closed:
             self.send(call).addCallback(then).addErrback(self._log)
 
     def flush(self, seconds: float) -> Deferred[bool]:
-        """Waits at most *seconds* for all calls that were sent. Whether they were made."""
+        """Waits at most *seconds* for all calls that were sent; returns whether they were made."""
         if self._closed or self._thread is None:
             return succeed(True)
         done: Deferred[bool] = Deferred()
@@ -156,9 +160,9 @@ class Courier:
         return done
 
     def close(self, seconds: float) -> Deferred[bool]:
-        """Takes no more calls, and waits as :meth:`flush`.
+        """Takes no more calls, and waits like :meth:`flush`.
 
-        Calls that were not made in time are still made, unless the process ends before.
+        Calls that were not made in time are still made, unless the process ends first.
         """
         done = self.flush(seconds)
         self._closed = True
@@ -185,10 +189,10 @@ class Courier:
 
 
 class InPlace(Courier):
-    """Makes calls at once and in place, for what never takes long."""
+    """A courier that makes calls at once and without a thread, for calls that never take long."""
 
     def send(self, call: Callable[[], _T]) -> Deferred[_T]:
-        """Makes *call*. The Deferred has what it returned or raised."""
+        """Makes *call* at once; the Deferred has what it returned or raised."""
         return maybeDeferred(call)
 
 
@@ -198,7 +202,7 @@ def _answer(waiter: Deferred[_T], result: _T | Failure) -> None:
 
 
 def _caller_in_loop() -> Callable[..., None]:
-    """Calls a function in the loop that this is called in, from any thread."""
+    """Returns a function that calls another in the current loop, from any thread."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:

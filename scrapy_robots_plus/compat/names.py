@@ -1,4 +1,4 @@
-"""Names of hosts: what Scrapy's default resolver has found, and finds now."""
+"""Host names: those that Scrapy's default resolver has found, and those that it finds now."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from .loops import wait_for
 
 
 def last_name_found() -> str | None:
-    """The name whose address was found last; None if nobody knows, as with other resolvers.
+    """Returns the host name that was resolved last; None if not known, as with other resolvers.
 
-    Needed by 2.14 to 2.19. Can go when a resolver can be asked past its cache.
+    Needed for Scrapy 2.14 to 2.19. Remove when a resolver can be asked past its cache.
     """
     found = reversed(dnscache.items())
     return next((name for name, address in found if name != address), None)
 
 
 def is_name_found(name: str) -> bool:
-    """Whether the address of *name* was found. Needed and can go as :func:`last_name_found`."""
+    """Returns whether *name* was resolved. Needed as long as :func:`last_name_found`."""
     return name in dnscache
 
 
 def most_look_ups() -> float:
-    """How many names are looked up at the same time; infinity if nobody knows, as with other
-    resolvers. Needed and can go as :func:`last_name_found`.
+    """Returns how many names can be looked up at a time; infinity if not known.
+
+    It is not known with other resolvers. Needed as long as :func:`last_name_found`.
     """
     if not is_reactor_installed():
         return inf
@@ -41,16 +42,17 @@ def most_look_ups() -> float:
 
 
 async def finds_again(name: str, seconds: float) -> bool:
-    """Whether the address of *name*, of :func:`last_name_found`, is found within *seconds* by who
-    is asked anew. Needed and can go as that.
+    """Returns whether *name*, of :func:`last_name_found`, is found again within *seconds*.
+
+    The resolver's cache is not asked. Needed as long as that function.
     """
-    from twisted.internet import reactor  # the one that has found it
+    from twisted.internet import reactor  # the one that found *name*
 
     resolver = getattr(reactor, "resolver", None)
     if type(resolver) is not CachingThreadedResolver:
         return True
     try:
-        # It takes parts of seconds, too.
+        # Fractions of a second are fine, although the annotation says int.
         limit: Any = (seconds,)
         await wait_for(ThreadedResolver.getHostByName(resolver, name, limit))
     except DNSLookupError:

@@ -1,4 +1,4 @@
-"""The time of a crawl: clocks, timers and dice in one place, so that a test can set them."""
+"""The time of a crawl: its clocks, timers and dice in one place, so that tests can set them."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.protocol.printable import rfc3339
 
 Now = Callable[[], float]
-"""Returns a moment, in seconds; a part of :class:`Clock`, for what needs no other."""
+"""A function that returns a moment in seconds: the part of :class:`Clock` that most code needs."""
 
 
 class Cancellable(Protocol):
-    """What :data:`CallLater` returns."""
+    """A timer that :data:`CallLater` has set."""
 
     def cancel(self) -> None: ...
 
 
 CallLater = Callable[[float, Callable[[], None]], Cancellable]
-"""Calls a function after a number of seconds."""
+"""A function that calls another after a number of seconds."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Clock:
-    """``wall`` dates records, ``monotonic`` measures while they are held, ``jitter`` spreads
-    retries.
+    """The clocks of a crawl: ``wall`` dates records, ``monotonic`` measures how long they are held,
+    ``jitter`` spreads retries.
     """
 
     wall: Now = time.time
     """Seconds since the epoch."""
     monotonic: Now = time.monotonic
-    """Seconds."""
+    """Seconds, by a clock that never goes back."""
     jitter: Callable[[], float] = random.random
-    """A number from 0 to 1."""
+    """A random number from 0 to 1."""
     slots: Now = compat.slot_clock
     """Seconds, by the clock that the downloader uses for the delays of its slots."""
     call_later: CallLater = scrapy_asyncio.call_later
-    """In the current loop."""
+    """The timers of the current event loop."""
 
     async def sleep(self, seconds: float) -> None:
-        """Lets everything else in the loop go on for *seconds*."""
+        """Waits for *seconds*, while the rest of the loop goes on."""
         await compat.sleep(seconds, self.call_later)
 
 
@@ -54,11 +54,11 @@ DEFAULT_CLOCK = Clock()
 
 
 class Alarm:
-    """One timer: calls *ring* once, at the earliest moment that it was set to."""
+    """A timer that calls *ring* once, at the earliest moment that it was set to."""
 
     LEAST = 0.001
-    """Seconds. Timers and clocks differ by less; without it such a difference would be a busy
-    loop."""
+    """The shortest wait in seconds. Timers and clocks differ by less, which would otherwise make a
+    busy loop."""
 
     def __init__(self, ring: Callable[[], object], now: Now, call_later: CallLater) -> None:
         self._ring = ring
@@ -66,10 +66,10 @@ class Alarm:
         self._call_later = call_later
         self._call: Cancellable | None = None
         self.at: float | None = None
-        """When it rings, by the clock *now*; None if it is not set."""
+        """The moment at which it rings, by the clock *now*; None if it is not set."""
 
     def set(self, at: float) -> None:
-        """Makes it ring at *at* or earlier."""
+        """Makes the alarm ring at *at*, or earlier if it was set to an earlier moment."""
         if self.at is not None and self.at <= at:
             return
         self.cancel()
@@ -88,7 +88,7 @@ class Alarm:
 
 @lru_cache(maxsize=4096)
 def timestamp(moment: float) -> str | None:
-    """RFC 3339, in UTC; None for what is not a date. *moment*: seconds since the epoch."""
+    """Returns *moment*, seconds since the epoch, by RFC 3339 in UTC; None if it is no date."""
     try:
         return rfc3339(moment)
     except (OverflowError, ValueError):  # from a store that others can write to

@@ -41,37 +41,37 @@ if TYPE_CHECKING:
 logger = crawl_log(__name__)
 
 REASON = "robots_error"
-"""Why the spider is closed."""
+"""The reason for which the spider is closed after an error of this package."""
 
 _MISTAKES = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError)
-"""Nobody raises these on purpose."""
+"""Exceptions that nobody raises on purpose."""
 _PACKAGE = f"{__name__.partition('.')[0]}."
 _METHOD = TypeVar("_METHOD", bound="Callable[..., Any]")
 
 
 class OwnErrors:
-    """Errors of this package itself close the crawl, instead of leaving it idle for ever: the first
-    is told and closes it; the others are counted.
+    """The handling of this package's own errors: they close the crawl, instead of leaving it idle
+    forever. The first is logged and closes it; the others are only counted.
 
     Scrapy catches what a queue, a signal handler or a timer raises, logs it, and goes on without
-    the request, the delay or the wake-up that came of it. So each way in is guarded:
+    the request, the delay or the wake-up that was due. So each way in is guarded:
 
-    - methods that Scrapy calls: :func:`guarded`;
-    - handlers of signals and timers, wherever they are: by this, by itself;
-    - what a request meets on its way: ``RobotsMiddleware.process_exception`` asks
+    - methods that Scrapy calls: by :func:`guarded`;
+    - signal handlers and timers, wherever they are: by this class;
+    - what a request meets on its way: by ``RobotsMiddleware.process_exception``, which asks
       :func:`is_of_this_package`.
 
-    What is queued stays where it is. Exceptions of others take their usual way.
+    Queued requests stay where they are. Exceptions of other code take their usual way.
     """
 
     def __init__(self, crawl: Crawl) -> None:
-        self._crawl = crawl  # which so lives as long as the signals of its crawler
+        self._crawl = crawl  # keeps it alive as long as the signals of its crawler
         self._crawler = crawler = crawl.crawler
         self.happened = False
         compat.watch_signals(crawler, self._handler_failed)
 
     def tell(self, part: str, error: BaseException) -> None:
-        """*error* was raised in *part*."""
+        """Counts *error*, raised in *part*; logs the first one, and closes the crawl for it."""
         self._crawl.stats.inc_value(stats.OWN_ERRORS)
         if self.happened:
             return
@@ -90,7 +90,7 @@ class OwnErrors:
         compat.close_crawl(self._crawler, REASON)
 
     def timers(self, call_later: CallLater) -> CallLater:
-        """*call_later*, for functions that may raise."""
+        """Returns *call_later* for functions that may raise: it tells their errors."""
         return lambda seconds, call: call_later(seconds, partial(self._ring, call))
 
     def _ring(self, call: Callable[[], None]) -> None:
@@ -107,7 +107,7 @@ class OwnErrors:
 def guarded(part: str, otherwise: object = None) -> Callable[[_METHOD], _METHOD]:
     """Decorates a method that Scrapy calls, of an object with the attribute ``crawler``.
 
-    What it raises is told as an error in *part*; then it returns *otherwise*.
+    What the method raises is told as an error in *part*; it then returns *otherwise*.
     """
 
     def decorate(method: _METHOD) -> _METHOD:
@@ -125,7 +125,7 @@ def guarded(part: str, otherwise: object = None) -> Callable[[_METHOD], _METHOD]
 
 
 def is_of_this_package(error: BaseException) -> bool:
-    """Whether *error* is a mistake in the code of this package: raised there, not on purpose."""
+    """Returns whether *error* is a mistake in this package's code: raised there, not on purpose."""
     if not isinstance(error, _MISTAKES):
         return False
     trace, module = error.__traceback__, None
@@ -135,22 +135,23 @@ def is_of_this_package(error: BaseException) -> bool:
 
 
 class TakesBack(Protocol):
-    """The queue in use, as what returns requests to it sees it."""
+    """The queue in use, as seen by code that returns requests to it."""
 
     def takes_back(self, request: Request, origin: Origin, /) -> bool:
-        """Whether it handed out *request*, and takes it back while the robots.txt of *origin*
-        cannot be read.
+        """Returns whether the queue handed out *request*, and takes it back while the robots.txt of
+        *origin* cannot be read.
         """
 
 
 _Part = TypeVar("_Part")
 
 _crawls: WeakKeyDictionary[Crawler, ReferenceType[Crawl]] = WeakKeyDictionary()
-"""Weak on both sides: a Crawl lives as long as its crawler, whose signals hold it."""
+"""The Crawl of each crawler. Weak on both sides: a Crawl lives as long as its crawler, whose
+signals hold it."""
 
 
 class Crawl:
-    """One per crawler, found by :meth:`of`; the first part that asks creates it.
+    """What the parts of one crawl share. :meth:`of` finds it; the first part that asks creates it.
 
     Any part may be missing, and several crawlers may run in one process. Scrapy creates the parts
     in this order:
@@ -162,7 +163,7 @@ class Crawl:
     3. ``RobotsPriorityQueue``, one in memory, and one on disk if there is a job. The first of them
        creates the state they share, and sets ``readiness``.
 
-    Policies, the door and so on are made on first use, by the middleware: see :meth:`get`.
+    Policies, the door and so on are created on first use, by the middleware: see :meth:`get`.
     """
 
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
@@ -173,23 +174,24 @@ class Crawl:
         self.has_middleware = False
         """Whether the middleware is in use, so that each request is checked."""
         self.decision_listeners: list[DecisionListener] = []
-        """Called by the middleware with each request that passes or is refused, its origin and the
-        agent it was judged by. A request that was judged again, as another agent, comes again."""
+        """Functions that get each request that passes or is refused, its origin, the agent it was
+        judged as, and the decision. A request that is judged again, as another agent, comes
+        again."""
         self.exemption_listeners: list[ExemptionListener] = []
-        """Called with each request that passes unjudged because of ``dont_obey_robotstxt``."""
+        """Functions that get each request that ``dont_obey_robotstxt`` lets pass unjudged."""
         self.standing_listeners: list[StandingListener] = []
-        """Called with each origin that comes to treat the crawl otherwise, how, and the URL that
-        decided; if the crawl enforces robots.txt."""
+        """Functions that get each origin that begins to treat the crawl differently, how it does,
+        and the URL that decided; only if the crawl enforces robots.txt."""
         self.end_listeners: list[Callable[[Request], None]] = []
-        """Called with every request that the downloader is done with, except those for robots.txt,
-        unless another one is in use."""
+        """Functions that ``RobotsDownloader`` calls with each request that it is done with, except
+        those for robots.txt. Another downloader does not."""
         self.readiness: TakesBack | None = None
-        """What the queues share, in which requests wait for robots.txt and delays; None if another
+        """What the queues share, where requests wait for robots.txt and delays; None if another
         queue or scheduler is in use."""
 
     @classmethod
     def of(cls, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> Crawl:
-        """The Crawl of *crawler*; *clock* counts only for the first caller."""
+        """Returns the Crawl of *crawler*, creating it if needed; only the first *clock* counts."""
         reference = _crawls.get(crawler)
         crawl = None if reference is None else reference()
         if crawl is None:
@@ -199,7 +201,7 @@ class Crawl:
 
     @property
     def stats(self) -> StatsCollector:
-        """Those of the crawler."""
+        """The stats collector of the crawler."""
         return compat.stats_of(self.crawler)
 
     @property
@@ -209,11 +211,11 @@ class Crawl:
 
     @cached_property
     def settings(self) -> RobotsSettings:
-        """The checked settings of the crawl. Raises RobotsSettingsError, which stops the crawl."""
+        """The checked settings of the crawl. If they are wrong, RobotsSettingsError stops it."""
         try:
             settings = RobotsSettings.from_settings(self.crawler.settings)
         except RobotsSettingsError as error:
-            report_unknown_settings(self.crawler.settings)  # a crawl that starts does so later
+            report_unknown_settings(self.crawler.settings)  # otherwise the middleware does
             compat.end_crawl(self.crawler, error)
             raise
         return settings.with_changes(now=self.clock.wall)
@@ -224,8 +226,8 @@ class Crawl:
         return self.has_middleware and self.settings.enforces
 
     def origin_to_wait_for(self, request: Request) -> Origin | None:
-        """The origin whose robots.txt must be known before *request* is sent; None if there is
-        none.
+        """Returns the origin whose robots.txt must be known before *request* is sent; None if none
+        must.
         """
         try:
             origin = origin_to_ask(request)
@@ -239,10 +241,10 @@ class Crawl:
         return RequestSettings(self.settings)
 
     def get(self, kind: type[_Part]) -> _Part:
-        """The one object of *kind* in this crawl, made on first use: of the crawl, by ``of_crawl``
-        if it has that.
+        """Returns the one object of *kind* in this crawl, made on first use, by ``of_crawl`` if
+        *kind* has that.
 
-        Only if the middleware is in use.
+        Call it only if the middleware is in use.
         """
         part = self._parts.get(kind)
         if part is None:

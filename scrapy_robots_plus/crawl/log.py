@@ -1,4 +1,4 @@
-"""Lines of the log that name the spider of their crawl; warnings that come once."""
+"""Log lines that name the spider of their crawl, and warnings that come once."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 
 def crawl_log(name: str) -> Callable[[Crawler], Log]:
-    """Returns what finds the log of a module for a crawl.
+    """Returns a function that returns the log of the module *name* for a crawler.
 
-    ``logger = crawl_log(__name__)``, and then ``logger(crawler).warning("...")``.
+    Usage: ``logger = crawl_log(__name__)``, then ``logger(crawler).warning("...")``.
     """
     logger = logging.getLogger(name)
     return lambda crawler: logging.LoggerAdapter(logger, {"spider": crawler.spider})
 
 
 class Once:
-    """Tells what happens for the first time; what happens again is for the stats alone."""
+    """A memory of what was logged, for lines that come once; the stats alone count repetitions."""
 
     def __init__(self, most: int = 100) -> None:
-        """*most*: of that many keys at most."""
+        """Takes *most*, the number of keys after which none is the first any more."""
         self._most = most
         self._seen: set[Hashable] = set()
 
     def is_first(self, key: Hashable = None) -> bool:
-        """True the first time that it is asked about *key*."""
+        """Returns True the first time that it is called with *key*."""
         if key in self._seen or len(self._seen) >= self._most:
             return False
         self._seen.add(key)

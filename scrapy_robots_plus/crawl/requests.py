@@ -1,6 +1,6 @@
 """What a request says: its meta keys, its origin, its downloader slot, and the settings that apply.
 
-The tables of docs/meta-keys.md are made from the docstrings and comments of the keys.
+The tables of docs/meta-keys.md are made from the docstrings below the keys and their comments.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ MAXSIZE_META_KEY = "download_maxsize"
 """Twice `ROBOTS_FETCH_MAX_BYTES`. It is 0 for handlers that can be stopped while they download;
 these are stopped at the limit itself."""
 
-# Those with a value that nothing changes
+# Keys of robots.txt requests with a fixed value
 
 FIXED_FETCH_META: dict[str, Any] = {
     DONT_OBEY_META_KEY: True,  # a robots.txt is not subject to itself.
@@ -109,19 +109,19 @@ FIXED_FETCH_META: dict[str, Any] = {
 }
 
 OWN_FETCH_META = (*FIXED_FETCH_META, TAP_META_KEY, TIMEOUT_META_KEY, MAXSIZE_META_KEY)
-"""What makes a request one for a robots.txt."""
+"""The keys that make a request one for a robots.txt."""
 
 _NOT_HTTP = r"(?i)(?!https?:)[a-z][a-z0-9+-]*:(?!\d+(?:[/?#]|$))"
-"""Matches the start of ``mailto:someone``, but not ``localhost:8080/``, which lacks a scheme."""
+"""A pattern that matches ``mailto:someone``, but not ``localhost:8080/``, which lacks a scheme."""
 
 _EXPECTED = "expected an absolute URL with a host, such as https://site.example/page"
 
 
 def as_requested(url: str) -> str:
-    """*url* as in a request for it: escaped, without surrounding blanks.
+    """Returns *url* as it is in a request: escaped, without surrounding blanks.
 
     A URL that is not http or https stays unchanged. Raises ValueError, saying what is expected, if
-    no request can be sent: no scheme, no host, or an impossible port.
+    no request can be sent, for lack of a scheme or host, or because of an impossible port.
     """
     if re.match(_NOT_HTTP, url):
         return url
@@ -136,17 +136,18 @@ def as_requested(url: str) -> str:
 
 
 _WHERE_PATHS_BEGIN = len("https://"), len("https://:65535/") + 253
-"""Characters of a URL with a name that there can be (RFC 1035 2.3.4). What is kept is no longer."""
+"""Where in a URL the path can begin, as host names have a maximum length (RFC 1035 2.3.4). So the
+keys of the cache are no longer than that."""
 
 
 @lru_cache(maxsize=16_384)
 def _plain(start: str) -> Origin | None:
-    """What stands before the path of a URL is the same in many."""
+    """Returns ``Origin.plain(start)``, cached: many URLs have the same *start*, up to the path."""
     return Origin.plain(start)
 
 
 def origin_to_ask(request: Request) -> Origin | None:
-    """The origin whose robots.txt applies to *request*; None if it needs no check.
+    """Returns the origin whose robots.txt applies to *request*; None if it needs no check.
 
     Raises ValueError if the port in its URL is invalid.
     """
@@ -156,7 +157,10 @@ def origin_to_ask(request: Request) -> Origin | None:
 
 
 def origin_of(request: Request) -> Origin | None:
-    """The origin of *request*; None if it is not http or https. Raises ValueError as above."""
+    """Returns the origin of *request*; None if it is not http or https.
+
+    Raises ValueError if the port in its URL is invalid.
+    """
     url = request.url
     path = url.find("/", *_WHERE_PATHS_BEGIN)
     plain = Origin.plain(url) if path < 0 else _plain(url[:path])
@@ -166,7 +170,7 @@ def origin_of(request: Request) -> Origin | None:
 
 
 def valid_origin_of(request: Request) -> Origin | None:
-    """Like :func:`origin_of`; None also if the port is invalid: the request will fail."""
+    """Returns the :func:`origin_of` *request*; None also if the port is invalid: it will fail."""
     try:
         return origin_of(request)
     except ValueError:
@@ -174,23 +178,23 @@ def valid_origin_of(request: Request) -> Origin | None:
 
 
 def says_not_to_ask(request: Request) -> bool:
-    """Whether a robots.txt applies to *request*, and ``dont_obey_robotstxt`` says not to ask it."""
+    """Returns whether ``dont_obey_robotstxt`` exempts *request* from a robots.txt that applies."""
     if not request.meta.get(DONT_OBEY_META_KEY):
         return False
     return urlparse_cached(request).scheme in ("http", "https")
 
 
 def asks_for_sitemaps(request: Request) -> bool:
-    """Whether *request* is for the Sitemap lines of a robots.txt, and is not to be sent."""
+    """Returns whether *request* is for the Sitemap lines of a robots.txt, and must not be sent."""
     return bool(request.meta.get(SITEMAPS_META_KEY)) and asks_for_robots_txt(request.url)
 
 
 def slot_is_left_over(request: Request) -> bool:
-    """Whether the slot in the meta belongs to the host that redirected to this one, or that of the
-    page whose meta a callback has handed on.
+    """Returns whether the slot in the meta is left over from another host: the one that redirected
+    to this one, or that of the page whose meta a callback has handed on.
 
     The downloader writes the slot into the meta. One with the name of the host that the meta was
-    for is a left-over; any other was chosen.
+    for is left over; any other was chosen.
     """
     key = request.meta.get(SLOT_META_KEY)
     is_of_host = key is not None and key == request.meta.get(HOST_META_KEY)
@@ -198,25 +202,25 @@ def slot_is_left_over(request: Request) -> bool:
 
 
 def chosen_slot(request: Request) -> str | None:
-    """The slot in the meta, unless it is a left-over."""
+    """Returns the slot in the meta of *request*; None if there is none, or it is left over."""
     key: str | None = request.meta.get(SLOT_META_KEY)
     return None if key is None or slot_is_left_over(request) else key
 
 
 _USUAL = Request("data:,").to_dict()
-"""What a plain request has unless it was given another value."""
+"""The fields of a request that was given a URL alone."""
 del _USUAL["url"]
 
 
 _MOST = 2**53
-"""The largest number that a float can tell from the next."""
+"""The number up to which a float can tell all whole numbers apart."""
 
 
 def priority_of(request: Request) -> int:
-    """``Request()`` takes whole numbers only, but code may set the attribute to anything.
+    """Returns the priority of *request* as a whole number, rounded down.
 
-    No request could be made of that again, so the whole number below counts. What is no number at
-    all is the least urgent.
+    ``Request()`` takes whole numbers only, but code may set the attribute to anything, of which no
+    request could be made again. What is not a number becomes the least urgent priority.
     """
     priority = request.priority
     if type(priority) is int:
@@ -228,18 +232,19 @@ def priority_of(request: Request) -> int:
 
 
 def fields_of(request: Request, spider: Spider) -> dict[str, Any]:
-    """Raises ValueError for a request that cannot be written, such as one whose callback is a
-    lambda.
+    """Returns the fields from which *request* can be made again, without what its page left in it.
+
+    Raises ValueError if it cannot be written, for example because its callback is a lambda.
     """
     names = _method_of(spider, request.callback), _method_of(spider, request.errback)
     if type(request) is not Request or names[0] is None or names[1] is None:
         fields = request.to_dict(spider=spider)
-    else:  # the same, without looking through all members of the spider
+    else:  # what to_dict() returns, without a search of all members of the spider
         fields = {name: getattr(request, name) for name in Request.attributes}
         fields.update(headers=dict(request.headers), callback=names[0] or None)
         fields["errback"] = names[1] or None
     fields["priority"] = priority_of(request)
-    if STAMP_META_KEY in request.meta:  # of the page that the request comes from
+    if STAMP_META_KEY in request.meta:  # that of the page which the request comes from
         meta = fields["meta"] = {**request.meta}
         if slot_is_left_over(request):
             del meta[SLOT_META_KEY]
@@ -249,7 +254,7 @@ def fields_of(request: Request, spider: Spider) -> dict[str, Any]:
 
 
 def _method_of(spider: Spider, function: Any) -> str | None:
-    """The name of a method of *spider*; "" for no function at all, None for any other."""
+    """Returns the name of *function* if it is a method of *spider*; "" if it is None, else None."""
     if function is None:
         return ""
     name = getattr(function, "__name__", "")
@@ -259,31 +264,31 @@ def _method_of(spider: Spider, function: Any) -> str | None:
 
 
 def unusual_fields_of(request: Request, spider: Spider) -> dict[str, Any]:
-    """Those that make an equal request. Raises ValueError like :func:`fields_of`."""
+    """Returns the :func:`fields_of` *request* without defaults. Raises ValueError if it does."""
     fields = fields_of(request, spider)
-    if type(request) is not Request:  # other classes may have other values unless given one
+    if type(request) is not Request:  # other classes may have other defaults
         return fields
     return {name: value for name, value in fields.items() if value != _USUAL.get(name)}
 
 
 _REMEMBERED = 256
-"""Overrides of requests whose settings are kept."""
+"""The number of overrides of requests whose settings are kept."""
 
 
 class RequestSettings:
-    """Finds the settings of each request.
+    """The settings of each request of a crawl.
 
-    The override of a request belongs to the origin of its URL. Redirects copy the meta, and so do
-    spiders: at another origin the copy counts for nothing, and is removed.
+    The override of a request belongs to the origin of its URL. Redirects and spiders copy the meta:
+    at another origin, the copy has no effect and is removed.
     """
 
     def __init__(self, settings: RobotsSettings) -> None:
         self._settings = settings
         self._made: Recent[tuple[RobotsSettings, str], RobotsSettings] = Recent(_REMEMBERED)
-        """By the settings that an override was laid over, and its text."""
+        """The settings made of overrides, by the settings below and the text of the override."""
 
     def of(self, request: Request, origin: Origin) -> RobotsSettings:
-        """The settings of *request* to *origin*; the same object for the same override.
+        """Returns the settings of *request* to *origin*: the same object for the same override.
 
         Raises RobotsOverrideError, naming key and value, if its own override is wrong.
         """
@@ -293,7 +298,7 @@ class RequestSettings:
         return settings
 
     def needs_no_file(self, request: Request, origin: Origin) -> bool:
-        """Whether an override of its own lets *request* go without the file of *origin*."""
+        """Returns whether its own override lets *request* go without the file of *origin*."""
         return OVERRIDE_META_KEY in request.meta and not self.of(request, origin).needs_file
 
     def _under_its_own(
@@ -323,14 +328,16 @@ class RequestSettings:
 
 
 def _belongs(request: Request, origin: Origin, override: str) -> bool:
-    """Whether *override* was made for *origin*. The first origin it is seen with owns it."""
+    """Returns whether *override* belongs to *origin*, the first one that it is seen with. If not,
+    removes it from *request*.
+    """
     digest = hashlib.sha256(override.encode("utf-8", "backslashreplace")).hexdigest()[:16]
     here = f"{origin} {digest}"
     meant_for = request.meta.get(MEANT_FOR_META_KEY)
     if meant_for == here:
         return True
     if not isinstance(meant_for, str) or not meant_for.endswith(f" {digest}"):
-        request.meta[MEANT_FOR_META_KEY] = here  # a new one, or one in the place of a copy
+        request.meta[MEANT_FOR_META_KEY] = here  # a new override, or one in the place of a copy
         return True
     del request.meta[OVERRIDE_META_KEY], request.meta[MEANT_FOR_META_KEY]
     logger.debug(

@@ -1,6 +1,6 @@
-"""Every stats key of the package: a constant each, with what it counts.
+"""Every stats key of the package: a constant for each, with what it counts.
 
-The tables of docs/stats.md are made from this: their headings are the comments.
+The tables of docs/stats.md are made from this module: their headings are its comments.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 
 def filled(key: str, part: object) -> str:
-    """*key* with *part* in place of the placeholder in angle brackets."""
+    """Returns *key* with *part* in place of the placeholder in angle brackets."""
     return f"{key.partition('<')[0]}{part}"
 
 
 def by_part(counts: Mapping[str, Any], key: str) -> dict[str, int]:
-    """What was counted under *key*, by what stands in place of its placeholder.
+    """Returns what was counted under *key*, by what stands in place of its placeholder.
 
     *counts*: all stats of a crawl.
     """

@@ -1,4 +1,4 @@
-"""The book that processes of one machine keep in a SQLite file."""
+"""The book that the processes of one machine share in a SQLite file."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BUSY_SECONDS = 1.0
-"""How long to wait for another process. Each is done in less than a millisecond."""
+"""Seconds to wait for other processes; each needs the file for less than a millisecond."""
 LEFT_ALONE = 1.0
-"""Seconds for which a file is left alone that could not be used."""
+"""Seconds for which a file that could not be used is left alone."""
 CALLS_BETWEEN_CLEANUPS = 1_000
 APPLICATION_ID = 0x526F5062
-"""Says that the file is ours ("RoPb"); another number for each layout."""
+"""The ID in the header that marks the file as ours ("RoPb"); each layout has another one."""
 
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS book (
@@ -51,15 +51,15 @@ _PUT = "INSERT OR REPLACE INTO book VALUES (?, ?, ?, ?)"
 
 
 class BookInFile:
-    """See :class:`.Book`. All crawls with the same *group* and file share the book.
+    """A :class:`.Book` in a file, shared by all crawls with the same file and *group*.
 
-    The file can be deleted at any time: it is made again, and so it is if it is damaged. A row
-    without a host says when whoever used the one before noticed it: hosts are left alone for their
-    delay from then on.
+    The file can be deleted at any time: it is created again, as it is if it is damaged. A row
+    without a host then says when a crawl noticed the loss: from that time, each host is left alone
+    for its delay.
 
-    Times are seconds since the machine was started: all of its processes see the same, and nobody
-    can set them. What was written before a new start seems to be less long ago than it is, or as if
-    it had just happened: so no delay gets shorter.
+    Times are seconds since the machine was started: all of its processes see the same time, and
+    nobody can set it. After a restart, what was written before seems more recent than it is, or to
+    have just happened: so no delay gets shorter.
     """
 
     def __init__(self, path: Path, group: str, now: Callable[[], float] = time.monotonic) -> None:
@@ -81,7 +81,7 @@ class BookInFile:
                 return self._changed(key, event, arguments)
             except FAULTS as error:
                 file = self._file or _identity_of_a_book(self._path)
-                is_lost = identity(self._path) != file  # in the middle of it
+                is_lost = identity(self._path) != file  # while it was in use
                 if file is None or not (is_lost or is_damage(error)):
                     raise
                 self.close()
@@ -112,7 +112,7 @@ class BookInFile:
             else:
                 connection.execute("DELETE FROM book WHERE host = ?", (key,))
             self._calls += 1
-            if self._calls % CALLS_BETWEEN_CLEANUPS == 1:  # of hosts that nobody has asked lately
+            if self._calls % CALLS_BETWEEN_CLEANUPS == 1:  # hosts that nobody has asked lately
                 connection.execute("DELETE FROM book WHERE useful_until < ?", (now,))
         return answer
 
@@ -122,7 +122,7 @@ class BookInFile:
             return self._connection
         self.close()
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        # Others may hold one that was emptied, and would not notice that it is filled again.
+        # Others may have an emptied file open, and would not notice that it is filled again.
         is_emptied = self._path.exists() and identity(self._path, 1) is None
         self._connection = _opened(self._path, self._now())
         was_lost = self._file is not None and not is_there
@@ -137,7 +137,7 @@ class BookInFile:
 
 
 def _entry(connection: sqlite3.Connection, key: str, now: float) -> Entry:
-    """What the file says."""
+    """Returns the entry under *key*; a new one if the file has none that can be read."""
     rows = connection.execute("SELECT host, state, at FROM book WHERE host IN (?, '')", (key,))
     found = {host: (state, at) for host, state, at in rows}
     entry = Entry()
@@ -153,7 +153,7 @@ def _entry(connection: sqlite3.Connection, key: str, now: float) -> Entry:
 
 
 def _identity_of_a_book(path: Path) -> Identity | None:
-    """Which file is at *path* if its header says that it is ours, however damaged the rest is."""
+    """Returns which file is at *path* if its header is ours, however damaged the rest is."""
     with suppress(*FAULTS):
         if header(path)[0] == APPLICATION_ID:
             return identity(path)
@@ -167,7 +167,7 @@ def _opened(path: Path, now: float) -> sqlite3.Connection:
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
-        connection.execute("PRAGMA synchronous = OFF")  # nothing in it outlives the machine
+        connection.execute("PRAGMA synchronous = OFF")  # a crash of the machine may lose it
         with transaction(connection):
             has_tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
             if has_tables and pragma(connection, "application_id") != APPLICATION_ID:
@@ -176,6 +176,7 @@ def _opened(path: Path, now: float) -> sqlite3.Connection:
                 )
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(_LAYOUT)
+            # A loss noted before a restart of the machine may seem to lie in the future.
             connection.execute("UPDATE book SET at = ? WHERE host = '' AND at > ?", (now, now))
     except BaseException:
         connection.close()

@@ -1,4 +1,4 @@
-"""The book that a Redis server keeps, by its clock."""
+"""The book that crawls share on a Redis server, by the server's clock."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.storage.redis_server import Seen
 
 PREFIX = "robots:pace"
-"""A key is ``{robots:pace:GROUP:HOST}``, all of it its hash tag. It expires when it is no
-longer needed."""
+"""The prefix in each key, ``{robots:pace:GROUP:HOST}``, all of which is a hash tag. Keys expire
+when they are no longer needed."""
 MOST = 10_000
-"""Of so many hosts, the last ones, is remembered that the server has an entry."""
+"""How many hosts, the latest ones, are remembered as having an entry on the server."""
 LEFT_ALONE = 1.0
-"""Seconds for which a server that does not answer is left alone at most: when it is back, crawls
-keep no pace together before all of them ask it again."""
+"""Maximum seconds for which a server that does not answer is left alone: once it is back, crawls
+keep no pace together until all of them ask it again."""
 LONGEST = 5.0
-"""Seconds for which an entry is written again and again, if others change it meanwhile: what the
-crawl asks of other hosts waits behind it."""
+"""Seconds for which writing an entry that others change meanwhile is tried again: the crawl's
+questions about other hosts wait behind it."""
 SPARE = 10.0
-"""Seconds for which the server keeps an entry longer than anybody expects it: an answer may take a
-while, and its clock may be faster."""
+"""Seconds for which the server keeps an entry longer than a crawl expects: an answer may take a
+while, and the server's clock may be faster."""
 
 
 class BookOnServer:
-    """See :class:`.Book`. All crawls with the same *group* share it.
+    """A :class:`.Book` on a server, shared by all crawls with the same *group*.
 
-    A key holds the values of an :class:`.Entry`, which process of the server has written it, and
-    when, as a list in JSON.
+    A key holds a JSON list: the values of an :class:`.Entry`, the server process that wrote it,
+    and the time of writing.
     """
 
     def __init__(
         self, url: str, group: str, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        """*url*: as :func:`~scrapy_robots_plus.storage.redis_url.check_redis_url` accepts it."""
+        """Takes *url* as :func:`~scrapy_robots_plus.storage.redis_url.check_redis_url` does."""
         self._server = Server(url, longest_pause=LEFT_ALONE)
         self._group = group
         self._monotonic = monotonic
         self._known: Recent[str, float] = Recent(MOST)
-        """Until when the server surely has the entry of a host, unless it lost it."""
+        """The time until which the server must have an entry, unless it lost it; by host."""
 
     def change(self, host: str, event: str, *arguments: Any) -> Any:
-        """Like :meth:`.Book.change`. Raises :class:`.ServerError`, too."""
+        """Does what :meth:`.Book.change` says. May raise :class:`.ServerError`, too."""
         at, key = self._monotonic(), self.key(host)
         seen = self._server.look(key)
         while True:
@@ -59,14 +59,14 @@ class BookOnServer:
             answer = getattr(entry, event)(seen.now, *arguments)
             useful_for = entry.useful_until - seen.now
             if seen.value and entry.values == before and entry.lost_at < seen.now:
-                break  # others need not look again
+                break  # nothing to write: others need not look again
             values = [*entry.values, seen.process.decode(), seen.now] if useful_for > 0 else None
             new = json.dumps(values).encode() if values else b""
             changed = self._server.swap(key, seen.value, new, useful_for + SPARE, though_full=True)
             if changed is None:
                 break
             if self._monotonic() > at + LONGEST:
-                if event == "ask":  # many others do: to go without them would break their delays
+                if event == "ask":  # many crawls ask: going regardless would break their delays
                     _, delay, _, moment = arguments
                     return delay, moment
                 raise BookError(f"{self._server.name}: the key {key} is changed too often")
@@ -75,15 +75,15 @@ class BookOnServer:
         return answer
 
     def close(self) -> None:
-        """Lets the connection go. Never raises."""
+        """Closes the connection. Never raises."""
         self._server.close()
 
     def key(self, host: str) -> str:
-        """Where the entry of *host* is."""
+        """Returns the key of the entry of *host*."""
         return f"{{{PREFIX}:{self._group}:{host}}}"
 
     def _entry(self, seen: Seen, key: str, *, is_known: bool) -> Entry:
-        """The entry that was *seen* under *key*. *is_known*: there has to be one."""
+        """Returns the entry *seen* under *key*. *is_known*: there must be one, or it was lost."""
         entry, is_lost = Entry(), is_known
         if seen.value:
             try:
@@ -95,6 +95,6 @@ class BookOnServer:
                     f"{self._server.name}: the key {key} is of an older scrapy-robots-plus: end "
                     "the crawls of that version, then delete it, or wait a minute"
                 ) from error
-        if is_lost:  # nobody knows who has just sent something
+        if is_lost:  # nobody knows who has just sent a request
             entry.lost_at = seen.now
         return entry

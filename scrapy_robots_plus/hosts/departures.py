@@ -1,4 +1,4 @@
-"""When a request was sent at the latest: no download handler says so, but the answers show it."""
+"""The latest times at which requests left: no download handler reports it, but answers show it."""
 
 from __future__ import annotations
 
@@ -13,52 +13,52 @@ if TYPE_CHECKING:
 class Departures:
     """The requests to one host, from handover to answer.
 
-    Only the handover to a download handler is known. After it, a browser may start, a name may be
-    resolved, a proxy or a TLS handshake may take time; only then does the host see the request. A
-    delay counted from the handover is too short if the next request needs less of that time.
+    Only the time of the handover to a download handler is known. After it, a browser may start, a
+    name may be resolved, a proxy or a TLS handshake may take time; only then does the host see the
+    request. A delay counted from the handover is too short if the next request needs less time.
 
-    An answer tells more: the request arrived before it, by the time that the host takes to answer.
-    Half of the total time of its fastest answer is a cautious estimate for that. So
+    An answer tells more: the request arrived before it, earlier by the time that the host took to
+    answer. Half of the total time of the host's fastest answer is a cautious estimate of that. So
 
     * an answered request left no later than its answer arrived, minus that half;
     * an unanswered request may not have left yet, unless the fastest answer takes as long as the
       delay: such a host is slow to answer rather than slow to reach.
 
-    Waiting for such an answer may take long, so the wait is limited. Once the host has shown how
-    fast it answers, the next request waits for one more delay, or for up to three if the first
-    answer took that long. From then on the host sees the delay as long as the connection times of
-    two requests do not differ by more than that, and a slow page costs no more than that.
+    Answers may take long, so the wait for them is limited. Once the host has shown how fast it
+    answers, the next request waits for one more delay, or for up to three if the first answer took
+    that long. From then on the host sees the delay unless the connection times of two requests
+    differ by more than that, and a slow page costs no more than that.
 
-    Times are seconds by one clock; *delay* is the one to keep.
+    Times are seconds by one clock; *delay* is the delay to keep, in seconds.
     """
 
     KEPT = 8
-    """How many answers are remembered: a slow host may become fast again."""
+    """How many answer times are remembered: a host may become slower."""
     LONGEST = 15.0
-    """Seconds that connecting is assumed to take at most."""
+    """The longest time in seconds that connecting is assumed to take."""
     DELAYS_WAITED = 3
-    """How many delays to wait for an answer at most, if connecting may take that long."""
+    """The most delays to wait for an answer, if connecting may take that long."""
 
     def __init__(self) -> None:
         self._under_way: dict[Request, float] = {}
         self._newest: Request | None = None
         """The last request handed over, until it is answered."""
         self.handed_over_at = -inf
-        """The last handover."""
+        """The time of the last handover."""
         self._left_by = -inf
-        """All answered requests left no later than this."""
+        """The time by which all answered requests had left, as estimated."""
         self._answered_by = -inf
-        """They surely did, however long it took to connect."""
+        """The time by which all answered requests had left, however long connecting took."""
         self._took: deque[float] = deque(maxlen=self.KEPT)
         """Seconds that the latest answers took, except the first, which included connecting."""
         self._first_took: float | None = None
-        """The same for the first answer."""
+        """Seconds that the first answer took, including connecting; None before it."""
         self._waited_in_vain = False
         self.shortest_gap = inf
-        """The shortest time between two handovers since it was last set to infinity."""
+        """The fewest seconds between two handovers since this was last set to infinity."""
 
     def handed_over(self, request: Request, now: float) -> None:
-        """A download handler has received *request*."""
+        """Records that a download handler has received *request*."""
         self._waited_in_vain = self._waited_in_vain or bool(self._under_way)
         self._under_way[request] = now
         self._newest = request
@@ -66,7 +66,7 @@ class Departures:
         self.handed_over_at = now
 
     def answered(self, request: Request, now: float) -> bool:
-        """The answer to *request*, or its headers, have arrived. Returns whether that is news."""
+        """Records the answer to *request*, or its headers; returns whether that is news."""
         took = self._end(request, now)
         if took is None:
             return False
@@ -77,25 +77,27 @@ class Departures:
         return True
 
     def failed(self, request: Request, now: float) -> bool:
-        """There will be no answer to *request*. Returns whether that is news."""
+        """Records that *request* will not be answered; returns whether that is news."""
         return self._end(request, now) is not None
 
     def latest(self, delay: float) -> float:
-        """The newest request left no later than this, unless its answer comes later still."""
+        """Returns when the newest request left at the latest, unless it is answered even later."""
         known = max(self.handed_over_at, self._left_by)
         if self._newest is None:
             return known
         return max(known, self.handed_over_at + self.patience(delay))
 
     def surely(self, delay: float) -> float:
-        """The same for other crawls: their next request may need less time to connect than all
-        requests of this one. Unless the host is slow to answer, they count from the answer.
+        """Returns the time from which other crawls count the delay.
+
+        Their next request may need less time to connect than all requests of this crawl. So they
+        count from the last answer, unless the host is slow to answer.
         """
         latest = self.latest(delay)
         return latest if self._fastest >= delay else max(latest, self._answered_by)
 
     def patience(self, delay: float) -> float:
-        """For how many seconds a request that is not answered may not have left."""
+        """Returns for how many seconds an unanswered request may not have left yet."""
         if self._fastest >= delay:
             return 0.0
         if not (self._took or self._waited_in_vain):
@@ -108,7 +110,7 @@ class Departures:
         return min(self._took, default=0.0)
 
     def _end(self, request: Request, now: float) -> float | None:
-        """Seconds that *request* was under way; None if it was not."""
+        """Ends *request*. Returns the seconds that it was under way; None if it was not."""
         began = self._under_way.pop(request, None)
         if began is None:
             return None

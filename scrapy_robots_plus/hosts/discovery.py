@@ -1,22 +1,22 @@
-"""When the policies of unknown hosts are fetched: only when that does not slow pages down.
+"""Fetches of the policies of unknown hosts, which start only when they do not slow pages down.
 
 Operations:
 
 - ``add``, ``grow``: a lane needs a policy, or has more requests than before;
 - ``request_came_in``, ``fetch_ended``: there is more to do, or less;
-- ``round_begins``, ``nothing_is_ready``: the engine is busy, or idle; here fetches start.
+- ``round_begins``, ``nothing_is_ready``: the engine is busy, or idle; fetches start here.
 
 Goals: a fetch costs as much CPU time as a page, whether it is answered or not. So pages go first,
 and so do incoming requests, which show which hosts have many. If there is nothing else to do, as
-many fetches start as the budget allows. Thousands of servers that never answer slow nothing down.
+many fetches start as the budget allows. Even thousands of silent servers slow nothing down.
 
 Hazards:
 
-- Start requests come in one by one. Only some rounds later it is known that no more will come.
+- Start requests come in one by one. That no more will come is known only a few rounds later.
 - A job has two queues, and the engine asks both in each round: each round counts once.
 - A lane that has grown is in the heap more than once. It gets a new ticket when its fetch starts,
   or it would be found again.
-- While the crawl is paused or closing, nothing may start, and no alarm may be set for it either: it
+- While the crawl is paused or closing, no fetch may start, and no alarm may be set for one: it
   would ring for ever.
 """
 
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 
 class Discovery:
-    """Starts fetches: those of the highest priority first, then of large and old lanes.
+    """The lanes that wait for a fetch: by priority, then large and old ones first.
 
-    Large lanes give access to the most pages: among thousands of hosts that may or may not answer,
-    large sites do not wait for all the small ones, nor these for ever.
+    A fetch for a large lane gives access to the most pages: among thousands of hosts that may or
+    may not answer, large sites do not wait for all small ones, nor small ones for ever.
 
     While requests come in or pages are handed out, each answered fetch pays for another one.
     Servers that never answer use up the credit, and are then asked only occasionally.
 
-    ``python benchmarks/crawl.py 400-dead 4000-dead`` (dead hosts beside live ones) decided the
-    numbers below, except ``FETCHES_AT_ONCE``, for which no measurement is known.
+    The numbers below were chosen with ``python benchmarks/crawl.py 400-dead 4000-dead`` (dead hosts
+    beside live ones), except ``FETCHES_AT_ONCE``, for which no measurement is known.
     """
 
     FETCHES_AT_ONCE = 8
@@ -53,12 +53,12 @@ class Discovery:
     ROUNDS_PER_FETCH = 64
     """How many rounds the engine makes per fetch while requests are coming in."""
     QUIET_ROUNDS = 4
-    """After this many rounds without a new request, no more are expected."""
+    """The number of rounds without a new request after which no more are expected."""
     NUMBERS_PER_DOUBLING = 10_000
-    """How many numbers earlier a lane comes with each doubling of its requests; each request that
-    comes in takes two, about."""
+    """By how many numbers a lane moves forward each time its requests double; each request that
+    comes in takes about two."""
     CREDIT = 128
-    """How many fetches may start in the meantime before any of them is answered."""
+    """How many extra fetches may start in busy rounds before any of them is answered."""
 
     def __init__(self, known: Known, tickets: Iterator[int]) -> None:
         self._known = known
@@ -72,18 +72,18 @@ class Discovery:
 
     @property
     def next_change(self) -> float | None:
-        """When another fetch may start, unless one ends first; None if none is to start."""
+        """The time at which another fetch may start, unless one ends first; None if none is due."""
         if not self._lanes or not self._known.may_fetch():
             return None
         return self._known.budget.next_change
 
     def add(self, lane: Lane) -> None:
-        """The policy of the lane must be fetched."""
+        """Adds *lane*, whose policy must be fetched, or moves it forward."""
         early = lane.count.bit_length() * self.NUMBERS_PER_DOUBLING
         self._lanes.push((lane.priority, lane.order - early), lane)
 
     def grow(self, lane: Lane) -> None:
-        """A lane that was added has received another request."""
+        """Moves *lane*, which was added and has received another request, forward if it doubled."""
         size = lane.count
         if size & (size - 1) == 0:  # it has doubled
             self.add(lane)
@@ -92,12 +92,12 @@ class Discovery:
         self._rounds_without_request = 0
 
     def fetch_ended(self, *, answered: bool) -> None:
-        """*answered*: it has ended in a policy under which requests may go."""
+        """Regains a credit if *answered*: a fetch ended in a policy under which requests may go."""
         if answered:
             self._credit = min(self._credit + 1, self.CREDIT)
 
     def round_begins(self, ready: int) -> None:
-        """The engine asks for a request, and must not be kept waiting: *ready* hosts have one."""
+        """Starts at most one fetch, so as not to delay the engine; *ready* hosts have a request."""
         self._rounds += 1
         if not self._lanes:
             return
@@ -108,7 +108,7 @@ class Discovery:
             self._credit -= 1
 
     def nothing_is_ready(self) -> None:
-        """There is nothing to hand out. Incoming requests still go first."""
+        """Starts several fetches, unless requests are coming in: these still go first."""
         if self._idle_round != self._rounds:
             self._idle_round = self._rounds
             self._rounds_without_request += 1

@@ -1,4 +1,4 @@
-"""The wait between a downloader slot and the download handler: what leaves here, leaves in time."""
+"""The door, between downloader slots and download handlers: no request leaves it too early."""
 
 from __future__ import annotations
 
@@ -40,24 +40,23 @@ if TYPE_CHECKING:
 
 
 class Door:
-    """Keeps the pace of each host at the handover to the download handler.
+    """The place where the pace of each host is kept: the handover to a download handler.
 
-    That is the only moment from which a site can measure a gap: whatever slot, queue, redirect,
-    retry or extension a request comes from, it comes through here. A host has a line if it has a
-    pace: while robots.txt asks for a delay, or after it has asked the crawler to wait or refused
-    requests.
-    No more hosts have one than robots.txt files are kept, or :data:`LEAST`, unless more are needed:
-    the least recently used go first.
+    Whatever slot, queue, redirect, retry or extension a request comes from, it passes here, and
+    only from here on can a site measure a gap. A host has a line while it has a pace: robots.txt
+    asks for a delay, or the host has asked the crawler to wait or has refused requests.
+    There are at most as many lines as robots.txt files are kept, or :data:`LEAST`, unless more are
+    needed; the least recently used go first.
 
-    A slot of Scrapy keeps its own delay, its jitter and AutoThrottle. The one that is a host's own
+    Scrapy's slots keep their own delay, jitter and AutoThrottle. The slot that is a host's own
     shows the Crawl-delay, too.
     """
 
     DRAINS_SECONDS = 5.0
-    """When the spider closes, requests that wait for nothing but short delays still go for so
-    long."""
+    """Seconds for which requests that wait only for short delays still go while the spider
+    closes."""
     LEAST = 1_000
-    """Of so many hosts the line is kept in any case: requests may be on their way to it."""
+    """How many lines are kept in any case: requests may be on their way to them."""
     TRIM_SECONDS = 1.0
     """Minimum seconds between two searches for lines that are no longer needed."""
 
@@ -68,12 +67,12 @@ class Door:
         self._stats = crawl.stats
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
         self.shared_pace = shared_pace(crawler, crawl.settings, crawl.get(Agents))
-        """What is kept together with other crawls; not set after a host has a pace."""
+        """The pace shared with other crawls. Must not be set once a host has a pace."""
         self.changed: Callable[[str, Request | None], None] = lambda _, __: None
-        """Called with each host that may be due at another moment than it was, and with its request
-        that a download handler gets, if that is why."""
+        """A function to call with each host that may be due at another time than before, and with
+        the request handed to a download handler if that is why, otherwise None."""
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
-        """By host: of those that have a pace."""
+        """The lines of the hosts that have a pace, by host name."""
         self._trim_at = 0.0
         self._closing_since = inf
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -82,12 +81,13 @@ class Door:
 
     @property
     def waiting(self) -> int:
-        """How many requests stand here. They do not count as concurrent ones."""
+        """How many requests wait here. They do not count as concurrent ones."""
         return self._doorway.waiting if self.lines else 0
 
     def expect(self, request: Request, origin: Origin, policy: Policy) -> None:
-        """*request* has passed under *policy*: it leaves at least the policy's delay after the last
-        request to its host, and during its visiting hours.
+        """Puts *policy*, under which *request* has passed, in force for its host.
+
+        So it leaves at least one delay after the last request there, and during visiting hours.
         """
         if compat.SLOT_META_KEY in request.meta and slot_is_left_over(request):
             del request.meta[compat.SLOT_META_KEY]
@@ -108,14 +108,14 @@ class Door:
         self._trim(line, now)
 
     def pace_of(self, host: str) -> Pace | None:
-        """The pace of the host with this name; None if nothing delays it."""
+        """Returns the pace of *host*; None if nothing delays it."""
         line = self.lines.get(host)
         return None if line is None else line.pace
 
     # What happens to a request
 
     async def _download(self, download: DownloadFunction, request: Request) -> Response:
-        """Runs in place of *download*."""
+        """Runs in place of *download*: calls it when *request* may leave."""
         if TAP_META_KEY in request.meta:
             return await download(request)
         line = self._line_of(request)
@@ -139,7 +139,7 @@ class Door:
         return response
 
     async def _wait_for_slot(self, key: str, times: SlotTimes) -> None:
-        """Keeps the slot's own delay after requests of it that have waited here."""
+        """Keeps the slot's own delay after others of its requests that have waited here."""
         while (now := self._clock.monotonic()) < (due := times.lets_go_at(key)):
             await compat.sleep(due - now)
         times.handed_over(key, now)
@@ -152,8 +152,9 @@ class Door:
     # What an answer says
 
     def heard(self, request: Request, host: str, *, is_pause: bool) -> None:
-        """What the answer to *request* says of its host has been heard; *is_pause*: to leave it
-        alone. Other crawls hear of that, too.
+        """Updates the line of *host* after the answer to *request* was read.
+
+        *is_pause*: it asked for a pause. Other crawls are told of that, too.
         """
         line, now = self.lines.get(host), self._clock.monotonic()
         if line is None:
@@ -166,11 +167,11 @@ class Door:
             line.look()
             self.changed(host, None)
         line.pace.forget(request)
-        line.show()  # again, after AutoThrottle
+        line.show()  # again: AutoThrottle may have changed it
         self._trim(line, now)
 
     def drop(self, host: str, given_up: GivenUp) -> None:
-        """The requests to those origins of *host* that are *given_up* fail."""
+        """Fails the requests to those origins of *host* that are *given_up*."""
 
         def fails(request: Request) -> bool:
             origin = valid_origin_of(request)
@@ -181,8 +182,9 @@ class Door:
         self._fail(HeldAtDenial, fails, (line,))
 
     def recheck(self, origin: Origin, delay: float, denies: Callable[[Request], bool]) -> None:
-        """New rules of *origin* have come: of its requests that wait here, or in a slot, those that
-        *denies* is true of fail. The others that wait here keep *delay*, if it is longer.
+        """Applies new rules of *origin* to its requests that wait here or in a slot.
+
+        Those that *denies* is true of fail. The others here keep *delay* seconds, if it is longer.
         """
 
         def fails(request: Request) -> bool:
@@ -200,7 +202,7 @@ class Door:
         return None if origin is None else self.lines.get(origin.host)
 
     def line(self, host: str) -> HostLine:
-        """The line of *host*, made if there is none."""
+        """Returns the line of *host*, creating it if there is none."""
         line = self.lines.get(host)
         if line is None:
             line = self.lines[host] = HostLine(host, self._doorway)
@@ -212,7 +214,7 @@ class Door:
 
     @cached_property
     def _doorway(self) -> Doorway:
-        """Made when a host has a pace, so that a crawl without delays pays nothing."""
+        """What all lines share, made with the first line: a crawl without delays pays nothing."""
         slots = self._slots
         self._crawler.signals.connect(self._headers_received, signals.headers_received)
         compat.stand_before_handlers(self._crawler, self._download)
@@ -237,7 +239,7 @@ class Door:
         self._forget_some(now)
 
     def _forget_some(self, now: float) -> None:
-        """Of the hosts that are too many, forgets those that need no pace."""
+        """Ends the least recently used lines beyond the limit, except those still needed."""
         excess = len(self.lines) - self._most
         if excess <= 0 or now < self._trim_at:
             return
@@ -253,7 +255,7 @@ class Door:
     # The end of waiting
 
     def _fail_waiting(self) -> None:
-        """The spider closes: no host that is left alone, or has a long delay, keeps it open."""
+        """Fails requests for which the closing spider would have to wait long."""
         self._closing_since = min(self._closing_since, self._clock.monotonic())
         latest = self._closing_since + self.DRAINS_SECONDS
         late = {host: line for host, line in self.lines.items() if line.is_late(latest)}
@@ -271,7 +273,7 @@ class Door:
         fails: Callable[[Request], bool],
         lines: Iterable[HostLine],
     ) -> None:
-        """Of the requests in all slots and these *lines*, those that *fails* is true of end."""
+        """Fails the requests in all slots and these *lines* that *fails* is true of."""
         self._slots.fail_queued(error, fails)
         for line in lines:
             line.fail(error, fails)

@@ -1,4 +1,4 @@
-"""Counts towards ``CONCURRENT_REQUESTS`` only what is sent, not what waits."""
+"""A downloader that counts what is sent, not what waits, towards ``CONCURRENT_REQUESTS``."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
 
 
 class ActiveRequests(set[Request]):
-    """``Downloader.active``: counts requests for robots.txt, and tells ``Crawl.end_listeners`` of
-    others that leave.
+    """A replacement for ``Downloader.active`` that counts requests for robots.txt.
 
-    A callback on each download would do the same, but cost more than all the rest of the queue.
+    It also calls ``Crawl.end_listeners`` with each other request that leaves. A callback on each
+    download would do the same, but cost more than all the rest of the queue.
 
     It is false if it holds only robots.txt requests that nothing waits for, so that the engine
     finds the spider idle: a crawl ends with the last page, not with a background refresh.
     """
 
     def __init__(self, crawler: Crawler, is_awaited: Callable[[], bool]) -> None:
-        """*is_awaited*: whether any request waits for a robots.txt."""
+        """Takes *is_awaited*, which returns whether any request waits for a robots.txt."""
         super().__init__()
         self.crawler = crawler
         self._is_awaited = is_awaited
         self._listeners = Crawl.of(crawler).end_listeners
         self.robots = 0
-        """How many of them are for a robots.txt."""
+        """How many of the requests are for a robots.txt."""
         self.cut_off: set[Request] = set()
-        """Those that the end of the crawl has cancelled, or what they led to: they are not dealt
-        with."""
+        """Requests that the end of the crawl has cancelled, or whose callbacks may wait for one:
+        they do not count as dealt with."""
 
     def __bool__(self) -> bool:
         return len(self) > self.robots or (self.robots > 0 and self._is_awaited())
@@ -63,7 +63,7 @@ class ActiveRequests(set[Request]):
         if TAP_META_KEY in request.meta:
             self.robots -= 1
             return
-        error = sys.exc_info()[1]  # the engine removes each request where its download has ended
+        error = sys.exc_info()[1]  # of the download: the engine removes a request as it ends
         if error is not None and compat.is_closing(self.crawler):
             self._failed_at_closing(request, error)
         try:
@@ -73,9 +73,10 @@ class ActiveRequests(set[Request]):
             Crawl.of(self.crawler).errors.tell("what listens to the downloader", error)
 
     def _failed_at_closing(self, request: Request, error: BaseException) -> None:
-        """If the end of the crawl has taken a page from a callback, pipeline or middleware that
-        waits for it, what led to that comes again. A media pipeline goes on without the page, and
-        tells nobody; a middleware fails, and *request* with it.
+        """Marks *request*, and what may wait for it, as cut off if the end of the crawl stopped it.
+
+        So a request whose callback, pipeline or middleware waits for the page comes again. A media
+        pipeline goes on without it, and tells nobody; a middleware fails, and its request with it.
         """
         if compat.is_cancelled(error) or isinstance(error, HeldAtClosing | RobotsUnreachable):
             self.cut_off.add(request)
@@ -83,7 +84,7 @@ class ActiveRequests(set[Request]):
 
 
 class RobotsDownloader(Downloader):
-    """``DOWNLOADER``: Scrapy's own, except that some requests do not count as concurrent ones.
+    """A ``DOWNLOADER`` like Scrapy's, but some requests do not count as concurrent ones.
 
     These are the requests for robots.txt, which have a limit of their own
     (``ROBOTS_FETCH_CONCURRENCY``), and up to 1,000 (``MAX_WAITING``) requests that wait for one in
@@ -93,7 +94,7 @@ class RobotsDownloader(Downloader):
 
     active: ActiveRequests
     MAX_WAITING = 1_000
-    """How many requests that wait do not count."""
+    """How many waiting requests, at most, do not count as concurrent ones."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -117,8 +118,9 @@ class RobotsDownloader(Downloader):
         request: Request,
         spider: Spider | None = None,  # noqa: ARG002 - of older versions
     ) -> Deferred[Response | Request]:
-        """As Scrapy's own. A new request that a middleware has in place of one for a robots.txt is
-        one for it too: else it would wait for that very robots.txt, without a limit of time.
+        """Fetches as Scrapy does. What replaces a request for a robots.txt counts as one, too.
+
+        Otherwise a middleware's new request would wait for that very robots.txt, without end.
         """
         fetched: Deferred[Response | Request] = super().fetch(request)
         if TAP_META_KEY in request.meta:
@@ -131,7 +133,7 @@ class RobotsDownloader(Downloader):
         return self.total_concurrency or self._most_with_throttler or inf
 
     def needs_backout(self) -> bool:
-        """Whether the downloader can take no more requests now."""
+        """Returns whether the downloader can take no more requests now."""
         if self._errors.happened:
             return True
         return self._count_taken() >= self._most and self._is_full()
@@ -142,7 +144,7 @@ class RobotsDownloader(Downloader):
 
     @property
     def capacity(self) -> float:
-        """How many more requests it can take now."""
+        """How many more requests the downloader can take now."""
         waiting = 0
         crawl = self._crawl
         if crawl.has_middleware:
@@ -155,7 +157,7 @@ class RobotsDownloader(Downloader):
 
 
 def _as_fetched(result: Response | Request, meta: Mapping[str, Any]) -> Response | Request:
-    """*result*; if it is a request, with what in *meta* makes it one for a robots.txt."""
+    """Returns *result*; if it is a request, adds what in *meta* makes it one for a robots.txt."""
     if isinstance(result, Request):
         its_meta = result.meta
         its_meta.update({key: value for key, value in meta.items() if key in OWN_FETCH_META})

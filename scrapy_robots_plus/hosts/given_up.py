@@ -1,4 +1,4 @@
-"""Which hosts and sites are not asked for a while."""
+"""The hosts and sites that are not asked for a while."""
 
 from __future__ import annotations
 
@@ -18,26 +18,28 @@ if TYPE_CHECKING:
 
 
 class GivenUp:
-    """Hosts that answer nothing but 429, with all their origins; and origins that wall off the
-    crawl. The oldest are forgotten if too many. An origin that is not obeyed is none of them.
+    """The hosts that answer nothing but 429, and the origins that wall off the crawl.
+
+    A host stands for all its origins. If there are too many, the oldest are forgotten. An origin
+    whose robots.txt is not obeyed never counts as given up.
     """
 
     SECONDS = MappingProxyType({Reason.GIVEN_UP: 3_600.0, Reason.WALLED: 600.0})
-    """Until they are tried again."""
+    """Seconds until a host or an origin is tried again, by reason."""
 
     def __init__(self, settings: RobotsSettings, clock: Now) -> None:
-        """*clock*: monotonic seconds."""
+        """Takes *clock*, which returns monotonic seconds."""
         self._settings = settings
         self._clock = clock
         self._until: Recent[str | Origin, float] = Recent(settings.cache_size)
-        """By the name of a host that is given up, or by a walled origin."""
+        """The times until which given-up hosts (by name) and walled origins are not asked."""
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
         return cls(crawl.settings, crawl.clock.monotonic)
 
     def reason(self, origin: Origin) -> Reason | None:
-        """Why requests to *origin* fail; None if they do not."""
+        """Returns why requests to *origin* fail; None if they do not."""
         if not self._until:  # as in almost every crawl
             return None
         now = self._clock()
@@ -54,5 +56,5 @@ class GivenUp:
         self._until.put(held, self._clock() + self.SECONDS[reason])
 
     def open(self, origin: Origin) -> None:
-        """*origin* is walled no more."""
+        """Forgets that *origin* was walled."""
         self._until.pop(origin, None)

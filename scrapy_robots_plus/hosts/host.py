@@ -1,6 +1,6 @@
-"""A host of the queue: the lanes that may go to it, and what is under way. No I/O, no clock.
+"""A host of the queue: its lanes, and the requests under way to it. No I/O, no clock.
 
-A lane is the requests that go to one origin through one downloader slot.
+A lane holds the requests that go to one origin through one downloader slot.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class TicketHeap(list[tuple[Any, ...]]):
-    """Entries are the parts of their order, a ticket and an item, which is a host or a lane. One
-    counts only while its item has that ticket: no two items have the same.
+    """A heap of hosts or lanes, whose entries are the parts of their order, a ticket and the item.
+    An entry is valid only while its item has that ticket; no two items have the same one.
 
     Finding an entry to remove it would be a scan. Instead, outdated entries are dropped when they
     reach the top, and all at once when the heap has doubled since the last time. So it never holds
@@ -31,23 +31,24 @@ class TicketHeap(list[tuple[Any, ...]]):
     __slots__ = ("_full",)
 
     LEAST = 32
-    """With fewer entries than this, outdated ones are not searched for."""
+    """The number of entries below which outdated ones are not searched for."""
 
     def __init__(self) -> None:
         self._full = self.LEAST
 
     def push(self, order: tuple[Any, ...], item: Any) -> None:
-        """The item with the smallest *order* comes first."""
+        """Adds *item*; the one with the smallest *order* comes first."""
         if len(self) >= self._full:
             self[:] = [entry for entry in self if entry[-1].ticket == entry[-2]]
             heapify(self)
             self._full = max(self.LEAST, 2 * len(self))
-        # One tuple for each: a tuple in another takes longer to compare, and to collect.
+        # One flat tuple: a nested one takes longer to compare, and to collect.
         heappush(self, order + (item.ticket, item))  # noqa: RUF005 - half the time
 
     def pop(self, group: int | None = None) -> Any:  # type: ignore[override]
-        """Removes and returns the first item; None if there is none, or if its order does not begin
-        with *group*.
+        """Removes and returns the first item; None if there is none.
+
+        If *group* is given, also None if the order of the first item does not begin with it.
         """
         first = self.first()
         if first is None or (group is not None and first[0] != group):
@@ -55,7 +56,7 @@ class TicketHeap(list[tuple[Any, ...]]):
         return heappop(self)[-1]
 
     def first(self) -> tuple[Any, ...] | None:
-        """The first entry, left in the heap; None if there is none."""
+        """Returns the first valid entry, left in the heap; None if there is none."""
         while self:
             entry = self[0]
             if entry[-1].ticket == entry[-2]:
@@ -65,37 +66,38 @@ class TicketHeap(list[tuple[Any, ...]]):
 
 
 class State(Enum):
-    """What a host waits for, or a lane that is in no host; one in a host has the state of that. An
-    event ends each but ``IDLE`` and ``EMPTY``.
+    """What a host waits for, or a lane that is in no host; a lane in a host has the host's state.
+
+    An event ends each state except ``IDLE`` and ``EMPTY``.
     """
 
     # Of hosts
     READY = "ready"
-    """It may be chosen."""
+    """A host that may be chosen."""
     LATER = "waiting for a moment"
     FULL = "waiting for a request to end"
-    """Its slot has as many requests under way as it allows."""
+    """A host whose slot has as many requests under way as it allows."""
     AT_DOOR = "waiting for a request at the door"
     IDLE = "idle"
-    """No lane is in it."""
+    """A host without lanes."""
 
     # Of lanes in no host
     POLICY = "waiting for robots.txt"
     HELD = "held back"
-    """Until the robots.txt is fetched again, or until its visiting hours begin."""
+    """A lane that waits until its robots.txt is fetched again, or its visiting hours begin."""
     REFUSED = "with an unreadable robots.txt"
-    """It may be chosen, and its requests will fail."""
+    """A lane that may be chosen, and whose requests will fail."""
     EMPTY = "empty"
-    """Without requests."""
+    """A lane without requests."""
 
 
 class Address(NamedTuple):
     """What the requests of a lane have in common."""
 
     origin: Origin | None
-    """Whose robots.txt applies to them; None if none does."""
+    """The origin whose robots.txt applies to the requests; None if none does."""
     slot: str
-    """Their downloader slot."""
+    """The downloader slot of the requests."""
 
     @property
     def name(self) -> str:
@@ -110,7 +112,7 @@ class Address(NamedTuple):
 
     @classmethod
     def named(cls, name: str) -> Address:
-        """The address with this :attr:`name`. For the name of a slot, one without an origin."""
+        """Returns the address with this :attr:`name`; for that of a slot, one without an origin."""
         front, _, slot = name.partition(" ")
         if "://" not in front:
             return cls(None, name if front else slot)
@@ -125,16 +127,16 @@ class LaneQueue(Protocol):
     """The queue that a lane belongs to."""
 
     number: int
-    """Of the queues of a crawl, the one with the lowest number is asked first."""
+    """The place among the queues of a crawl: the lowest number is asked first."""
 
     @property
     def lanes_asleep(self) -> int:
-        """How many lanes only the job's file knows."""
+        """How many lanes are only in the job's file, not in memory."""
 
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Lane]:
-        """The lanes that it holds in memory."""
+        """Iterates over the lanes that the queue holds in memory."""
 
     def take(self, lane: Lane) -> Request | None:
         """Takes the next request out of *lane*; None if none can be read."""
@@ -149,40 +151,40 @@ class Lane(ABC):
         self.address = address
         self.queue = queue
         self.count = 0
-        """How many requests it holds."""
+        """How many requests the lane holds."""
         self.priority = 0
-        """That of the next request; the lowest number is the most urgent."""
+        """The priority of the next request; the lowest number is the most urgent."""
         self.host: Host | None = None
-        """The host that it is in; None while it waits elsewhere."""
+        """The host that the lane is in; None while it waits elsewhere."""
         self._waits = State.EMPTY
         self.order = 0
-        """Of lanes with the same priority, the one with the lowest number is chosen first."""
+        """The place among lanes of the same priority: the lowest number is chosen first."""
         self.ticket = 0
-        """Changes with the state: a heap entry with another ticket is out of date."""
+        """A number that changes with the state: a heap entry with another one is outdated."""
 
     @abstractmethod
     def push(self, request: Request) -> None:
-        """Raises ValueError if the request cannot be written to disk."""
+        """Adds *request*. Raises ValueError if it cannot be written to disk."""
 
     @abstractmethod
     def pop(self) -> Request | None:
-        """The next request that can be read; None if none is left, or none may go now."""
+        """Takes out the next request that can be read; None if none is left, or none may go now."""
 
     def __len__(self) -> int:
         return self.count
 
     @property
     def state(self) -> State:
-        """What it waits for: that of its host if it is in one."""
+        """What the lane waits for: the state of its host if it is in one."""
         return self._waits if self.host is None else self.host.state
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """Its place among the lanes of its host."""
+        """The sort key of the lane among those of its host."""
         return self.queue.number, self.priority, self.order
 
     def waits(self, state: State, ticket: int) -> None:
-        """It is in no host, but in *state*."""
+        """Puts a lane that is in no host in *state*."""
         self._waits = state
         self.ticket = ticket
 
@@ -192,32 +194,32 @@ class Host:
     """The lanes that may go to one host as far as robots.txt says, and what is under way to it.
 
     A host that nothing delays is known by the downloader slot of its requests, which it may share
-    with thousands of others, that of a proxy for example. It reads no clock and sets no timer.
+    with thousands of others, such as that of a proxy. This class reads no clock and sets no timer.
     """
 
     name: str
     order: int
-    """Of hosts with the same priority, the one with the lowest number is chosen first."""
+    """The place among hosts of the same priority: the lowest number is chosen first."""
     ticket: int = 0
-    """Changes with the state: a heap entry with another ticket is out of date."""
+    """A number that changes with the state: a heap entry with another one is outdated."""
     state: State = State.IDLE
     out: int = 0
     """How many requests were handed out and have not come back."""
     gap: float = 0.0
-    """Seconds to wait after a request, when it was last looked at."""
+    """Seconds to wait after a request, as of the last look at the host."""
     waits_until: float = 0.0
-    """The moment that it waits for."""
+    """The moment that the host waits for in the state ``LATER``."""
     last: Request | None = None
     """The last request handed out, until it is known whether it leaves."""
     not_before: float = 0.0
-    """Applies until the door knows when the host is due: a request is on its way to it."""
+    """The moment before which no request leaves, while the last one is on its way to the door."""
     _lane: Lane | None = None
-    """The only lane: most hosts have one."""
+    """The only lane, as most hosts have one."""
     _lanes: TicketHeap | None = None
-    """All of them, by priority and order, if there were ever two at the same time."""
+    """All lanes, by priority and order, if there were ever two at the same time."""
 
     def add(self, lane: Lane) -> None:
-        """*lane* may go, or has changed its priority or order. It has a new ticket."""
+        """Adds *lane*, or sorts it in again: its priority or order, and its ticket, are new."""
         lane.host = self
         if self._lanes is None:
             if self._lane is None or self._lane is lane:
@@ -228,13 +230,13 @@ class Host:
         self._lanes.push(lane.rank, lane)
 
     def remove(self, lane: Lane) -> None:
-        """*lane* is elsewhere from now on, and gets a new ticket there."""
+        """Removes *lane*, which gets a new ticket wherever it goes."""
         lane.host = None
         if self._lane is lane:
             self._lane = None
 
     def next_lane(self) -> Lane | None:
-        """The lane to go next, left in; None if there is none."""
+        """Returns the lane to go next, left in the host; None if there is none."""
         if self._lanes is None:
             return self._lane
         first = self._lanes.first()
@@ -245,7 +247,7 @@ class Host:
         return lane
 
     def has_left(self, request: Request) -> None:
-        """*request* is sent, and the door knows when; or it was refused, and delays nothing."""
+        """Records that *request* was sent, as the door knows, or was refused and delays nothing."""
         if self.last is request:
             self.last = None
             self.not_before = 0.0

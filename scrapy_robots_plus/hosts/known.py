@@ -1,4 +1,4 @@
-"""What the queue asks of a running crawl: its policies, slots and paces, its engine."""
+"""What the queue asks a running crawl about: its policies, slots, paces and engine."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from .line import HostLine
 
 
-HELD = State.HELD  # found in a tenth of the time
+HELD = State.HELD  # a global is found in a tenth of the time
 
 
 class Outlook(NamedTuple):
     """When the next request of a lane may leave, as far as known."""
 
     due_at: float
-    """A moment; infinity if the door will say."""
+    """The moment at which it may leave; infinity if the door will say."""
     gap: float
-    """The least seconds until the one after it."""
+    """The fewest seconds until the request after it."""
     most: float
-    """How many may be under way at the same time."""
+    """How many requests may be under way at the same time."""
 
 
 @lru_cache(maxsize=128)
@@ -48,7 +48,7 @@ def _at_once(most: float) -> Outlook:
 
 
 class Known:
-    """What a crawl knows of its policies and its downloader. Times are by its monotonic clock.
+    """What a crawl knows about its policies and its downloader. Times are by its monotonic clock.
 
     Without :class:`RobotsMiddleware`, or in observe mode, there are no policies to wait for, only
     slots.
@@ -63,11 +63,12 @@ class Known:
         self.call_later = crawl.clock.call_later
         total = self._crawler.settings.getint("CONCURRENT_REQUESTS")
         self.enough: float = 2 * total if total > 0 else inf
-        """When this many hosts are ready, other policies are fetched less eagerly."""
+        """The number of ready hosts from which other policies are fetched less eagerly."""
         self.budget = FetchBudget(1, 1, self.clock, self.call_later)
         self._lines: Mapping[str, HostLine] = {}
         self._just_fetched: dict[Origin, OriginState] = {}
-        """Not policies, which take ten times the memory: a million hosts may wait for one slot."""
+        """What the policies just fetched say. They take ten times the memory themselves, and a
+        million hosts may wait for one slot."""
         if self._has_policies:
             self.budget = crawl.get(FetchBudget)
             self._policies = crawl.get(Policies)
@@ -78,10 +79,10 @@ class Known:
         self._has_scopes = compat.has_throttler(crawl.crawler)
         self._slots_with_settings = self._crawler.settings.getdict("DOWNLOAD_SLOTS")
         self._of_new_slot = lru_cache(maxsize=None)(self._outlook_for_new_slot)
-        """By the key of a slot with settings of its own; all others are alike."""
+        """The outlook for a new slot, by its key if it has settings of its own, else by ""."""
 
     def address(self, request: Request) -> Address:
-        """The lane that *request* belongs to."""
+        """Returns the address of the lane that *request* belongs to."""
         origin = self._crawl.origin_to_wait_for(request) if self._has_policies else None
         scopes = compat.slot_key(self._downloader, request) if self._has_scopes else None
         slot = scopes or chosen_slot(request)
@@ -92,13 +93,13 @@ class Known:
     # Policies
 
     def origin_state(self, origin: Origin | None) -> OriginState:
-        """What robots.txt says of requests to *origin* now: ``POLICY`` if it must be fetched.
+        """Returns what robots.txt now says of requests to *origin*; ``POLICY`` if it is not known.
 
-        The door keeps its delay from now on: so a host has it before its first request is handed
-        out, and another one as soon as the robots.txt asks for another. If requests are held back,
-        a policy that was just fetched counts as used.
+        From now on, the door keeps its delay: so a host has one before its first request is handed
+        out, and a new one as soon as the robots.txt asks for it. If requests are held back, a
+        policy that was just fetched counts as used.
         """
-        if origin is None or not self._has_policies:  # a resumed job may have had some
+        if origin is None or not self._has_policies:  # lanes of a resumed job may have one
             return OPEN
         policy = self._policies.usable(origin)
         if policy is None:
@@ -112,41 +113,39 @@ class Known:
         return state
 
     def defers(self, origin: Origin) -> bool:
-        """Whether requests to *origin* are kept even though its robots.txt cannot be read."""
+        """Returns whether requests to *origin* are kept though its robots.txt cannot be read."""
         return self._has_policies and self._states.defers(origin)
 
     def just_fetched(self, policy: Policy) -> None:
-        """A lane waits for *policy*: whatever its lifetime and the size of the cache, one request
-        may use it.
-        """
+        """Lets one request of a waiting lane use *policy*, even if it is stale or not cached."""
         self._just_fetched[policy.origin] = self._states.under(policy)
 
     def policy_was_used(self, origin: Origin) -> None:
-        """A just fetched policy was used: from now on it counts only while it is fresh."""
+        """Forgets a policy just fetched, which was used: now it counts only while it is fresh."""
         self._just_fetched.pop(origin, None)
 
     def may_fetch(self) -> bool:
-        """Whether the crawl is neither paused nor about to close."""
+        """Returns whether the crawl is neither paused nor closing."""
         engine = compat.engine_of(self._crawler)
         return not (engine.paused or compat.is_closing(self._crawler))
 
     def is_fetching(self, origin: Origin) -> bool:
-        """Whether the policy of *origin* is on its way."""
+        """Returns whether the policy of *origin* is being fetched."""
         return self._policies.is_fetching(origin)
 
     def fetch(self, origin: Origin) -> None:
-        """Starts to fetch a policy. At the end comes :meth:`.Hosts.fetch_ended`."""
+        """Starts to fetch a policy; :meth:`.Hosts.fetch_ended` is called at the end."""
         self._policies.prefetch(origin, Request(origin.robots_url))  # for Scrapy's robots_parsed
 
     # The downloader
 
     def host_of(self, lane: Lane) -> str:
-        """The host that the lane waits for, or the slot if nothing delays its host."""
+        """Returns the host that *lane* waits for, or its slot if nothing delays its host."""
         line = self._line_of(lane)
         return lane.address.slot if line is None else line.host
 
     def outlook(self, lane: Lane) -> Outlook:
-        """When the next request of the lane may leave."""
+        """Returns when the next request of *lane* may leave."""
         outlook, line = self._outlook_of_slot(lane.address.slot), self._line_of(lane)
         if line is None:
             return outlook
@@ -176,7 +175,7 @@ class Known:
         return Outlook(-inf, gap, most if most > 0 else inf)
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
-        """Those of the requests *out* that came back without a notification.
+        """Returns those of the requests *out* that came back without a notification.
 
         *last*: the last request handed out, if it has not been checked yet.
         """
@@ -196,15 +195,15 @@ class Known:
     # What the log says
 
     def delay_of(self, lane: Lane) -> float:
-        """Average seconds between two requests of the lane, as far as known."""
+        """Returns the average seconds between two requests of *lane*, as far as known."""
         origin, key = lane.address
         slot = self._slot_of(key)
         own = compat.new_slot(self._downloader, key)[1] if slot is None else slot.delay
         return max(own, self.origin_state(origin).delay, self.outlook(lane).gap)
 
     def due_in(self, lane: Lane) -> float:
-        """Seconds until another request of the lane should come; not over 0 if it may now."""
+        """Returns the seconds until the next request of *lane* is due; 0 or less if it is now."""
         due_at, line = self.outlook(lane).due_at, self._line_of(lane)
-        if line is not None and due_at == inf:  # one stands at the door
+        if line is not None and due_at == inf:  # a request waits at the door
             due_at = line.first_may_go_at()
         return due_at - self.clock()

@@ -24,19 +24,19 @@ _NEWEST_FIRST: dict[type, bool] = {
     squeues.PickleFifoDiskQueue: False,
     squeues.PickleLifoDiskQueue: True,
 }
-"""Scrapy's own queues, of which only the order counts here."""
+"""Whether the newest request goes first, for Scrapy's own queues: only their order counts."""
 
 
 class Order(NamedTuple):
-    """Which of the requests of one priority goes first: the newest, or the oldest."""
+    """The order of requests of one priority: the newest, or the oldest, goes first."""
 
     newest_first: bool
     newest_start_first: bool | None
-    """Of start requests; None if they are kept with the others."""
+    """Whether the newest start request goes first; None if they are kept with the others."""
 
     @classmethod
     def of(cls, queue: type, start_queue: type | None) -> Order | None:
-        """That of two of Scrapy's own queue classes; None if one is of another kind."""
+        """Returns the order of two of Scrapy's own queue classes; None if one is not of these."""
         if queue not in _NEWEST_FIRST or (start_queue and start_queue not in _NEWEST_FIRST):
             return None
         return cls(_NEWEST_FIRST[queue], _NEWEST_FIRST[start_queue] if start_queue else None)
@@ -48,25 +48,25 @@ class Order(NamedTuple):
 
 
 class LaneInMemory(Lane):
-    """In the order of Scrapy's own queues, in a fraction of their memory.
+    """A lane in the order of Scrapy's own queues, in a fraction of their memory.
 
-    Most lanes of a broad crawl hold a few requests, of one priority: these are a list.
+    Most lanes of a broad crawl hold a few requests of one priority: a list is enough.
     """
 
     __slots__ = ("_next", "_order", "_others", "_rank")
 
     FEW = 16
-    """Up to this many requests, taking the first out of a list costs next to nothing."""
+    """The number of requests up to which taking the first out of a list costs almost nothing."""
 
     def __init__(self, address: Address, queue: LaneQueue, order: Order) -> None:
         super().__init__(address, queue)
         self._order = order
         self._rank = 0
-        """Twice the priority, and one more for start requests: these go after the others."""
+        """The lowest rank: twice the priority, and one more for start requests: these go later."""
         self._next: list[Request] | deque[Request] = []
         """The requests with the lowest rank."""
         self._others: dict[int, list[Request] | deque[Request]] | None = None
-        """Those of other ranks, if there are any."""
+        """The requests of other ranks, by rank; None if there are none."""
 
     def push(self, request: Request) -> None:
         rank = -2 * priority_of(request)
@@ -111,35 +111,35 @@ class LaneInMemory(Lane):
 
 
 class Lanes:
-    """Lanes by address: here in memory."""
+    """The lanes of one queue, by address: here in memory."""
 
     asleep = 0
-    """How many only the job's file knows."""
+    """How many lanes are only in the job's file."""
 
     def __init__(self, queue: LaneQueue, order: Order) -> None:
         self.queue = queue
         self.order = order
         self._lanes = dict[Address, Lane]()
         self.get = self._lanes.get
-        """The lane at an address; None if there is none yet."""
+        """A function that returns the lane at an address; None if there is none yet."""
 
     def __iter__(self) -> Iterator[Lane]:
         return iter(self._lanes.values())
 
     def new(self, address: Address, request: Request) -> Lane | None:
-        """A lane with its first request; None if it sleeps on."""
+        """Returns a new lane with its first request; None if it stays asleep."""
         lane = self._lanes[address] = LaneInMemory(address, self.queue, self.order)
         lane.push(request)
         return lane
 
     def remove(self, lane: Lane) -> None:
-        """The lane is empty."""
+        """Removes *lane*, which is empty."""
         del self._lanes[lane.address]
 
     def state(self) -> dict[str, list[int]]:
-        """What a job needs to be resumed."""
+        """Returns what is needed to resume a job."""
         return {}
 
     def close(self) -> None:
-        """Forgets all."""
+        """Forgets all lanes."""
         self._lanes.clear()

@@ -1,4 +1,4 @@
-"""The requests that stand at the door for one host, and their turn among other crawls."""
+"""The requests that wait at the door for one host, and their turn among other crawls."""
 
 from __future__ import annotations
 
@@ -33,20 +33,21 @@ class Doorway:
     slots: compat.Slots
     times: SlotTimes
     shared_pace: SharedPace
-    """Asked for a turn among other crawls."""
+    """The pace shared with other crawls, which is asked for a turn."""
     on_wait_for_others: Callable[[], None]
-    """Called when a request has to wait for other crawls."""
+    """A function to call when a request has to wait for other crawls."""
     on_change: Callable[[str, Request | None], None]
-    """Called with a host that may be due at another moment, and with its request that a download
-    handler gets, if that is why."""
+    """A function to call with a host that may be due at another time than before, and with the
+    request handed to a download handler if that is why, otherwise None."""
     waiting: int = 0
-    """How many requests stand in all lines."""
+    """How many requests wait in all lines."""
     wanting: dict[str, OrderedDict[HostLine, None]] = field(default_factory=dict)
-    """By slot: the lines whose first may go as soon as the slot has a place for it."""
+    """The lines whose first request may go as soon as its slot has a place, by slot."""
 
     def place_is_free(self, key: str) -> None:
-        """A request of the slot *key* is over: its place goes to one that stands at the door, or to
-        the next in the slot if none wants it.
+        """Offers a place that is free in the slot *key* to the requests that wait at the door.
+
+        If none takes it, the next request in the slot gets it.
         """
         lines = self.wanting.get(key)
         while lines and not lines.popitem(last=False)[0].look(free=key):
@@ -63,31 +64,31 @@ class _Waiter:
     slot: str
     may_go: Deferred[None] = field(default_factory=Deferred)
     is_aside: bool = False
-    """Whether others of its slot may go meanwhile."""
+    """Whether other requests of its slot may go meanwhile."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class HostLine:
-    """Lets one request at a time go, when its moment has come.
+    """The requests that wait for one host; each goes when its moment has come, one at a time.
 
-    A request leaves the line in one turn of the loop and is handed over in the next: nobody else
-    may go meanwhile (``leaving``). The moment is that of the host's pace, of the slot's own delay,
-    and of the turn among other crawls, which only the first in the line asks for.
+    A request leaves the line in one turn of the event loop and is handed over in the next: no other
+    may go meanwhile (``_leaving``). Its moment depends on the host's pace, the slot's own delay and
+    the turn among other crawls, which only the first in the line asks for.
 
     In a slot that is not the host's own, a request that waits leaves its place to others. It takes
     a free one before it goes.
     """
 
     LOOKS_AGAIN_SECONDS: ClassVar = 1.0
-    """Until it looks for a place that nobody has told of: that of a robots.txt, which does not come
-    through the door."""
+    """Seconds until the line looks for a place that nobody told it of: that of a request for a
+    robots.txt, which does not wait at the door."""
 
     host: str
-    """Its name, in lower case and without the port."""
+    """The name of the host, in lower case and without the port."""
     _doorway: Doorway
     pace: Pace = field(default_factory=Pace)
     visits: VisitTime | None = None
-    """The visiting hours under which the last request has come here."""
+    """The visiting hours that applied when the last request came here."""
     shown: ShownDelay = field(default_factory=ShownDelay)
     _waiting: deque[_Waiter] = field(default_factory=deque)
     _leaving: Request | None = None
@@ -95,12 +96,12 @@ class HostLine:
     _asked: Ask | None = None
     """The last question to other crawls, until a request goes or none waits for the answer."""
     _ask_at: float | None = -inf
-    """When to ask again; None while the answer is on its way."""
+    """The time at which to ask again; None while an answer is on its way."""
     _is_granted: bool = False
-    """Whether the one that leaves has its turn."""
+    """Whether the request that leaves has its turn among other crawls."""
     _is_untold: bool = False
-    """Whether other crawls are still to hear when the last request left. While the answer to a
-    question is on its way, the host would seem free although the next one may have been let go.
+    """Whether other crawls are still to be told when the last request left. If told while an answer
+    is on its way, they would think the host free although the next request may have been let go.
     """
     _waits_for_others: bool = False
 
@@ -111,8 +112,7 @@ class HostLine:
     # For the door
 
     async def let_through(self, request: Request) -> None:
-        """Waits for the moment at which *request* may be handed over. :meth:`handed_over` follows
-        at once.
+        """Waits until *request* may be handed over. :meth:`handed_over` must follow at once.
 
         Raises what :meth:`fail` was given.
         """
@@ -123,7 +123,7 @@ class HostLine:
             return
         self._doorway.waiting += 1
         asked = self._asked if self._ask_at is None else None
-        # The answer on its way may let it go, in its place, or have it step aside.
+        # An answer on its way to it will let it go, in its place, or make it step aside.
         if not (asked and asked.request is request):
             self._step_aside(waiter)
         try:
@@ -135,7 +135,7 @@ class HostLine:
             self._doorway.waiting -= 1
 
     def handed_over(self, request: Request) -> None:
-        """A download handler gets *request*."""
+        """Records that a download handler gets *request*, and looks at the next."""
         now = self._doorway.clock.monotonic()
         self.pace.handed_over(request, now)
         self._doorway.times.handed_over(request.meta.get(compat.SLOT_META_KEY, ""), now)
@@ -150,27 +150,28 @@ class HostLine:
         self._doorway.on_change(self.host, request)
 
     def show(self) -> None:
-        """Shows the delay in the slot of the host, if there is one."""
+        """Shows the delay in the host's own slot, if there is one."""
         slot = self._doorway.slots.showing(self.host)
         if slot is not None:
             self.shown.show(slot, self.pace.robots_delay)
 
     def changed(self) -> None:
-        """It may be known better when the last request left."""
+        """Reports a better estimate of when the last request left."""
         self._tell_left()
         self.look()
         self._doorway.on_change(self.host, None)
 
     def look(self, *, free: str = "") -> bool:
-        """Lets the first one go if it may, or arranges to look again. Returns whether it has taken
-        a place: *free* is a slot in which one becomes free.
+        """Lets the first request go if it may, or arranges to look again.
+
+        Returns whether it has taken a place. *free*: a slot in which one is about to be free.
         """
         if not self._waiting or self._leaving is not None or self._ask_at is None:
             return False
         self._alarm.cancel()
         waiter, now = self._waiting[0], self._doorway.clock.monotonic()
         if self.visits and (opens_in := self.visits.begins_in(self._doorway.clock.wall())):
-            self.pace.shut_for(opens_in, now)  # the hours have ended while it waited
+            self.pace.shut_for(opens_in, now)  # the visiting hours ended while it waited
         due = self._may_leave_at(waiter)
         if due <= now and self.pace.delay:
             due = self._ask_at
@@ -191,11 +192,11 @@ class HostLine:
         return takes_place
 
     def next_may_come_at(self) -> float:
-        """When another request should come; infinity while one stands here: its handover tells."""
+        """Returns when another request should come; infinity while one waits to be handed over."""
         return self.pace.due_at() if self.is_empty else inf
 
     def first_may_go_at(self) -> float:
-        """When the one that stands here may go, as far as this crawl and the others have said."""
+        """Returns when the first may go, as far as known from this crawl and the others."""
         return max(self.pace.due_at(), self._ask_at or -inf)
 
     @property
@@ -205,14 +206,14 @@ class HostLine:
     # The end of waiting
 
     def forget(self) -> None:
-        """Nothing waits, and nothing needs to: what it has done to its slot is undone."""
+        """Restores the slot's own delay and gives back the turn: nothing has to wait here."""
         slot = self._doorway.slots.showing(self.host)
         if slot is not None:
             self.shown.show(slot, 0.0)
         self.give_back()
 
     def fail(self, error: type[Exception], fails: Callable[[Request], bool]) -> None:
-        """The requests that *fails* is true of end in an *error*."""
+        """Fails the requests that *fails* is true of, each with a new *error*."""
         failing = [each for each in self._waiting if fails(each.request)]
         for each in failing:
             self._waiting.remove(each)
@@ -222,15 +223,16 @@ class HostLine:
         self._doorway.on_change(self.host, None)
 
     def is_late(self, latest: float) -> bool:
-        """Whether the next one waits for a pause, for other crawls, or because of a delay until
-        after the moment *latest*.
+        """Returns whether the next request waits for more than a delay that ends by *latest*.
+
+        It may wait for a pause, for other crawls, or because the host is asked less often.
         """
         now, delay = self._doorway.clock.monotonic(), self.pace.robots_delay
         next_at = max(now, self.pace.departures.handed_over_at + delay)
         return self.pace.is_held(now) or self._waits_for_others or (delay > 0 and next_at > latest)
 
     def give_back(self) -> None:
-        """No request waits for the turn that was asked for."""
+        """Gives back the turn that was asked for: no request waits for it."""
         asked, self._asked = self._asked, None
         self._ask_at, self._is_granted, self._waits_for_others = -inf, False, False
         if asked is not None:
@@ -247,12 +249,12 @@ class HostLine:
     def _let_go(self) -> None:
         waiter = self._waiting.popleft()
         self._leaving = waiter.request
-        # Now, for the lines of other hosts look before it is handed over.
+        # Already now: the lines of other hosts may look before it is handed over.
         self._doorway.times.handed_over(waiter.slot, self._doorway.clock.monotonic())
         waiter.may_go.callback(None)
 
     def _gave_up(self, waiter: _Waiter) -> None:
-        """It failed or was cancelled, in the line or just after it was let go."""
+        """Removes *waiter*, which failed or was cancelled, in the line or after it was let go."""
         if waiter.is_aside:  # the downloader will take it out of its slot
             self._take_place(waiter)
         if waiter in self._waiting:
@@ -305,7 +307,7 @@ class HostLine:
         self.look()
 
     def _may_use(self, asked: Ask, now: float) -> bool:
-        """Whether the request that was asked for is still the first, and may still go."""
+        """Returns whether the request in *asked* is still the first, and may still go."""
         if not self._waiting or self._waiting[0].request is not asked.request:
             return False
         return self._may_leave_at(self._waiting[0]) <= now

@@ -1,4 +1,4 @@
-"""What robots.txt says of the requests that wait for an origin: they may go, wait, or will fail."""
+"""What robots.txt says of the requests that wait for an origin: go, wait, or fail."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class OriginState(NamedTuple):
     """What requests to an origin wait for."""
 
     state: State
-    """``READY``: nothing; ``POLICY``: its robots.txt; ``HELD``: a moment; ``REFUSED``: their turn
-    to fail."""
+    """What they wait for: ``READY``: nothing; ``POLICY``: the robots.txt; ``HELD``: a moment;
+    ``REFUSED``: their turn to fail."""
     until: float = 0.0
-    """The moment, by the monotonic clock, at which to look again if they are held back."""
+    """The moment at which to look again if requests are held back, by the monotonic clock."""
     delay: float = 0.0
     """The delay in seconds that the robots.txt asks for."""
 
@@ -36,15 +36,15 @@ FAILING = OriginState(State.REFUSED)
 
 
 class OriginStates:
-    """What the policies of a crawl say, for the agent that most requests are sent as.
+    """The states of origins under their policies, for the agent that most requests are sent as.
 
     Requests to an origin whose robots.txt cannot be read are held back for ``ROBOTS_DEFER``
-    seconds, from when that was first seen.
+    seconds, counted from when that was first seen.
     """
 
     MOST_OUTAGES = 100_000
-    """Of so many origins whose robots.txt cannot be read is remembered since when; that of another
-    one begins anew when it is looked at again."""
+    """The number of origins of which it is remembered since when their robots.txt cannot be read;
+    for any other, the time begins anew when it is looked at again."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._agents = crawl.get(Agents)
@@ -54,7 +54,7 @@ class OriginStates:
         self._unreachable_since: Recent[Origin, float] = Recent(self.MOST_OUTAGES)
 
     def under(self, policy: Policy) -> OriginState:
-        """What *policy* says of its origin now."""
+        """Returns the state of the origin of *policy* now."""
         policy.enforce(self._agents.default_under(policy.settings))
         origin = policy.origin
         if origin in self._given_up:
@@ -76,7 +76,7 @@ class OriginStates:
         return OriginState(State.READY, delay=delay)
 
     def defers(self, origin: Origin) -> bool:
-        """Whether requests to *origin* are kept while its robots.txt cannot be read."""
+        """Returns whether requests to *origin* are kept while its robots.txt cannot be read."""
         now = self._clock()
         return now < self._kept_until(origin, now)
 

@@ -1,17 +1,17 @@
 """What this machine is short of: files, ports or memory for one more connection.
 
-That a connection could not be opened says nothing about a site, so the request waits and is made
-again, for a robots.txt or a page alike.
+A connection that could not be opened says nothing about a site, so the request waits and is sent
+again, whether for a robots.txt or a page.
 
-Goals: nothing is measurable while nothing is short. No shortage keeps a crawl open for ever.
+Goals: no measurable cost while nothing is short. No shortage keeps a crawl open forever.
 
 Hazards:
 
-- Connections that are kept open for later requests are what uses up the files of a crawl of many
-  hosts: servers keep them for a minute and more. So the longest idle ones are closed in time.
+- A crawl of many hosts uses up its files with connections that are kept open for later requests:
+  servers keep them for a minute or more. So those that are idle longest are closed in time.
 - Some errors look like a shortage and never end, such as that of an IPv6 address on a machine that
-  has none. So nothing waits for what nobody got while others waited for it.
-- A request that waits has not been sent. It is handed over anew, with all that stands before a
+  has none. So no request waits for what none has got while others waited for it.
+- A request that waits has not been sent. It is handed over anew, past all that stands before a
   download handler: delays count from then.
 """
 
@@ -46,32 +46,37 @@ _ADVICE = {
 
 
 class OwnShortage:
-    """Keeps a quarter of the files free, and hands over again what found nothing left."""
+    """The step before download handlers that keeps a quarter of the files free, and sends requests
+    again that found nothing left.
+    """
 
     MOST_SECONDS = 120.0
-    """For how long a request waits, and for how long anybody does while nobody gets anything."""
+    """Seconds that one request waits, and that all of them do while none gets anything, at most."""
     GIVEN_UP_FOR = 600.0
-    """Seconds for which nobody waits after that."""
+    """Seconds for which no request waits after all have waited in vain."""
     FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-    """Seconds between two tries of a request, twice as many each time, and up to half more or less
+    """Seconds between two tries of a request: twice as many each time, and up to half more or less
     at random."""
     CLOSED_AT_ONCE = 16
-    """Idle connections that each failed try closes, at most, if enough files seem to be free."""
+    """Idle connections that each failed try closes at most, if enough files seem to be free."""
     FEW_FILES = 64
-    """With fewer than this free, a name that cannot be looked up counts as a shortage of files."""
+    """The number of free files below which a name that is not resolved counts as a shortage."""
 
     def __init__(self, crawl: Crawl, downloader: Downloader) -> None:
         self._crawl = crawl
         self._downloader = downloader
         self._since: dict[str, float] = {}
-        """By kind: since when requests wait, and none of them got what it waits for."""
+        """By kind of shortage, the moment since which requests have waited and none got through."""
         self._until_next_look = 0
-        """How many requests are handed over until files are counted again."""
+        """How many more requests are handed over before files are counted again."""
         self._once = Once()
         self._network = crawl.get(NetworkAway)
 
     async def download(self, download: compat.DownloadFunction, request: Request) -> Response:
-        """Runs in place of *download*. Raises what it does, for any reason but a shortage."""
+        """Runs in place of *download*, and repeats it after a shortage.
+
+        Raises what *download* raises; after a shortage, only if waiting did not help.
+        """
         self._until_next_look -= 1
         if self._until_next_look <= 0:
             self._keep_files_free()
@@ -113,7 +118,7 @@ class OwnShortage:
         raise failure
 
     def _kind_of(self, error: Exception) -> str | None:
-        """What this machine was short of; None if *error* has another reason."""
+        """Returns what this machine was short of; None if *error* has another reason."""
         kind = compat.shortage_in(error)
         if kind is None and compat.kind_of_failure(error, headers_received=False) == "dns":
             is_short = compat.free_files() < min(compat.most_files() // 16, self.FEW_FILES)
@@ -142,10 +147,10 @@ class OwnShortage:
         )
 
     def _keep_files_free(self, least: int = 0) -> None:
-        """Closes idle connections when fewer than a quarter of all files are free.
+        """Closes idle connections if fewer than a quarter of all files are free, otherwise *least*.
 
-        If more are, it closes *least*. Counting takes longer the more files are open, so it is done
-        again when so many requests have been handed over that half of the others may be in use.
+        Counting takes longer the more files are open. So it is repeated when enough requests have
+        been handed over to use half of the free files beyond that quarter.
         """
         most = compat.most_files()
         spare = compat.free_files() - most // 4

@@ -1,4 +1,4 @@
-"""When the next request to a host may leave, if any may."""
+"""The pace of a host: when the next request to it may leave."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Pace:
-    """What one host has beyond others: a delay, a pause, or requests that it has refused.
+    """The pace of one host that has a delay or a pause, or has refused requests.
 
     All ports and both schemes of a host name share it. :meth:`due_at` alone says when the next
-    request may leave; whatever may change that is an event. Times are seconds by one monotonic
-    clock, which the caller reads.
+    request may leave; whatever may change that is told as an event. Times are seconds by one
+    monotonic clock, which the caller reads.
     """
 
     __slots__ = ("_delays", "_phases", "_shut_until", "departures", "throttle")
@@ -29,16 +29,16 @@ class Pace:
     def __init__(self) -> None:
         self._delays: dict[Origin, float] = {}
         self._phases: dict[Request, int] = {}
-        """Of the throttle, in which requests were sent whose answer was not heard."""
+        """The phase of the throttle in which each request was sent, until its answer is heard."""
         self._shut_until = 0.0
         self.throttle: Throttle | None = None
-        """None if its host has refused nothing."""
+        """The throttle of the host; None if it has refused nothing."""
         self.departures = Departures()
 
     # Answers
 
     def due_at(self) -> float:
-        """The moment at which the next request may be handed to its download handler."""
+        """Returns the moment at which the next request may be handed to its download handler."""
         due, delay, gap = self.pause_until, self.robots_delay, self._gap
         if delay:
             due = max(due, self.departures.latest(delay) + delay)
@@ -48,7 +48,7 @@ class Pace:
 
     @property
     def pause_until(self) -> float:
-        """When a pause ends that the host asks for or was given; in the past if there is none."""
+        """The end of a pause that the host asks for or was given; in the past if there is none."""
         if self.throttle is None:
             return self._shut_until
         return max(self._shut_until, self.throttle.until)
@@ -65,57 +65,57 @@ class Pace:
 
     @property
     def delay(self) -> float:
-        """Seconds that all crawls together keep between two requests; 0 for none."""
+        """Seconds that all crawls together keep between two requests to the host; 0 for none."""
         return max(self.robots_delay, self._gap)
 
     @property
     def shortest_gap(self) -> float | None:
         """The shortest time in seconds between two handovers since the delay was raised; None if
-        there were not two.
+        there were fewer than two.
         """
         gap = self.departures.shortest_gap
         return None if gap == inf else gap
 
     def phase_of(self, request: Request) -> int | None:
-        """The phase of the throttle in which *request* was sent; None if it was off."""
+        """Returns the phase of the throttle in which *request* was sent; None if it was off."""
         return self._phases.get(request)
 
     def is_held(self, now: float) -> bool:
-        """Whether there is a pause, or the host is asked less often."""
+        """Returns whether there is a pause, or the host is asked less often."""
         return bool(self._gap) or self.pause_until > now
 
     def has_effect(self, now: float) -> bool:
-        """Whether it delays anything, or may soon."""
+        """Returns whether the pace delays anything, or may soon."""
         is_on = self.throttle is not None and self.throttle.is_on
         return is_on or bool(self._delays) or self.is_held(now)
 
     # What robots.txt asks for
 
     def keep(self, origin: Origin, delay: float) -> None:
-        """Keeps *delay* seconds, which the robots.txt of *origin* asks for; 0 for none."""
+        """Sets the delay, in seconds, that the robots.txt of *origin* asks for; 0 for none."""
         if not delay:
             self._delays.pop(origin, None)
             return
         if delay > self.robots_delay:
-            self.departures.shortest_gap = inf  # what went before had no need to keep it
+            self.departures.shortest_gap = inf  # earlier requests did not have to keep it
         self._delays[origin] = delay
 
     def shut_for(self, seconds: float, now: float) -> None:
-        """No requests for *seconds* from *now*, then as before (Retry-After, Visit-time)."""
+        """Holds requests for *seconds* from *now* (Retry-After, Visit-time), and no longer."""
         self._shut_until = max(self._shut_until, now + seconds)
 
     def end_pauses(self) -> None:
-        """The host is given up: a request that still goes there waits for no pause before now."""
+        """Ends all pauses, as the host is given up: a request that still goes there is not held."""
         self._shut_until, self.throttle = 0.0, None
 
     def keep_nothing_for(self, given_up: GivenUp) -> None:
-        """No delay for origins that are *given_up*: they are not asked any more."""
+        """Drops the delays of origins that are *given_up*: they are not asked any more."""
         self._delays = {each: self._delays[each] for each in self._delays if each not in given_up}
 
     # What happens to a request
 
     def handed_over(self, request: Request, now: float) -> None:
-        """A download handler gets *request*."""
+        """Records that a download handler gets *request*."""
         throttle = self.throttle
         if throttle is not None and throttle.is_on:
             # It may have been let go just before a pause began.
@@ -123,16 +123,18 @@ class Pace:
         self.departures.handed_over(request, now)
 
     def answered(self, request: Request, now: float) -> bool:
-        """The answer to *request*, or its headers, have come. Returns whether :meth:`due_at` may
-        have changed.
+        """Records that the answer to *request*, or its headers, have come. Returns whether
+        :meth:`due_at` may have changed.
         """
         return self.departures.answered(request, now)
 
     def failed(self, request: Request, now: float) -> bool:
-        """There will be no answer to *request*. Returns whether :meth:`due_at` may have changed."""
+        """Records that *request* will get no answer. Returns whether :meth:`due_at` may have
+        changed.
+        """
         self.forget(request)
         return self.departures.failed(request, now)
 
     def forget(self, request: Request) -> None:
-        """What the answer to *request* says has been heard."""
+        """Forgets the phase of *request*: its answer has been heard, or there will be none."""
         self._phases.pop(request, None)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def unknown_queue(settings: BaseSettings) -> str | None:
-    """The setting that names a queue of requests that is none of Scrapy's own, which
-    :class:`RobotsPriorityQueue` does not take; None if there is none.
+    """Returns the setting that names a request queue other than Scrapy's own, which
+    :class:`RobotsPriorityQueue` does not take; None if none does.
     """
     for kind in ("MEMORY", "DISK") if job_folder(settings) else ("MEMORY",):
         names = f"SCHEDULER_{kind}_QUEUE", f"SCHEDULER_START_{kind}_QUEUE"
@@ -36,12 +36,12 @@ def unknown_queue(settings: BaseSettings) -> str | None:
 
 
 class RobotsPriorityQueue:
-    """``SCHEDULER_PRIORITY_QUEUE``: ready hosts take turns, the others wait here.
+    """``SCHEDULER_PRIORITY_QUEUE`` in which ready hosts take turns, while the others wait.
 
     The order within a lane is that of ``ScrapyPriorityQueue``; of the lanes of a host, the one with
     the most urgent request comes first. The requests of a job are in one file. Raises ValueError
-    for queues on disk or in memory, such as ``SCHEDULER_MEMORY_QUEUE``, that are none of Scrapy's
-    own: only the order of these counts here.
+    for request queues, such as ``SCHEDULER_MEMORY_QUEUE``, other than Scrapy's own: only the order
+    of these counts here.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class RobotsPriorityQueue:
         """Requests that an error of this package has left in no lane."""
         self._hosts = hosts = hosts or hosts_of(crawler)
         self.number = len(hosts.queues)
-        """Of the queues of a crawl, the one with the lowest number is asked first."""
+        """The place among the queues of a crawl: the one with the lowest number is asked first."""
         self._length = 0
         hosts.queues.append(self)
         self._stored: StoredLanes | None = None
@@ -90,14 +90,14 @@ class RobotsPriorityQueue:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *arguments: Any, **named: Any) -> Self:
-        """As Scrapy makes priority queues."""
+        """Creates the queue, as Scrapy creates priority queues."""
         return cls(crawler, *arguments, **named)
 
     def __len__(self) -> int:
         return self._length if self._stored is None else self._stored.job.file.held
 
     def __iter__(self) -> Iterator[Lane]:
-        """The lanes that hold requests, except those that are asleep."""
+        """Iterates over the lanes that hold requests, except those that are asleep."""
         return iter(self._lanes)
 
     @property
@@ -106,13 +106,13 @@ class RobotsPriorityQueue:
         return self._lanes.asleep
 
     def push(self, request: Request) -> None:
-        """Raises ValueError, like Scrapy's queues, if a request cannot be written to disk.
+        """Queues *request*; raises ValueError, like Scrapy's queues, if it cannot be written.
 
         Scrapy's scraper does not recover from other exceptions (2.14 to 2.19).
         """
         try:
             lane, before = self._put(request)
-        except Exception as error:  # most often, it cannot be written
+        except Exception as error:  # most often, the request cannot be written
             if is_of_this_package(error):
                 Crawl.of(self.crawler).errors.tell("the queue", error)
                 self._stranded.append(request)
@@ -124,9 +124,8 @@ class RobotsPriorityQueue:
         self._was_put(lane, before)
 
     def _put(self, request: Request) -> tuple[Lane | None, int | None]:
-        """The lane that has *request* now, and its priority before; None if it is new.
-
-        No lane if it is asleep, and the request with it.
+        """Puts *request* into its lane. Returns the lane, None if it sleeps on with the request in
+        it; and the priority that it had before, None if it is new.
         """
         address = self._hosts.known.address(request)
         lane = self._lanes.get(address)
@@ -146,7 +145,7 @@ class RobotsPriorityQueue:
             self._hosts.grew(lane, is_urgent=lane.priority < before)
 
     def pop(self) -> Request | None:
-        """The next request of a ready host; None if none is ready now.
+        """Returns the next request of a ready host; None if none is ready now.
 
         The engine is woken when one becomes ready.
         """
@@ -164,13 +163,13 @@ class RobotsPriorityQueue:
 
     @property
     def state_version(self) -> int:
-        """A number that changes whenever :meth:`state` does: it never does. For Scrapy's schedulers
-        that write it while a job runs (https://github.com/scrapy/scrapy/pull/8152).
+        """A number that changes whenever :meth:`state` does: it never does. Needed by schedulers of
+        Scrapy that write the state while a job runs (https://github.com/scrapy/scrapy/pull/8152).
         """
         return 0
 
     def state(self) -> dict[str, list[int]]:
-        """What :meth:`close` would return now."""
+        """Returns what :meth:`close` would return now."""
         return self._lanes.state()
 
     def close(self) -> dict[str, list[int]]:
@@ -183,7 +182,7 @@ class RobotsPriorityQueue:
         return state
 
     def _put_stranded(self) -> None:
-        """Puts where the next run finds it what an error has left in no lane."""
+        """Writes to the job what an error has left in no lane, so that the next run finds it."""
         while self._stored is not None and self._stranded:
             request = self._stranded.pop()
             try:
@@ -195,7 +194,7 @@ class RobotsPriorityQueue:
         if self._stored is not None:
             return self._stored.pop()
         self._hosts.begin(self)
-        return self._hosts.pop(self) if self._length else None  # none with a job, nearly always
+        return self._hosts.pop(self) if self._length else None  # with a job, mostly empty
 
     def take(self, lane: Lane) -> Request | None:
         """Takes the next request out of *lane*; None if none can be read."""

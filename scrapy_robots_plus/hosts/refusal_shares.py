@@ -10,39 +10,39 @@ FEW = 8
 _REMEMBERED = 32
 """How many answers at full speed are remembered."""
 _CERTAIN = 4.6
-"""The logarithm of 100: so many times likelier it must be that slowness helps."""
+"""The logarithm of how many times likelier it must be that slowness helps, which is 100."""
 _PROMISING = 0.3
-"""A share of refusals that is so much below the other may be lower, or luck."""
+"""How far a share of refusals must be below the other to seem lower, though that may be luck."""
 
 
 class RefusalShares:
-    """The share of refusals among the latest answers at full speed, and at the pace of a host that
+    """The shares of refusals among the latest answers at full speed, and at the pace of a host that
     is slowed down.
 
-    Many refusals have nothing to do with the pace: broken pages, a server of many that is out of
-    order. So the two shares are compared, by a Bayes factor that one may look at after each answer.
+    Many refusals have nothing to do with the pace: broken pages, one of many servers that is out of
+    order. So the two shares are compared by a Bayes factor, which may be read after each answer.
     """
 
     def __init__(self) -> None:
         self._fast = deque([False] * FEW, _REMEMBERED)
-        """Which ones refused. Before the first refusal, some were answered."""
+        """Which of the latest answers were refusals. At first, some that were not are assumed."""
         self.begin()
 
     def begin(self) -> None:
-        """Nothing is known of the pace."""
+        """Forgets the answers at the pace."""
         self._answered = self._refused = 0.0
-        """At the pace; halved each time it helped."""
+        """Answers and refusals at the pace; halved each time it helped."""
 
     def forget(self, *, all_but: int = 0) -> None:
-        """Forgets the answers at full speed, except so many of the latest."""
+        """Forgets the answers at full speed, except the latest *all_but*."""
         self._fast = deque(list(self._fast)[-all_but:] if all_but else (), _REMEMBERED)
 
     def at_full_speed(self, *, refused: bool) -> None:
-        """A request that was not slowed down was answered."""
+        """Counts the answer to a request that was not slowed down."""
         self._fast.append(refused)
 
     def at_the_pace(self, *, refused: bool) -> bool:
-        """One that was slowed down was answered. Returns whether it is certain that this helps."""
+        """Counts the answer to a slowed down request. Returns whether slowness certainly helps."""
         self._refused += refused
         self._answered += not refused
         if not self.is_rarer:
@@ -53,21 +53,21 @@ class RefusalShares:
 
     @property
     def remembered(self) -> int:
-        """Answers at full speed."""
+        """The number of answers at full speed that are remembered."""
         return len(self._fast)
 
     @property
     def refused_lately(self) -> int:
-        """Of the latest :data:`FEW` at full speed."""
+        """The number of refusals among the latest :data:`FEW` answers at full speed."""
         return sum(list(self._fast)[-FEW:])
 
     def all_refused(self, latest: int) -> bool:
-        """Whether that is so of so many at full speed."""
+        """Returns whether all of the *latest* answers at full speed were refusals."""
         return all(islice(reversed(self._fast), latest))
 
     @property
     def slow_answers(self) -> float:
-        """Those at the pace."""
+        """The number of answers at the pace, refusals included; halved each time it helped."""
         return self._answered + self._refused
 
     @property
@@ -82,7 +82,7 @@ class RefusalShares:
 
     @property
     def is_rarer(self) -> bool:
-        """Whether it is certain that they are."""
+        """Whether it is certain that refusals are rarer at the pace."""
         fast = sum(self._fast)
         also = len(self._fast) - fast
         is_less = self._refused * also < fast * self._answered
@@ -94,10 +94,10 @@ class RefusalShares:
 def _likelier_different(
     refused: float, answered: float, refused_2: float, answered_2: float
 ) -> float:
-    """The logarithm of how much likelier two shares are if they differ than if they are the same.
+    """Returns the logarithm of how much likelier two shares are to differ than to be the same.
 
-    The Bayes factor for uniform shares. Under the same share it exceeds *x* with a probability
-    below *1/x*, however often one looks.
+    The factor is the Bayes factor for uniform shares. If they are the same, it exceeds *x* with a
+    probability below *1/x*, however often one looks.
     """
 
     def beta(a: float, b: float) -> float:

@@ -1,4 +1,4 @@
-"""Reads what answers say of their hosts, and acts on it: 429, 503, Retry-After, walls.
+"""What answers say of their hosts, and what follows from it: 429, 503, Retry-After, walls.
 
 Hosts that refuse requests are slowed down, and those that refuse all of them are given up. Sites
 (origins) that wall off the crawl may be left alone.
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 logger = crawl_log(__name__)
 
 BUSY = frozenset({TOO_MANY_REQUESTS, 503})
-"""What a host answers that gets too many requests."""
+"""The statuses with which a host answers too many requests."""
 _CHALLENGES = frozenset({CHALLENGE.title().encode()})
-"""The header that may say more of a host than the status of a good answer does."""
+"""The header that may say that a page with a good status is a challenge."""
 _YEAR = 366 * 86_400
-"""Seconds. Who asks for more means something else: a moment in seconds, or never."""
+"""A year in seconds. Who asks for more means something else: a moment in seconds, or never."""
 _WORDS = {
     Standing.OPEN: "it answers again",
     Standing.WALLED: "it refuses pages that its robots.txt allows",
@@ -64,9 +64,9 @@ _WORDS = {
 
 
 def wait_in(response: Response, now: float) -> float:
-    """Seconds for which *response* asks for no requests to its host (RFC 9110 10.2.3); 0 if it does
-    not ask. *now*: seconds since the epoch. A host that names a moment uses its own clock: its Date
-    header, if there is one, counts instead.
+    """Returns the seconds for which *response* asks for no requests to its host (RFC 9110 10.2.3);
+    0 if it does not ask. *now*: seconds since the epoch. A host that names a moment uses its own
+    clock: its Date header, if there is one, counts instead.
     """
     if response.status not in BUSY:
         return 0.0
@@ -77,7 +77,7 @@ def wait_in(response: Response, now: float) -> float:
 
 
 def _headers(response: Response, *names: str) -> dict[str, str]:
-    """Those of these *names*: the last line of each, or all of a list (RFC 9110 5.3)."""
+    """Returns the headers *names*: the last line of each, or all lines of a list (RFC 9110 5.3)."""
     return {
         name: b", ".join(lines if name == "www-authenticate" else lines[-1:]).decode("latin-1")
         for name in names
@@ -86,18 +86,19 @@ def _headers(response: Response, *names: str) -> dict[str, str]:
 
 
 def is_handled(crawler: Crawler, request: Request, status: int) -> bool:
-    """Whether a callback gets an answer with *status*."""
+    """Returns whether a callback gets an answer to *request* with *status*."""
     answer = Response(request.url, status, request=request)
     try:
         HttpErrorMiddleware.from_crawler(crawler).process_spider_input(answer)
-    except (HttpError, TypeError):  # 429 in place of [429]: Scrapy fails the request alone
+    except (HttpError, TypeError):  # 429 in place of [429]: Scrapy itself fails the request
         return False
     return True
 
 
 def times_refused(request: Request) -> tuple[int, bool]:
-    """How many times *request* was refused before, and whether for this URL. A middleware may have
-    changed that; or it has the meta of another one, with whose answer a callback has made it.
+    """Returns how many times *request* was refused before, and whether for this URL.
+
+    A middleware may have changed the URL, or a callback may have copied the meta of the page.
     """
     match request.meta.get(REFUSED_META_KEY):
         case [url, int(times)]:
@@ -106,12 +107,12 @@ def times_refused(request: Request) -> tuple[int, bool]:
 
 
 class Refusals:
-    """Hears each answer. :class:`.Throttle` says what is a refusal, and the pace after it;
-    :class:`~scrapy_robots_plus.protocol.standing.Site` how the site treats the crawl.
+    """The listener to all answers. :class:`.Throttle` says what is a refusal and the pace after it,
+    :class:`~scrapy_robots_plus.protocol.standing.Site` says how the site treats the crawl.
     """
 
     COSTLY = 60.0
-    """Seconds of waiting after which there is a WARNING."""
+    """Seconds of waiting after which a WARNING is logged."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
@@ -122,22 +123,22 @@ class Refusals:
         self._door = crawl.get(Door)
         self._given_up = crawl.get(GivenUp)
         self._longest = settings.backoff_max
-        """Seconds; 0 if no host is slowed down."""
+        """Seconds of the longest wait; 0 if no host is slowed down."""
         self.throttles: Recent[str, Throttle] = Recent(settings.cache_size)
-        """Of hosts that have answered 429 or 503."""
+        """The throttles of hosts that have answered 429 or 503."""
         self._sites: Recent[Origin, Site] = Recent(settings.cache_size)
-        """Those that have refused something."""
+        """The sites that have refused something."""
         self._once = Once(2 * settings.cache_size)
         self._once_of_standing = Once()
         self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     def _response_downloaded(self, response: Response, request: Request, **_: object) -> None:
-        # Where a handler takes all arguments, pydispatch need not search for those that it takes.
+        # A handler that takes any argument saves pydispatch the search for those that it takes.
         status = response.status
         is_good = status < 400 and _CHALLENGES.isdisjoint(response.headers)
         if is_good and not (self._door.lines or self._sites or self.throttles):
             return  # nothing delays any host, and none has refused anything
-        if TAP_META_KEY in request.meta:  # that of a robots.txt says nothing about pages
+        if TAP_META_KEY in request.meta:  # a robots.txt says nothing about pages
             return
         wait = min(wait_in(response, self._clock.wall()), self._longest)
         if wait:
@@ -158,12 +159,12 @@ class Refusals:
         self._door.heard(request, origin.host, is_pause=is_pause)
 
     def _sent_in(self, request: Request, host: str) -> int | None:
-        """The phase of the throttle in which *request* was sent; None if it was off."""
+        """Returns the phase of the throttle in which *request* was sent; None if it was off."""
         pace = self._door.pace_of(host)
         return None if pace is None else pace.phase_of(request)
 
     def _answered(self, request: Request, throttle: Throttle, status: int, origin: Origin) -> None:
-        """*request* was not refused."""
+        """Handles an answer to *request* that is no refusal."""
         was_on, is_first = throttle.is_on, not times_refused(request)[1]
         request.meta.pop(REFUSED_META_KEY, None)
         sent_in = self._sent_in(request, origin.host)
@@ -171,8 +172,8 @@ class Refusals:
         self._tell(origin, throttle, status, was_on=was_on)
 
     def _refused(self, request: Request, status: int, origin: Origin, wait: float) -> bool:
-        """Whether that is a refusal of the host. *wait*: seconds of its Retry-After."""
-        if self._given_up.reason(origin) is Reason.GIVEN_UP:  # it was under way at that moment
+        """Handles a 429 or 503. Returns whether the host refuses. *wait*: seconds of Retry-After."""
+        if self._given_up.reason(origin) is Reason.GIVEN_UP:  # under way when it was given up
             self._stats.inc_value(stats.REFUSED)
             return True
         host = origin.host
@@ -189,14 +190,14 @@ class Refusals:
             asked=wait,
         )
         request.meta[REFUSED_META_KEY] = (request.url, before + 1)
-        if is_again:  # behind those that were not refused: they tell more of the host
+        if is_again:  # behind those not refused before, which tell more of the host
             request.priority = min(priority_of(request), 0)
         is_left = is_handled(self._crawler, request, status)
         if throttle.forgives(refusal, before) and not is_left:
             most = request.meta.get(MAX_RETRIES_META_KEY)
             if most is None:
                 most = self._crawler.settings.getint("RETRY_TIMES")
-            with suppress(TypeError):  # no number: Scrapy fails the request alone
+            with suppress(TypeError):  # not a number: Scrapy itself fails the request
                 request.meta[MAX_RETRIES_META_KEY] = most + 1
         if refusal is Refusal.OF_PAGE:
             return False
@@ -210,7 +211,7 @@ class Refusals:
         return True
 
     def _tell(self, origin: Origin, throttle: Throttle, status: int, *, was_on: bool) -> None:
-        """Says in the log what has changed."""
+        """Logs what has changed in the pace of the host."""
         level, is_first = logging.INFO, self._once.is_first
         if throttle.is_on and is_first(origin.host):
             text = "%(origin)s refuses requests (%(status)s): it is asked less often"
@@ -238,8 +239,8 @@ class Refusals:
             self._stats.inc_value(stats.GIVEN_UP)
 
     def _refuse_all(self, origin: Origin, reason: Reason) -> bool:
-        """Sends nothing more to *origin*, or to its whole host, for a while, unless nothing may be
-        dropped.
+        """Sends nothing more to *origin*, or to its whole host, for a while. Returns False, without
+        effect, if nothing may be dropped.
         """
         if not self._settings.for_origin(origin).obey:
             return False
@@ -253,7 +254,7 @@ class Refusals:
     # How the site treats the crawl
 
     def _hear_standing(self, request: Request, response: Response, origin: Origin) -> None:
-        """*origin* has answered *request*, which robots.txt allows, with *response*."""
+        """Records what *response*, to a *request* that robots.txt allows, says of *origin*."""
         status = response.status
         says, why, is_clear = standing_in(status, _headers(response, *HEADERS))
         is_kept = status >= 300 and is_handled(self._crawler, request, status)
@@ -261,7 +262,7 @@ class Refusals:
             self._stands(request, origin, says, why, is_clear=is_clear)
 
     def failed(self, request: Request, exception: Exception) -> None:
-        """No answer to *request* has come, after all retries."""
+        """Records that *request* has failed with *exception*, after all retries."""
         failure = Failure(compat.kind_of_failure(exception, headers_received=False))
         origin = valid_origin_of(request)
         if failure not in NETWORK_FAILURES or compat.shortage_in(exception) or origin is None:
@@ -287,7 +288,7 @@ class Refusals:
             return
         self._crawl.get(Tally).note(origin, standing)
         self._stats.inc_value(stats.filled(stats.STANDINGS, standing))
-        # Of a limit, the log tells when the host is asked less often.
+        # A limit is logged when the host is slowed down.
         is_told = standing is not Standing.LIMITED and self._once_of_standing.is_first(
             (origin, standing)
         )

@@ -1,4 +1,4 @@
-"""What a crawl asks and tells the others that keep one pace with it."""
+"""What a crawl asks and tells the other crawls that keep one pace with it."""
 
 from __future__ import annotations
 
@@ -31,79 +31,79 @@ if TYPE_CHECKING:
 logger = crawl_log(__name__)
 
 GO_SECONDS = 2.0
-"""A request that may leave does so within this time of the moment at which a book elsewhere was
-asked, or not at all. How long the question had waited for others does not matter.
+"""Seconds after a book elsewhere was asked within which a request that may leave does so, or not at
+all. How long the question had waited for others does not matter.
 """
 FOREVER = 1e9
-"""Seconds: longer than any request is remembered."""
+"""Seconds: a time longer than any request is remembered."""
 ANY_AGENT = "*"
 
 
 class Ask(NamedTuple):
-    """May a request leave now, as far as other crawls are concerned?
+    """The question whether a request may leave now, as far as other crawls are concerned.
 
     Its own crawl has no objection: the delay has passed since its last request to the host.
     """
 
     host: str
-    """In lower case, without the port. A crawl asks for one request of a host at a time."""
+    """The host, in lower case, without the port. A crawl asks for one of its requests at a time."""
     delay: float
     """Seconds to keep between this request and those before and after it, of any crawl."""
     patience: float
-    """For how many seconds the request may be under way to the host before it counts as sent."""
+    """Seconds for which the request may be under way to the host before it counts as sent."""
     since: float
-    """Seconds since the last request of this crawl has left; infinity if there was none."""
+    """Seconds since this crawl's last request to the host left; infinity if there was none."""
     request: Request
 
     def wait_alone(self, crawls: int) -> float:
-        """Seconds to wait if nobody can be asked: as if so many crawls took turns.
+        """Returns the seconds to wait if nobody can be asked: as if so many *crawls* took turns.
 
-        While the last request may be under way, it is not known to be longer.
+        A last request that may still be under way counts as if it left now.
         """
         return max(0.0, self.delay * crawls - max(0.0, self.since))
 
 
 class SharedPace(Protocol):
-    """Decides whose request to a host leaves next. Hosts without a delay are not asked about.
+    """The arbiter of whose request to a host leaves next, asked for hosts with a delay only.
 
-    None of its methods waits, and none raises an exception.
+    No method waits or raises an exception.
     """
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
         """Calls *answer* once, now or later in this loop: with 0.0 if the request may leave at
         once, otherwise with the seconds after which to ask again.
 
-        Who asks again keeps its place. A request that was allowed leaves at once, or
+        A crawl that asks again keeps its place. A request that was allowed leaves at once, or
         :meth:`unused` follows.
         """
 
     def left(self, host: str, ago: float, delay: float) -> None:
-        """The crawl's last request to *host* left no later than *ago* seconds ago: its answer has
-        come, or it failed, or it went without asking.
+        """Records that the crawl's last request to *host* left at least *ago* seconds ago: its
+        answer has come, or it failed, or it went without asking.
 
-        If *ago* is below 0, it may still be under way for so many seconds.
+        If *ago* is below 0, it may still be under way for that many seconds.
         """
 
     def unused(self, host: str, ago: float, delay: float) -> None:
-        """No request waits for what was asked last. *ago*: see :meth:`left`; infinity if the crawl
-        has sent nothing yet.
+        """Records that no request waits for what was asked last. *ago*: see :meth:`left`; infinity
+        if the crawl has sent nothing yet.
         """
 
     def leave_alone(self, host: str, seconds: float) -> None:
-        """The host has asked for no requests for so long."""
+        """Records that *host* has asked for no requests for *seconds*."""
 
     def close(self) -> Deferred[bool] | None:
-        """The crawl is over; nothing else is called after that. Its end waits for the Deferred."""
+        """Ends all as the crawl is over. The crawl's end waits for the Deferred; no call follows."""
 
 
 class BookedPace:
-    """See :class:`SharedPace`. Crawls with the same book keep one pace."""
+    """The :class:`SharedPace` of crawls with the same book."""
 
     def __init__(self, book: Book) -> None:
         self._book = book
         self._who = uuid4().hex
         self._moments: dict[str, float | None] = {}
-        """What is booked, by host; None if a request may go."""
+        """The moments that are booked, by host; None if a request may go."""
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
         answer(self._ask(asked.host, asked.delay, asked.patience))
@@ -123,7 +123,7 @@ class BookedPace:
         return None
 
     def _send(self, call: Callable[[float], Any]) -> None:
-        """Makes *call* with how many seconds late it is made."""
+        """Calls *call* with the number of seconds by which that is late."""
         call(0.0)
 
     def _ask(self, host: str, delay: float, patience: float) -> float:
@@ -146,18 +146,18 @@ class BookedPace:
 
 
 class PaceBetweenProcesses(BookedPace):
-    """The same with a book that is kept elsewhere. It is asked in a thread, one call after another.
+    """The :class:`SharedPace` with a book elsewhere, asked in a thread, one call after another.
 
-    While it cannot be asked, each crawl keeps the delays on its own, as if *workers* crawls took
-    turns: so many times as long. But first it asks for a while: others may have heard nothing.
+    While the book cannot be asked, each crawl keeps the delays on its own, as if *workers* crawls
+    took turns: that many times as long. But first it keeps asking: others may have noticed nothing.
     """
 
     ASKS_SECONDS, ASKS_EVERY = 5.0, 0.5
-    """Seconds for which it asks again before it goes on its own, and between two questions."""
+    """Seconds for which a crawl keeps asking before it goes on alone, and between two questions."""
     TELLS_EVERY = 600.0
-    """Seconds at least between two lines in the log."""
+    """The least seconds between two warnings in the log."""
     CLOSING_SECONDS = 2.0
-    """How long the end of a crawl waits until all is told."""
+    """Seconds for which the end of a crawl waits at most until all is told."""
 
     def __init__(
         self, crawler: Crawler, book: Book, workers: int, now: Now = DEFAULT_CLOCK.monotonic
@@ -220,13 +220,13 @@ class PaceBetweenProcesses(BookedPace):
 
 
 _books: Recent[str, BookInMemory] = Recent(100)
-"""Of this process, by product token. Each outlives its crawls: the next one may begin before a host
-may be asked again."""
+"""The books of this process, by product token. A book outlives its crawls: the next crawl may begin
+before a host may be asked again."""
 
 
 def shared_pace(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> SharedPace:
-    """The pace of a crawl, as ``ROBOTS_SHARED_PACE`` says: it is shared by those with the same
-    product token, by which sites know them.
+    """Returns the pace of a crawl, as ``ROBOTS_SHARED_PACE`` says: crawls share it that have the
+    same product token, by which sites know them.
     """
     value = settings.shared_pace
     group = next(iter(product_tokens(agents.default)), ANY_AGENT)
@@ -240,7 +240,7 @@ def shared_pace(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> S
 
 
 def open_book(value: str, group: str) -> Book:
-    """The book at a place that ``ROBOTS_SHARED_PACE`` names, of the crawls in *group*."""
+    """Returns the book at *value*, from ``ROBOTS_SHARED_PACE``, of the crawls in *group*."""
     if value.startswith("sqlite:"):
         from .book_in_file import BookInFile
 

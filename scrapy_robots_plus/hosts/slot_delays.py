@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class SlotTimes:
-    """When each slot with paced hosts has handed over its last request.
+    """The moments at which slots with paced hosts have handed over their last requests.
 
-    What waits at the door has left its slot before: two requests that the slot let go one after the
-    other may come to leave together. So the least delay of the slot is kept here once more. A slot
-    without a delay has no entry, and those used longest ago are forgotten.
+    A request that waits at the door has left its slot: two that the slot let go one after the other
+    might leave the door together. So the least delay of the slot is kept here once more. A slot
+    without a delay has no entry, and the least recently used ones are forgotten.
     """
 
     MOST = 10_000
@@ -30,18 +30,18 @@ class SlotTimes:
         return key in self._last
 
     def lets_go_at(self, key: str) -> float:
-        """The moment from which the slot lets a request go."""
+        """Returns the moment from which the slot *key* lets a request go."""
         last = self._last.get(key)
         return -inf if last is None else last + self._slots.least_delay(key)
 
     def handed_over(self, key: str, now: float) -> None:
-        """A request of the slot leaves the door."""
+        """Records that a request of the slot *key* leaves the door."""
         if key in self._last or self._slots.least_delay(key):
             self._last.put(key, now)
 
 
 class ShownDelay:
-    """The delay of a host in the slot that is its own, for those who look at it.
+    """The delay of a host, as its own slot shows it to whoever looks there.
 
     The telnet console, extensions and the code of a project do. The door keeps the delay whatever
     the slot says. The slot's own delay is remembered, and restored when the host has none.
@@ -52,20 +52,20 @@ class ShownDelay:
     def __init__(self) -> None:
         self._slot: Slot | None = None
         self._delay = self._jitter = 0.0
-        """The slot's own."""
+        """The slot's own delay and jitter."""
         self._set = 0.0
 
     def show(self, slot: Slot, delay: float) -> None:
-        """Raises the delay of *slot* to *delay*, unless it is longer; 0 restores its own.
+        """Raises the delay of *slot* to *delay* seconds, unless it is longer; 0 restores its own.
 
-        Jitter, a part of the delay that is subtracted or added at random, is taken out if it could
-        draw a delay below *delay*.
+        Jitter, a part of the delay that is subtracted or added at random, is removed if it could
+        make the delay shorter than *delay*.
         """
         if slot is not self._slot:
             if compat.is_untouched(slot) or not delay:
                 return
             self._delay, self._jitter = slot.delay, compat.slot_jitter(slot)
-        elif slot.delay != self._set:  # AutoThrottle, or the project's own code
+        elif slot.delay != self._set:  # changed by AutoThrottle, or by the project
             self._delay = slot.delay
         self._slot = slot if delay else None
         is_enough = compat.least_delay(self._delay, self._jitter) >= delay

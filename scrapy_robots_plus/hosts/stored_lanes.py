@@ -25,12 +25,12 @@ _WAITING = {HELD, State.LATER, State.AT_DOOR, State.POLICY, State.FULL}
 
 
 class StoredLane(Lane):
-    """One that is awake: how many requests of each rank it has is in memory."""
+    """A lane that is awake: how many requests of each rank it has is in memory."""
 
     __slots__ = ("_counts", "_lanes", "_rank", "name")
 
     def __init__(self, address: Address, name: str, lanes: StoredLanes, contents: Contents) -> None:
-        """*contents*: what the file holds of it."""
+        """Takes *contents*, what the file holds of the lane."""
         super().__init__(address, lanes.queue)
         self.name = name
         self._lanes = lanes
@@ -70,20 +70,20 @@ class StoredLane(Lane):
 
 
 class StoredLanes(Lanes):
-    """Those of a job. Those asleep take no memory; each comes in turn, by priority, then by age.
+    """The lanes of a job. Lanes asleep take no memory, and are woken by priority, then by age.
 
     A push to a lane that is asleep only writes the request. While there is room, lanes are woken
-    with each request that is handed out. Without room, lanes that wait give theirs to others, now
-    and then while nothing is ready: thousands of slow or dead hosts hold up no others.
+    with each request that is handed out. Without room, while nothing is ready, lanes that wait now
+    and then give theirs to others: thousands of slow or dead hosts do not hold up the rest.
     """
 
     MOST_AWAKE = 10_000
     AT_ONCE = 32
-    """How many are woken before a request is handed out."""
+    """How many lanes are woken before a request is handed out."""
     IN_VAIN = 60.0
-    """Longest pause in seconds between two attempts to find lanes that are ready."""
+    """The longest pause in seconds between two attempts to find lanes that are ready."""
     LEAST_PAUSE = 1.0
-    """Shortest pause in seconds."""
+    """The shortest pause in seconds between two such attempts."""
 
     def __init__(self, queue: LaneQueue, hosts: Hosts, crawler: Crawler, order: Order) -> None:
         """Raises JobFileError if the file of the job cannot be used."""
@@ -95,12 +95,12 @@ class StoredLanes(Lanes):
         self._pause = self.LEAST_PAUSE
         self._next_exchange = 0.0
         self._woken_in_vain = 0
-        """How many lanes were woken since a request was handed out."""
+        """How many lanes were woken since the last request was handed out."""
         self._alarm = Alarm(hosts.known.wake, hosts.known.clock, hosts.known.call_later)
-        """Rings when lanes that are asleep may be exchanged for those that wait."""
+        """The alarm for when lanes that are asleep may take the room of lanes that wait."""
 
     def pop(self) -> Request | None:
-        """The next request of a host that is ready; None if nothing may be handed out now."""
+        """Returns the next request of a ready host; None if nothing may be handed out now."""
         return None if self.job.is_held_up else self.job.attempt(self._pop)
 
     def _pop(self) -> Request | None:
@@ -137,7 +137,7 @@ class StoredLanes(Lanes):
         return self.MOST_AWAKE - len(self._lanes)
 
     def new(self, address: Address, request: Request) -> Lane | None:
-        """A lane with its first request, or one that was asleep with another; None if it sleeps on.
+        """Writes *request*, and returns its lane, new or just woken; None if that sleeps on.
 
         Raises ValueError if the request cannot be written.
         """
@@ -153,7 +153,7 @@ class StoredLanes(Lanes):
         self._file.sleep(lane.address.name)
 
     def state(self) -> dict[str, list[int]]:
-        """The state of the job, whichever lanes there are."""
+        """Returns the state of the job, whichever lanes there are."""
         return {FILE_NAME: []}
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ class StoredLanes(Lanes):
     # Who is awake
 
     def _find_ready(self) -> bool:
-        """Nothing is ready: wakes others. Returns whether it did."""
+        """Wakes other lanes when nothing is ready. Returns whether it did."""
         if not self.asleep and not self._lanes and self._file.held:
             self._file.search()
         if not self.asleep:
@@ -188,7 +188,7 @@ class StoredLanes(Lanes):
         woken = self._file.wake(most)
         for name, contents in woken.items():
             address = Address.named(name)
-            if address not in self._lanes:  # of a converted job, two names may say the same
+            if address not in self._lanes:  # in a converted job, two names may mean one address
                 self._hosts.woke(self._awake(address, name, contents))
         return len(woken)
 
@@ -197,7 +197,7 @@ class StoredLanes(Lanes):
         return lane
 
     def _make_room(self, most: int) -> None:
-        """Puts lanes to sleep that wait: those held back first, then those that began last."""
+        """Puts waiting lanes to sleep: those held back first, then the ones that began last."""
         waiting = (each for each in self if each.state in _WAITING and self._hosts.may_sleep(each))
         for lane in nlargest(most, waiting, key=lambda lane: (lane.state is HELD, lane.ticket)):
             self._hosts.falls_asleep(lane)

@@ -1,4 +1,4 @@
-"""How often a host that refuses requests is asked: all states and transitions."""
+"""How often a host that refuses requests is asked: all states and transitions of its pace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Refusal(Enum):
-    """What an answer 429 or 503 says."""
+    """What a 429 or 503 says."""
 
     OF_PAGE = "nothing about the host"
     KNOWN = "of the host, which is asked less often already"
@@ -26,18 +26,18 @@ class Throttle:
     :class:`GapSearch` finds.
 
     **Which refusals count.** A page that fails again says nothing new about its host. So at full
-    speed the first refusal of a request counts; a later one counts only if the host has answered
+    speed, the first refusal of a request counts; a later one counts only if the host has answered
     nothing else since the last refusal that counted. Requests that were under way together are
     refused together: only a request sent after the last pause can begin another. So each request
     belongs to a phase, which the next refusal ends.
 
-    **Whether it helps** is what :class:`RefusalShares` tells. What a pace costs before it has
-    helped is bounded. One that does not help is taken back: full speed, and no other attempt for a
-    good while, unless nearly all is refused now that was not before.
+    **Whether it helps** is for :class:`RefusalShares` to tell. Until a pace has helped, its cost is
+    bounded. One that does not help is taken back: the host is asked at full speed, and no other
+    pace is tried for a while, unless nearly everything is refused now that was not before.
 
-    **Long windows.** Where a number of requests is allowed in a minute, say, no pace shows that:
-    all is answered, then all is refused. So if several different requests are refused for sure,
-    and none is answered until some pauses have passed, these were what helped.
+    **Long windows.** If a host allows a number of requests per minute, say, no pace shows that:
+    everything is answered, then everything is refused. So if several different requests are surely
+    refused, and none is served until some pauses have passed, the pauses have helped.
 
     Times are seconds by one clock.
     """
@@ -46,83 +46,84 @@ class Throttle:
     """The largest part of a wait that is added to it at random."""
 
     ERRORS = 3
-    """So many different requests of the latest :data:`FEW`, answered 503, are a refusal."""
+    """How many of the latest :data:`FEW` requests, answered 503, are a refusal of the host."""
     ENOUGH = 6
-    """After so many answers it is known how much is refused at full speed."""
+    """How many answers tell how much is refused at full speed; also how many different refused
+    requests make a ban."""
     WHILE_MEASURED = 0.05
-    """The gap until that is known: those that waited do not all go at once."""
+    """The gap until it is known how much is refused: waiting requests do not go all at once."""
     HARMLESS = 0.1
-    """A share of refusals that retries can deal with."""
+    """The share of refusals that retries can deal with."""
     MEMORY = 600.0
-    """For so many seconds no pace is tried after one that did not help; then for twice as long."""
+    """Seconds for which no pace is tried after one that did not help; twice as many each time."""
 
     ON_TRIAL = 6.0
-    """Seconds that it may cost until it has helped."""
+    """Seconds that a pace may cost until it has helped."""
     IN_VAIN = 60.0
-    """The same for a pace that has helped before, and for a host that names a Retry-After; and the
-    seconds of pauses that are in vain, if enough different requests were refused for sure and none
-    was answered otherwise since."""
+    """Seconds that a pace may cost if it has helped before, or if the host names a Retry-After;
+    also seconds of pauses that may be in vain, if enough different requests were surely refused
+    and none was served since."""
     SEVERAL = 3
-    """After so many pauses in a row that were too short, the next one was what helped."""
+    """How many pauses in a row must be too short before an answer shows that a longer one helps."""
     FORGIVEN = 5
-    """How many refusals of one request at most do not count as its retries."""
+    """How many refusals of one request, at most, do not count as retries."""
 
     def __init__(self, longest_wait: float, jitter: Callable[[], float]) -> None:
-        """*jitter* returns a number from 0 to 1."""
+        """Takes *longest_wait* in seconds, and *jitter*, which returns a number from 0 to 1."""
         self._most = longest_wait
         self._jitter = jitter
         self._search = GapSearch(longest_wait)
         self._shares = RefusalShares()
         self.phase = 0
         self.until = -inf
-        """When the pause ends."""
+        """The moment at which the pause ends."""
         self.waited = 0.0
-        """The seconds of all its pauses, and of the gaps before the requests that were answered."""
+        """Seconds of all pauses, and of the gaps before the requests that were served."""
         self._pauses = self._at_last = 0
-        """Since something was answered: pauses after a 429 with Retry-After, requests answered so
-        when these were over."""
+        """Since the host last served a request: pauses after a 429 with Retry-After, and requests
+        refused in that way after the last pause."""
         self._answered_since = FEW
-        """Answers since the last refusal that counted."""
+        """Requests served since the last refusal that counted."""
         self._different = 0
-        """Different requests refused since something was answered."""
+        """Different requests refused since the host last served one."""
         self._asked = 0.0
         self._refused_again = 0
-        """Refusals of requests that had been refused, since one of these was answered."""
+        """Refusals of requests that had been refused before, since one of these was served."""
         self._too_short = 0
-        """Pauses after which nothing was answered, without an answer since."""
+        """Pauses after which the next request was refused, since the host last served one."""
         self._bans = False
-        """Whether it refuses many different requests for sure, and answers none."""
+        """Whether the host surely refuses many different requests, and serves none: a ban."""
         self._cost = 0.0
-        """Seconds that were waited lately, since it has helped."""
+        """Seconds that the pace has cost since it began, or since it last helped."""
         self._unproven = 0.0
-        """The same since it began, however often it was taken back."""
+        """Seconds that paces have cost since one helped, however often they were taken back."""
         self._in_vain = 0.0
-        """Seconds of pauses after which nothing was answered."""
+        """Seconds of pauses after which nothing was served."""
         self._memory = self.MEMORY
         self._free_until = -inf
-        """Until then no pace is tried, because the last one did not help."""
+        """The moment until which no pace is tried, because the last one did not help."""
         self._chances = 0
-        """Refusals at full speed that may still tell that a pace did help."""
+        """How many more refusals at full speed may show that a pace did help."""
         self._found = 0.0
-        """The gap that did not seem to help."""
+        """The gap of the last pace, which did not seem to help."""
         self._phase_began = 0.0
         self._start(0.0)
         self._end()
 
     def _start(self, wait: float) -> None:
-        """Nothing is known yet."""
+        """Forgets what is known of the pace. *wait*: seconds of its first pause."""
         self._began_in = self.phase
         """The last phase at full speed."""
         self._measures = True
-        """Whether it is not known yet how much is refused at full speed."""
+        """Whether the share of refusals at full speed is still being measured."""
         self._answers = 0
-        """Those of this phase."""
+        """Requests served in this phase."""
         self._helps = False
         self._search.begin(wait)
         self._shares.begin()
 
     def _end(self) -> None:
-        """Full speed."""
+        """Goes back to full speed."""
         self._search.gap = 0.0
         self.is_on = False
         """Whether the host is asked less often."""
@@ -138,11 +139,11 @@ class Throttle:
     def refused(
         self, sent_in: int | None, now: float, *, is_first: bool, is_429: bool, asked: float
     ) -> Refusal:
-        """A request was refused.
+        """Handles the refusal of a request; returns what it says.
 
-        *sent_in*: the phase it was sent in; None if that is not known. *is_first*: it was not
-        refused before. *asked*: the seconds of its Retry-After. With one, and if *is_429*, a single
-        such answer is a refusal of the host.
+        *sent_in*: the phase it was sent in; None if that is not known. *is_first*: whether it was
+        not refused before. *asked*: the seconds of its Retry-After. With one, or if *is_429*, a
+        single such answer is a refusal of the host.
         """
         is_sure = is_429 or asked > 0
         self._asked = asked
@@ -175,9 +176,9 @@ class Throttle:
         return Refusal.NEW
 
     def answered(self, sent_in: int | None, now: float, *, is_first: bool = True) -> None:
-        """A request was not refused: the host may be asked a little more often.
+        """Handles an answer that is no refusal: the host may be asked a little more often.
 
-        *sent_in* and *is_first* as for :meth:`refused`.
+        *sent_in* and *is_first*: see :meth:`refused`.
         """
         if not is_first:
             self._refused_again = 0
@@ -205,7 +206,7 @@ class Throttle:
                 self._end()
 
     def forgives(self, refusal: Refusal, before: int) -> bool:
-        """Whether a refused request may be sent once more than others, because of its host.
+        """Returns whether a refused request gets one more try than others, because of its host.
 
         *before*: how many times it was refused before.
         """
@@ -217,7 +218,7 @@ class Throttle:
         return was_on and before == 1 and self._refused_again <= self.SEVERAL
 
     def _at_full_speed(self, *, refused: bool) -> None:
-        """There was one more answer at full speed."""
+        """Counts one more answer at full speed."""
         self._shares.at_full_speed(refused=refused)
         if not self.is_on and self._shares.remembered >= 2 * FEW:
             self._search.gap = 0.0
@@ -228,16 +229,16 @@ class Throttle:
         return sent_in is None or sent_in <= self._began_in
 
     def _try_to_begin(self, now: float, *, is_sure: bool) -> bool:
-        """Begins to wait if a refusal at full speed is a reason to. Returns whether it does."""
+        """Slows down if a refusal at full speed is a reason to. Returns whether it does."""
         if now < self._free_until:
             return self._try_to_resume()
         is_new = now > self.until + self.MEMORY
         if is_new:
             self._cost = self._in_vain = self._unproven = 0.0
         if is_sure and is_new:
-            self._shares.forget()  # it begins with a refusal: those that follow tell the share
+            self._shares.forget()  # what follows this refusal tells the share
             self._start(FIRST_WAIT)
-            self._began_in += 1  # what follows the pause is at full speed, if the others are few
+            self._began_in += 1  # where few are under way, the next ones count as full speed, too
             self._search.open(self.WHILE_MEASURED)
         elif self._shares.refused_lately >= self.ERRORS:
             self._shares.forget(all_but=FEW)
@@ -257,8 +258,8 @@ class Throttle:
         self._search.open(FIRST_WAIT / 2)
 
     def _note_measured(self, now: float) -> bool:
-        """At full speed there was one more answer. Returns whether that is a reason for another
-        pause."""
+        """Ends the measuring of refusals at full speed when there are enough answers. Returns
+        whether they are a reason for another pause."""
         if not self._measures or self._shares.remembered < self.ENOUGH:
             return False
         if self._shares.fast < self.HARMLESS:
@@ -270,7 +271,7 @@ class Throttle:
         return not is_pause
 
     def _try_to_resume(self) -> bool:
-        """Takes the last pace up again if it has helped after all: at full speed more is refused.
+        """Resumes the last pace if it has helped after all, as more is refused at full speed.
         Returns whether it does."""
         was_short = self._bans and self._too_short and self._in_vain <= self.ON_TRIAL
         wait = max(2 * self._found, LEAST_WAIT)
@@ -285,20 +286,20 @@ class Throttle:
 
     @property
     def in_a_row(self) -> int:
-        """How many times it has answered nothing but 429 with Retry-After: once for each pause, and
-        after the last one for each :data:`FEW` different requests.
+        """How many times in a row the host has answered nothing but 429 with Retry-After: once for
+        each pause, and after the last one for each :data:`FEW` different requests.
 
-        A 429 without one asks for no wait that could add up: what comes later may be answered.
+        A 429 without Retry-After asks for no wait that could add up: a later one may be answered.
         """
         return self._pauses + self._at_last // FEW
 
     @property
     def was_in_vain(self) -> bool:
-        """Whether it was slowed down, and that did not help."""
+        """Whether the host was slowed down, and that did not help."""
         return not self.is_on and self._free_until > self.until
 
     def _take_second_chance(self) -> bool:
-        """Returns whether it may have helped: much is refused at first, or nothing else lately."""
+        """Returns whether the pace may have helped: much is refused after it, or all lately."""
         shares = self._shares
         if not shares.slow_answers or shares.remembered < FEW:
             return False
@@ -310,18 +311,18 @@ class Throttle:
     # Whether it helps
 
     def _weigh(self, *, refused: bool) -> None:
-        """An answer at the pace."""
+        """Counts an answer at the pace, which may show that the pace helps."""
         if self._shares.at_the_pace(refused=refused):
             self._is_found()
 
     def _is_found(self) -> None:
-        """It has a limit, and slowness helps."""
+        """Records that the host has a limit, and that slowness helps."""
         self._helps, self._memory = True, self.MEMORY
         self._cost = self._unproven = 0.0
         self._free_until = -inf
 
     def _again(self, now: float, *, is_sure: bool) -> None:
-        """A request of this phase was refused."""
+        """Handles the refusal of a request of this phase."""
         if self._answers:
             self._weigh(refused=True)
             self._in_vain = 0.0
@@ -330,7 +331,7 @@ class Throttle:
         else:
             self._too_short += 1
             self._search.too_early(now - self._phase_began)
-            # A 503 is none, though it has a limit: pages that are broken answer so for ever.
+            # A 503 alone is no ban, even of a host with a limit: broken pages answer so forever.
             is_ban = is_sure and (self._bans or self._helps)
             room = (self.IN_VAIN if is_ban else self.ON_TRIAL) - FIRST_WAIT - self._in_vain
             in_vain = room < (LEAST_WAIT if is_ban else self._search.wait)
@@ -341,7 +342,7 @@ class Throttle:
             self._take_back(now)
 
     def _is_in_vain(self, wait: float) -> bool:
-        """Whether the pace has cost enough without helping; *wait*: what it is about to cost."""
+        """Returns whether the pace has cost enough in vain. *wait*: seconds it is about to cost."""
         most = self.ON_TRIAL
         if self._asked or self._helps:
             most = self.IN_VAIN
@@ -350,7 +351,7 @@ class Throttle:
         return self._cost + wait > most
 
     def _take_back(self, now: float) -> None:
-        """Full speed again: it did not help."""
+        """Goes back to full speed for a while, as the pace did not help."""
         self._found = self.gap
         self._helps = False
         self._end()
@@ -364,7 +365,7 @@ class Throttle:
     def _pause(self, now: float, asked: float = 0.0) -> None:
         wait = self._search.bounded()
         self.until = now + min(wait * (1 + self.JITTER * self._jitter()), self._most)
-        cost = max(self.until - now - asked, 0.0)
+        cost = max(self.until - now - asked, 0.0)  # what the host asks for costs nothing
         self._unproven += cost
         if self._in_vain <= self.ON_TRIAL:
             self._cost += cost

@@ -1,29 +1,28 @@
 """All hosts with requests: which may be asked now, and which event brings back the others.
 
-A lane whose robots.txt is unknown waits for it (``POLICY``), one that has to wait because of what
-robots.txt says waits for a moment (``HELD``), one whose requests will fail waits for its turn to
-(``REFUSED``). All others are in their host. A host with lanes is in exactly one of four states, and
-an event ends each:
+A lane waits for its robots.txt if that is unknown (``POLICY``), for a moment if robots.txt holds it
+back (``HELD``), and for its turn to fail if its requests will (``REFUSED``). All other lanes are in
+their host. A host with lanes is in exactly one of four states, and an event ends each:
 
-- ``READY``: in a heap, by priority and order. It is looked at when its turn comes;
+- ``READY``: in a heap, by priority and order, until its turn comes, when it is looked at;
 - ``LATER``: in a heap of moments, with one timer for the first of them;
-- ``FULL``: one of its requests comes back;
-- ``AT_DOOR``: one of its requests stands at the door, which tells when it leaves.
+- ``FULL``: until one of its requests comes back;
+- ``AT_DOOR``: until one of its requests leaves the door, which tells.
 
 Goals: a request costs O(log hosts), even if thousands of lanes wait for one host, or for the slot
 of a proxy. No host is looked at in vain, and none sleeps too long.
 
 Hazards:
 
-- Which host a lane belongs to may change: it has a pace of its own now, or none any more. A host
-  whose next lane belongs to another one counts as due, and the lane moves when its turn comes.
-- A policy may expire, and visiting hours may end, while a lane is in its host: it is asked for once
-  more when it is the lane's turn.
+- The host that a lane belongs to may change, when its requests get or lose a pace of their own. A
+  host whose next lane belongs to another one counts as due, and the lane moves at its turn.
+- A policy may expire, and visiting hours may end, while a lane is in its host: so the policy is
+  asked for once more when it is the lane's turn.
 - The door does not know about a request on its way there (``not_before``), and never hears of one
   that is refused on its way: that request delays nothing.
-- A job has two queues, one in memory, and Scrapy asks that one first. Whatever becomes ready for
-  the one that is not being asked must wake the engine.
-- Nothing is removed from a heap. An item that has moved on has another ticket.
+- A job has two queues, and Scrapy asks the one in memory first. Whatever becomes ready for the
+  queue that is not being asked must wake the engine.
+- No entry is removed from a heap when its item moves on: the item gets another ticket.
 """
 
 from __future__ import annotations
@@ -55,12 +54,12 @@ if TYPE_CHECKING:
 
 
 READY, LATER, FULL, AT_DOOR, IDLE, POLICY, HELD, REFUSED, EMPTY = State
-"""By short names: several are looked at for each request, and those of an Enum take ten times as
+"""The states by short names: each request needs several, and members of an Enum take ten times as
 long to find."""
 
 
 def hosts_of(crawler: Crawler) -> Hosts:
-    """Those of the crawl, which its queues share."""
+    """Returns the hosts of the crawl; all its queues share one object."""
     hosts = hosts_in_use(crawler)
     if hosts is None:
         crawl = Crawl.of(crawler)
@@ -74,7 +73,7 @@ def hosts_of(crawler: Crawler) -> Hosts:
 
 
 def hosts_in_use(crawler: Crawler) -> Hosts | None:
-    """Those of the crawl, if it has a queue that asks them."""
+    """Returns the hosts of the crawl; None if it has no queue that asks them."""
     hosts = Crawl.of(crawler).readiness
     return hosts if isinstance(hosts, Hosts) else None
 
@@ -84,7 +83,7 @@ class Hosts:
     timer for the next that will be due."""
 
     REFUSALS_EVERY = 32
-    """While others are ready, every 32nd turn is that of a request that will be refused."""
+    """The number of turns of which one is for a request that will fail, while others are ready."""
 
     def __init__(self, known: Known) -> None:
         self.known = known
@@ -95,9 +94,9 @@ class Hosts:
         self.lanes = 0
         """How many lanes hold requests."""
         self.asked: LaneQueue | None = None
-        """The queue that the engine asks now: it needs no wake-up for that one."""
+        """The queue that the engine is asking, which needs no wake-up for it; None between."""
         self.queues: list[LaneQueue] = []
-        """In the order in which they are asked."""
+        """The queues in the order in which they are asked."""
         self.discovery = Discovery(known, self._numbers)
         self.alarm = Alarm(self._ring, known.clock, known.call_later)
         self._hosts: dict[str, Host] = {}
@@ -107,7 +106,7 @@ class Hosts:
         self._turns = 0
         self._awaiting: dict[Origin, Lane] = {}
         self._also_awaiting: dict[Origin, list[Lane]] = {}
-        """Second and further lanes of an origin: most have one."""
+        """The second and further lanes that await one policy: most origins have one lane."""
         self._out: dict[Request, Host] = {}
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
@@ -115,12 +114,12 @@ class Hosts:
     # What the queues tell
 
     def enter(self, lane: Lane) -> None:
-        """*lane* holds its first requests."""
+        """Places *lane*, which holds its first requests."""
         self.discovery.request_came_in()
         self.woke(lane)
 
     def grew(self, lane: Lane, *, is_urgent: bool) -> None:
-        """*lane* has received another request; *is_urgent*: it goes before the others."""
+        """Handles another request in *lane*; *is_urgent*: whether it goes before the others."""
         self.discovery.request_came_in()
         if lane.state is POLICY:
             if is_urgent:
@@ -134,19 +133,19 @@ class Hosts:
                 self._settle(lane.host)
 
     def woke(self, lane: Lane) -> None:
-        """*lane* was asleep, with its requests."""
+        """Places *lane*, which the job's file has just returned to memory."""
         self.lanes += 1
         lane.order = next(self._numbers)
         self._place(lane)
 
     def may_sleep(self, lane: Lane) -> bool:
-        """Whether nothing is about to happen to the lane: neither a fetch, nor a refusal."""
+        """Returns whether nothing is about to happen to *lane*: neither a fetch nor a refusal."""
         origin = lane.address.origin
         fetching = origin is not None and self.known.is_fetching(origin)
         return not fetching and lane.state not in (REFUSED, EMPTY)
 
     def falls_asleep(self, lane: Lane) -> None:
-        """The lane is no longer known; only the file of the job holds it."""
+        """Forgets *lane*, which only the file of the job holds from now on."""
         host, origin = lane.host, lane.address.origin
         self._left(lane)
         if origin is not None:
@@ -158,13 +157,13 @@ class Hosts:
             self._settle(host)
 
     def takes_back(self, request: Request, origin: Origin) -> bool:
-        """Whether it has handed out *request*, and takes it again while the robots.txt of *origin*
-        cannot be read.
+        """Returns whether *request* was handed out here, and is taken back while the robots.txt of
+        *origin* cannot be read.
         """
         return request in self._out and self.known.defers(origin)
 
     def close(self) -> None:
-        """A queue is closed, and all of them are."""
+        """Stops handing out and waiting: a queue is closed, so all of them are."""
         self._ready.clear()
         self._refused.clear()
         self.alarm.cancel()
@@ -172,7 +171,7 @@ class Hosts:
     # What the crawl tells
 
     def fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
-        """A fetch has ended, with or without a policy."""
+        """Places the lanes that waited for a fetch, which has ended with or without a policy."""
         answered = policy is not None and not policy.denies_as_unreachable
         self.discovery.fetch_ended(answered=answered)
         lanes = self._end_wait(origin)
@@ -183,7 +182,7 @@ class Hosts:
         self.known.wake()
 
     def came_back(self, request: Request) -> None:
-        """The downloader is done with a request, whether it was sent or not."""
+        """Takes note that the downloader is done with *request*, whether it was sent or not."""
         host = self._out.pop(request, None)
         if host is not None:
             host.out -= 1
@@ -197,8 +196,8 @@ class Hosts:
             self._look(taken)
 
     def changed(self, name: str, handed_over: Request | None = None) -> None:
-        """The host with this name may be due at another moment than it was: because the door has
-        *handed over* a request to it, if there is one.
+        """Looks again at the host with this name, which may be due at another moment, because the
+        door has *handed_over* a request to it, if there is one.
         """
         if handed_over is not None and handed_over in self._out:
             self._out[handed_over].has_left(handed_over)
@@ -209,9 +208,8 @@ class Hosts:
     # Handing out
 
     def begin(self, queue: LaneQueue) -> None:
-        """The engine asks *queue*, in memory before the one on disk: that is one round.
-
-        An empty queue leaves what is due to the next.
+        """Handles what is due, as the engine asks *queue*. In each round it asks the queue in
+        memory, then the one on disk. An empty queue leaves what is due to the next.
         """
         if queue is self.queues[-1] or len(queue):
             self._process_due()
@@ -219,7 +217,7 @@ class Hosts:
             self.discovery.round_begins(self.ready)
 
     def pop(self, queue: LaneQueue) -> Request | None:
-        """The next request of *queue*; None if none may go now, and the engine will be woken."""
+        """Returns the next request of *queue*; None if none may go: then the engine will be woken."""
         while (item := self._next(queue.number)) is not None:
             lane = self._choose(item) if isinstance(item, Host) else self._to_refuse(item)
             if lane is not None and (request := self._take(lane)) is not None:
@@ -228,7 +226,7 @@ class Hosts:
         return None
 
     def _next(self, number: int) -> Host | Lane | None:
-        """What is to be looked at next: a host, or a lane whose requests fail."""
+        """Returns what to look at next: a host, or a lane whose requests fail."""
         self._turns += 1
         first, second = self._ready, self._refused
         if second and not self._turns % self.REFUSALS_EVERY:
@@ -237,7 +235,7 @@ class Hosts:
         return second.pop(number) if item is None and second else item
 
     def _choose(self, host: Host) -> Lane | None:
-        """The lane of *host* to go now. If there is none, puts the host where an event finds it."""
+        """Returns the lane of *host* to go now; if none may, puts *host* where an event finds it."""
         self.ready -= 1  # it is in no heap any more
         host.state = IDLE
         lane = host.next_lane()
@@ -288,7 +286,7 @@ class Hosts:
     # When
 
     def _is_due(self, host: Host, lane: Lane) -> bool:
-        """Whether a request of *lane*, the next of *host*, may leave now. If not, it waits."""
+        """Returns whether *lane*, the next of *host*, may send a request now; if not, *host* waits."""
         outlook = self.known.outlook(lane)
         host.gap = outlook.gap
         if host.out >= outlook.most and (outlook.gap or self.lanes > 1):
@@ -308,7 +306,7 @@ class Hosts:
         return False
 
     def _look(self, host: Host) -> None:
-        """Something has happened that may let *host*, which is not ready, go."""
+        """Looks again at *host*, which is not ready: something may have let it go."""
         if host.state in (LATER, AT_DOOR):
             lane = host.next_lane()
             stays = lane is not None and self.known.host_of(lane) == host.name
@@ -317,7 +315,7 @@ class Hosts:
         self._settle(host)
 
     def _settle(self, host: Host) -> None:
-        """*host* may be chosen if it has lanes."""
+        """Makes *host* ready if it has lanes; otherwise idle, or forgets it."""
         lane = host.next_lane()
         if lane is None:
             if host.state is not IDLE:
@@ -372,12 +370,12 @@ class Hosts:
                 self.discovery.add(lane)
 
     def _left(self, lane: Lane) -> None:
-        """*lane* holds no more requests, or is asleep."""
+        """Takes out *lane*, which holds no more requests or falls asleep."""
         self.lanes -= 1
         self._take_out(lane, EMPTY)
 
     def _take_out(self, lane: Lane, state: State) -> None:
-        """*lane* waits in *state* from now on, in no host."""
+        """Takes *lane* out of its host; it waits in *state* from now on."""
         if lane.host is not None:
             lane.host.remove(lane)
         lane.waits(state, next(self._numbers))
@@ -387,7 +385,7 @@ class Hosts:
             self._also_awaiting.setdefault(origin, []).append(lane)
 
     def _end_wait(self, origin: Origin) -> list[Lane]:
-        """The lanes that waited for the policy of *origin*."""
+        """Returns the lanes that waited for the policy of *origin*, which wait no more."""
         first = self._awaiting.pop(origin, None)
         return [] if first is None else [first, *self._also_awaiting.pop(origin, ())]
 
@@ -413,7 +411,7 @@ class Hosts:
                 self._place(item)
 
     def _arrange_wake_up(self) -> None:
-        """Nothing may go in the queue that was asked: ensures that something will."""
+        """Ensures that the engine is woken, as nothing may go in the queue that it asked."""
         if not self.ready:  # nor in the other queue
             self.discovery.nothing_is_ready()
         first, change = self._later.first(), self.discovery.next_change

@@ -1,11 +1,11 @@
-"""The requests of a job, those under way and the fingerprints of all seen, in one file.
+"""The unfinished requests of a job and the fingerprints of all requests seen, in one file.
 
-``file.py`` is what others ask, and keeps the file usable. ``schema.py`` says what is in the file,
-``requests.py`` reads and changes it, ``asleep.py`` knows whose turn it is of the lanes that a crawl
-does not know; ``resuming.py`` leads from one run to the next, ``recent.py`` keeps what was done
-since the file was written; ``mending.py`` makes a whole file of a damaged one; ``reading.py`` shows
-what a file holds. ``job.py`` and those that import it join the file to a crawl: a request leaves
-the file when the engine is done with it.
+``file.py`` is what others call, and keeps the file usable. ``schema.py`` defines its contents,
+``requests.py`` reads and changes them, ``asleep.py`` orders the lanes that only the file knows;
+``resuming.py`` leads from one run to the next, ``recent.py`` keeps what was done since the file was
+written; ``mending.py`` rebuilds a damaged file; ``reading.py`` shows what a file holds. ``job.py``
+and the modules that import it connect the file to a crawl: a request leaves the file when the
+engine has finished with it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .schema import StoredRequest as StoredRequest
 from .schema import rank_of as rank_of
 
 FILE_NAME = "frontier.sqlite"
-"""The name of the file in the folder of a job (``JOBDIR``)."""
+"""The name of a job's file in the folder of the job (``JOBDIR``)."""
 
 QUEUE_FOLDER = "requests.queue"
-"""Where Scrapy's scheduler keeps its queues and their state, in the same folder."""
+"""The folder in ``JOBDIR`` where Scrapy's scheduler keeps its queues and their state."""

@@ -1,7 +1,7 @@
-"""The lanes of a job that are asleep: the crawl does not know them, the file alone.
+"""The lanes of a job that are asleep: only the file knows them, the crawl does not.
 
-They have their turn by priority, then in the order in which they fell asleep or came. Of this, the
-file says nothing: when it is opened, all are asleep, in the order of their oldest requests.
+Their turns come by priority, then in the order in which they came or fell asleep. The file does not
+store that order: when it is opened, all are asleep, in the order of their oldest requests.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LanesAsleep:
-    """In a file of SQLite's own that no other process sees: thousands take no memory."""
+    """A temporary table of SQLite, in which thousands of lanes take no memory."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -24,13 +24,13 @@ class LanesAsleep:
         self.awake = set[str]()
         """The lanes that the crawl knows."""
         self.number = 0
-        """How many are asleep."""
+        """The number of lanes that are asleep."""
         self._turns = 0
 
     def add_all(self, last_id: int) -> None:
-        """All that hold requests fall asleep, in the order of the oldest of them.
+        """Puts all lanes that hold requests to sleep, in the order of their oldest requests.
 
-        *last_id*: of the newest request.
+        *last_id* is the id of the newest request.
         """
         self.awake.clear()
         self._run("DELETE FROM lanes")
@@ -38,7 +38,7 @@ class LanesAsleep:
         self._turns = last_id
 
     def add(self, lane: str, priority: int) -> None:
-        """Lets *lane* fall asleep, or have its turn earlier if it sleeps with a higher number."""
+        """Puts *lane* to sleep; gives it *priority* if it is asleep with a higher number."""
         found = self._run("SELECT priority FROM lanes WHERE name = ?", (lane,)).fetchone()
         if found is None:
             self._turns += 1
@@ -48,11 +48,11 @@ class LanesAsleep:
             self._run("UPDATE lanes SET priority = ? WHERE name = ?", (priority, lane))
 
     def next(self, most: int) -> list[str]:
-        """Up to *most* whose turn it is."""
+        """Returns the next lanes in turn, at most *most*."""
         return [name for (name,) in self._run(_IN_TURN, (most,))]
 
     def wake(self, lane: str) -> None:
-        """Does nothing if *lane* is not asleep."""
+        """Wakes *lane*. Does nothing if it is not asleep."""
         if self._run("DELETE FROM lanes WHERE name = ?", (lane,)).rowcount:
             self.number -= 1
             self.awake.add(lane)
@@ -60,7 +60,7 @@ class LanesAsleep:
 
 _TABLE = (
     f"PRAGMA temp.cache_size = -{CACHE_KIB // 4}",
-    # With some thousand lanes, its journal would be one more file.
+    # With some thousand lanes, the journal of the table would be one more file.
     "PRAGMA temp.journal_mode = MEMORY",
     """
     CREATE TEMP TABLE lanes (

@@ -1,4 +1,4 @@
-"""A duplicate filter for Scrapy that keeps its fingerprints in the one file of a job."""
+"""A duplicate filter for Scrapy that keeps its fingerprints in the file of a job."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class JobDupeFilter(RFPDupeFilter):
-    """``DUPEFILTER_CLASS``: Scrapy's own, but the fingerprints are in the job's file.
+    """``DUPEFILTER_CLASS``: Scrapy's own, but with its fingerprints in the job's file.
 
-    A fingerprint is written together with its request, so that neither is ever without the other.
-    Without ``JOBDIR``, or for a crawler that does not crawl yet, it is Scrapy's own.
+    A fingerprint is written together with its request, so a kill never separates them. Without
+    ``JOBDIR``, or for a crawler that does not crawl yet, the filter works as Scrapy's own.
     """
 
     _job: Job | None = None
@@ -29,7 +29,7 @@ class JobDupeFilter(RFPDupeFilter):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """If the job's file cannot be used, raises JobFileError, which stops the crawl."""
+        """Raises JobFileError, which stops the crawl, if the job's file cannot be used."""
         folder, debug = job_folder(crawler.settings), crawler.settings.getbool("DUPEFILTER_DEBUG")
         is_crawl = crawler.spider is not None
         path = None if is_crawl else folder
@@ -40,7 +40,7 @@ class JobDupeFilter(RFPDupeFilter):
         return dupefilter
 
     def request_seen(self, request: Request) -> bool:
-        """Whether a request with the same fingerprint has been seen, in this or an earlier run."""
+        """Returns whether the fingerprint of *request* was seen before, in this or another run."""
         if self._job is None:
             return super().request_seen(request)
         return self._is_seen(request, self._job)

@@ -1,4 +1,4 @@
-"""The file of a job: usable after a kill, and mended at the next start when it is damaged."""
+"""The file of a job: it survives kills, and is mended at the next start if it is damaged."""
 
 from __future__ import annotations
 
@@ -39,39 +39,39 @@ if TYPE_CHECKING:
 
 
 _SPIDER = "spider"
-"""The note that names it."""
+"""The key of the note that names the spider."""
 
 
 class JobFile(ResumedRequests):
-    """All requests of a job, in lanes, those under way, and the fingerprints of all seen.
+    """The requests of a job, in lanes or under way, and the fingerprints of all requests seen.
 
-    What was done outlives a kill from the next :meth:`commit` on: whatever happens to the process,
-    the next run finds all as it was after some commit. Priorities are those of Scrapy's
-    queues: the lowest number is the most urgent.
+    Changes survive a kill from the next :meth:`commit` on: whatever happens to the process, the
+    next run finds the state after one of the commits. Priorities are those of Scrapy's queues: the
+    lowest number is the most urgent.
 
-    Each method raises JobFileError when the file cannot be used any longer: the disk is full, it
-    is damaged, or was deleted. The file stays as it was after the last commit. A damaged file is
-    mended with all that can be read when it is opened again; see :attr:`lost`.
+    Each method raises JobFileError when the file can no longer be used: the disk is full, or the
+    file is damaged or was deleted. It stays as it was after the last commit. When a damaged file is
+    opened again, it is mended with all that can be read; see :attr:`lost`.
     """
 
     def __init__(self, path: Path | str, *, spider: str | None = None) -> None:
-        """Opens the file at *path*, or creates it, and resumes the job. *spider*: the name of the
-        one that is to send its requests; None for any.
+        """Opens the file at *path*, or creates it, and resumes the job.
 
-        Raises JobFileError if it is in use, not ours, too new or not writable, or holds requests of
-        another spider. The file then stays as it is.
+        *spider* is the name of the spider that will send the requests; None for any. Raises
+        JobFileError if the file is in use, not ours, of another layout or not writable, or holds
+        requests of another spider. The file then stays as it is.
         """
         self.path = Path(os.path.realpath(path))
         self.was_killed = False
         """Whether the last run did not close the file."""
         self.recovered = 0
-        """Requests that were under way when the last run was killed."""
+        """The number of requests that were under way when the last run was killed."""
         self.newly_aside = list[StoredRequest]()
-        """Set aside when this run began: each was under way, alone, at the last kill."""
+        """The requests set aside when this run began: each was under way, alone, at a kill."""
         self.lost = 0
-        """Requests that could not be read from a damaged file, as far as they could be counted."""
+        """The number of requests lost to damage, as far as they could be counted."""
         self.troubles = list[str]()
-        """What a user must know: damage, and what was saved."""
+        """Messages for the user: what was damaged, and what was saved."""
         self._recent = Recent(recent_of(self.path))
         self._is_open = False
         self._spider = spider
@@ -84,7 +84,7 @@ class JobFile(ResumedRequests):
 
     @guarded
     def commit(self) -> None:
-        """Everything since the last commit outlives a kill from now on, together.
+        """Makes all changes since the last commit survive a kill, as one.
 
         Never call it between :meth:`see` and the :meth:`add` that belongs to it.
         """
@@ -95,19 +95,20 @@ class JobFile(ResumedRequests):
                 JobFileError(self.path, what, "Restore a copy, or the job begins anew")
             )
         if written_at != self._written_at or self._recent.is_full or self._recent.is_gone:
-            self._write()  # SQLite may have begun to, as its memory is full
+            self._write()  # SQLite may have begun to, with its cache full
         else:
             self._note_done()
 
     @guarded
     def search(self) -> None:
-        """Call it when requests are held, but no lane holds them: the file must be damaged."""
+        """Raises JobFileError. Call it if requests are counted, but no lane holds any: damage."""
         raise sqlite3.DatabaseError("requests are missing")
 
     @guarded
     def sort(self, name_of: Callable[[bytes], str | None]) -> None:
-        """After a conversion, moves each request into the lane *name_of* its data; None means that
-        it stays. A kill meanwhile leaves all where they were.
+        """Moves requests of a newly converted job into the lanes that *name_of* returns for them.
+
+        None leaves a request where it is. A kill meanwhile leaves all where they were.
         """
         if self.note(UNSORTED):
             self.rename(name_of)
@@ -115,7 +116,7 @@ class JobFile(ResumedRequests):
             self._write()
 
     def close(self) -> None:
-        """Commits and closes. The next run finds what is under way now waiting."""
+        """Commits and closes the file. In the next run, requests now under way wait again."""
         if self.failure is None:
             self._close()
 
@@ -129,13 +130,13 @@ class JobFile(ResumedRequests):
     def _close(self) -> None:
         self.save(running=0)
         self._recent.remove()
-        with suppress(OSError):  # while no other run can use it
+        with suppress(OSError):  # before another run can use the file
             journal_of(self.path).unlink()
         self._disconnect()
         self.failure = JobFileError(self.path, "is closed", "Open it again")
 
     def _open(self) -> None:
-        """Opens the file, of which a new one is made if it is damaged."""
+        """Opens the file; if it is damaged, replaces it by a new one with what can be read."""
         try:
             with alone(self.path):
                 finish_replacing(self.path)
@@ -152,15 +153,15 @@ class JobFile(ResumedRequests):
             raise explained(self.path, error) from error
 
     def _attach(self) -> None:
-        """Opens the file and does again what was done since it was written."""
+        """Opens the file and repeats what was done since it was written."""
         is_there = self.path.exists()
-        # It is there while a crawl runs, and empty but for the moment when the file is written.
+        # The journal exists while a crawl runs, and is empty except while the file is written.
         had_journal = journal_of(self.path).exists()
         is_empty = is_there and not self.path.stat().st_size
         if is_empty and read_recent(self._recent.path).generation is not None:
             raise sqlite3.DatabaseError("it is empty")
         self._connection = connect(self.path)
-        # Not before: another run may write to it until it is killed.
+        # Read it only now, with the file locked: until then, another run may have written to it.
         found = read_recent(self._recent.path)
         has_steps = found.generation is not None
         self.load(self._connection)
@@ -176,7 +177,7 @@ class JobFile(ResumedRequests):
             check_tables(self._run)
         follows = found.generation == self.written.generation
         self.redo(found.done if follows else ())
-        # It is one behind after a kill in the moment when all was in the file already.
+        # One behind: a kill came after all was in the file, and before the steps were dropped.
         is_whole = found.is_whole if follows else found.generation == self.written.generation - 1
         if (self.was_killed or (has_steps and is_there)) and not is_whole:
             self.troubles.append(
@@ -195,7 +196,8 @@ class JobFile(ResumedRequests):
         self._write()
 
     def _belongs_to(self, spider: str) -> None:
-        """Another one would set all requests aside: it has not their callbacks."""
+        """Notes that the job is *spider*'s. Raises JobFileError if it holds another's requests."""
+        # It lacks their callbacks, so all of them would be set aside.
         name = self.note(_SPIDER)
         if name not in (None, spider) and self.stored:
             what = f'holds requests of the spider "{name}"'
@@ -225,13 +227,13 @@ class JobFile(ResumedRequests):
         self._place, self._written_at = _state_of(self.path)
 
     def _failed(self, fault: Exception) -> Exception:
-        """What is raised from now on. Nothing more is written."""
+        """Gives the file up because of *fault*; returns what is raised from now on."""
         if not self._is_open:
             return fault
         self.failure = fault if isinstance(fault, JobFileError) else explained(self.path, fault)
         fault.__traceback__ = None  # its frames may hold a statement, which keeps the file locked
         with suppress(*FAULTS):
-            if is_damage(fault):  # the next run looks for more
+            if is_damage(fault):  # so that the next run mends the file
                 if self.done and self.done[-1][0] == Step.SEE:  # its request was not added
                     self.done.pop()
                 self.done.append((Step.DAMAGE, str(fault)))
@@ -252,7 +254,7 @@ class JobFile(ResumedRequests):
 
 
 def _state_of(path: Path) -> tuple[Identity | None, int]:
-    """Which file is at *path*, and when it was written to."""
+    """Returns which file is at *path*, and when it was last written, in nanoseconds."""
     with suppress(OSError):
         found = os.stat(path)
         return (found.st_dev, found.st_ino), found.st_mtime_ns
@@ -260,7 +262,7 @@ def _state_of(path: Path) -> tuple[Identity | None, int]:
 
 
 def _boot_id() -> str:
-    """Another one after each start of the machine; empty where the system does not tell."""
+    """Returns an id of the machine's current boot; empty where the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Which requests a job has seen."""
+"""The fingerprints of the requests that a job has seen."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ if TYPE_CHECKING:
     import sqlite3
 
 DIGEST = 10
-"""Octets that are kept of a fingerprint: two of a billion are alike once in 2,000,000 jobs."""
+"""The bytes kept of a fingerprint: two of a billion are alike once in 2,000,000 jobs."""
 
 _AT_ONCE = 4_000 // DIGEST
-"""In a row: it fits into a page."""
+"""The digests in a row of the table, which thus fits into a page."""
 _REST = DIGEST - 2
 
 
 class Fingerprints:
-    """All are in memory, some ten octets each, as they come in no order: looked for in the file,
-    each would need a page of its own, and written there at its place, too.
+    """The fingerprints of a job, all in memory, at some ten bytes each.
+
+    They come in no order: to look one up in the file, or insert it in its place, would take a page.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._run = connection.execute
         self._new: list[bytes] = []
-        """Not yet in the file."""
+        """Digests that are not yet in the file."""
 
     @cached_property
     def _seen(self) -> list[bytes]:
-        """By the first two octets of digests: the rest of them, one behind the other."""
+        """All digests: at the index of their first two bytes, the rest of each, concatenated."""
         seen = [b""] * (1 << 16)
         for (part,) in self._run("SELECT digests FROM seen"):
             for at in range(0, len(part) - DIGEST + 1, DIGEST):
@@ -37,12 +38,12 @@ class Fingerprints:
         return seen
 
     def add(self, fingerprint: bytes) -> bool:
-        """Whether it is new."""
+        """Adds *fingerprint*; returns whether it was new."""
         digest = blake2b(fingerprint, digest_size=DIGEST).digest()
         place, rest = digest[0] << 8 | digest[1], digest[2:]
         held = self._seen[place]
         at = held.find(rest)
-        while at > 0 and at % _REST:  # it begins in one and ends in the next
+        while at > 0 and at % _REST:  # found across two digests: look on
             at = held.find(rest, at + 1)
         if at >= 0:
             return False
@@ -51,7 +52,7 @@ class Fingerprints:
         return True
 
     def write(self) -> None:
-        """Puts those that are new into the file, in the same transaction."""
+        """Writes the new digests to the file, in the open transaction."""
         for begin in range(0, len(self._new), _AT_ONCE):
             part = b"".join(self._new[begin : begin + _AT_ONCE])
             self._run("INSERT INTO seen (digests) VALUES (?)", (part,))

@@ -1,9 +1,9 @@
 """The job of a crawl: its file, and which of its requests are under way.
 
-A request that is handed out stays in the file until the engine has dealt with it: its callback or
-errback has ended, its items have left the pipelines, what it led to is in the file. Nothing tells
-when that is, so :meth:`Job.look` compares what was handed out with what the engine is at work on,
-several times a second, and writes what has changed.
+A request that was handed out stays in the file until the engine has finished with it: its callback
+or errback has ended, its items have left the pipelines, and the requests it led to are in the file.
+No signal says when that is. So several times a second, :meth:`Job.look` compares the requests that
+were handed out with those that the engine is working on, and writes what has changed.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _jobs: WeakKeyDictionary[Crawler, Job] = WeakKeyDictionary()
-"""Until the spider is closed."""
+"""The job of each crawler, until its spider is closed."""
 
 
 class Job:
-    """One per crawler, found by :meth:`of`; the first part that asks opens the file."""
+    """The job of one crawler, found by :meth:`of`, whose first call opens the file."""
 
     SECONDS = 0.2
-    """Between two commits, while anything happens."""
+    """The time between two commits, while anything happens."""
     STEPS = 200
-    """After so many, a commit does not wait for its time. What is dealt with is freed before the
-    garbage collector looks at it.
+    """How many steps cause a commit at once. Finished requests are then freed before the garbage
+    collector looks at them.
     """
     MOST_ALIKE = 5
-    """Requests that the spider cannot send for the same reason, until the crawl is closed."""
+    """How many requests that cannot be sent for the same reason close the crawl."""
     WRITTEN_AT_ONCE = 100
-    """So many requests of a run are written as under way before they are sent. Otherwise a page
-    that ends the process within a fifth of a second would end it each time."""
+    """How many requests, at the start of a run, are written as under way before they are sent. If
+    none were, a page that kills the process within a fifth of a second would do so in every run."""
 
     def __init__(self, crawler: Crawler, path: Path) -> None:
         """Raises JobFileError if the file cannot be used."""
@@ -56,14 +56,14 @@ class Job:
         self._reports = JobReports(crawler)
         self.file = JobFile(path, spider=self.spider.name)
         self.has_failed = False
-        """Whether the file cannot be used any longer: it holds nothing more."""
+        """Whether the file can no longer be used: nothing more is written to it."""
         self._under_way: dict[Request, int] = {}
         self._last: Request | None = None
-        """The last one handed out: the engine may not know it yet."""
+        """The request handed out last, which the engine may not know yet."""
         self._alone: Request | None = None
-        """One that may be why the process was killed. No other is handed out beside it."""
+        """A suspect, which may have got the process killed. No other request runs beside it."""
         self._unsent: dict[str, list[int]] = {}
-        """Requests set aside in this run, by why they cannot be sent."""
+        """The ids of requests set aside in this run, by the error that made them unsendable."""
         self._is_stopped = False
         self._handed_out = 0
         self.has_begun = False
@@ -73,15 +73,15 @@ class Job:
         crawler.signals.connect(self._recall_suspects, signals.spider_idle)
         crawler.signals.connect(self.close, signals.spider_closed)
         self._process = os.getpid()
-        """A fork of it that a callback made leaves the file alone."""
-        # If the crawl fails before it begins, and after a second Ctrl-C: no page is to blame then.
+        """The process that opened the file. A fork that a callback made leaves the file alone."""
+        # For a crawl that fails before it begins, and a second Ctrl-C: no page is to blame then.
         atexit.register(self._close_file)
 
     @classmethod
     def of(cls, crawler: Crawler) -> Job:
-        """The job of *crawler*. Raises ValueError if JOBDIR is not set.
+        """Returns the job of *crawler*. Raises ValueError if JOBDIR is not set.
 
-        If its file cannot be used, raises JobFileError, which stops the crawl.
+        Raises JobFileError, which stops the crawl, if the file of the job cannot be used.
         """
         job = _jobs.get(crawler)
         if job is None:
@@ -89,7 +89,7 @@ class Job:
             if folder is None:
                 raise ValueError("A job's file needs a folder: JOBDIR is not set.")
             for held_by, other in list(_jobs.items()):
-                if not (held_by.crawling or other.has_begun):  # its start has failed
+                if not (held_by.crawling or other.has_begun):  # its start failed: free its file
                     other.close()
             try:
                 job = _jobs[crawler] = cls(crawler, Path(folder, FILE_NAME))
@@ -103,7 +103,7 @@ class Job:
         return compat.spider_of(self._crawler)
 
     def attempt(self, work: Callable[[], _T]) -> _T | None:
-        """Does *work* with the file; None once that has failed, which closes the crawl."""
+        """Returns the result of *work*; None once the file has failed, which closes the crawl."""
         if not self.has_failed:
             try:
                 return work()
@@ -114,14 +114,14 @@ class Job:
     # For queues
 
     def add(self, lane: str, rank: int, request: Request) -> None:
-        """Raises ValueError if the request cannot be written, JobFileError if none can."""
+        """Adds *request*. Raises ValueError if it cannot be written, JobFileError if none can."""
         self.file.add(lane, rank, written(request, self.spider))
         self._count()
 
     def take(self, lane: str, rank: int, *, newest: bool) -> Request | None:
-        """The next request that can be read; None if there is none, or one must stay alone.
+        """Takes the next request that can be read; None if there is none, or :attr:`is_held_up`.
 
-        Raises JobFileError if the file cannot be used any longer.
+        Raises JobFileError if the file can no longer be used.
         """
         if self.is_held_up:
             return None
@@ -139,21 +139,21 @@ class Job:
 
     @property
     def is_held_up(self) -> bool:
-        """Whether nothing may be handed out: a request is alone, or the file has failed."""
+        """Whether nothing may be handed out: a suspect runs alone, or a failure ends the crawl."""
         if self._alone is not None and not compat.dealt_with((self._alone,), self._crawler):
             return True
         self._alone = None
         return self.has_failed or self._is_stopped
 
     def stays_in_memory(self, request: Request, error: Exception) -> None:
-        """*request* could not be written."""
-        if isinstance(error, JobFileError):  # what has led to it will happen again in the next run
+        """Reports that *request* could not be written; closes the crawl if the file has failed."""
+        if isinstance(error, JobFileError):  # the next run repeats what led to the request
             self._fail(error)
         else:
             self._reports.stays_in_memory(request, error)
 
     def sort(self, name_of: Callable[[Request], str]) -> None:
-        """After a conversion, moves each request into the lane *name_of* it."""
+        """Moves each request of a newly converted job into the lane that *name_of* returns."""
 
         def name(data: bytes) -> str | None:
             try:
@@ -166,14 +166,14 @@ class Job:
     # What is under way
 
     def look(self) -> None:
-        """Writes what has happened since the last time."""
+        """Writes what has happened since the last call."""
         self._last = None
         if self.has_begun and compat.is_closing(self._crawler):
             self.attempt(self.file.stop)
         self.attempt(self._settle)
 
     def close(self) -> None:
-        """The crawl has ended."""
+        """Writes what has happened since the last :meth:`look` and closes the file."""
         if _jobs.pop(self._crawler, None) is None:
             return
         self._stop_looking()
@@ -181,7 +181,7 @@ class Job:
         self._close_file()
 
     def _close_file(self) -> None:
-        """What is under way stays so: what the engine dropped in the end is not dealt with."""
+        """Closes the file. Requests that the engine dropped at the end are still under way."""
         atexit.unregister(self._close_file)
         if os.getpid() != self._process:
             return
@@ -199,7 +199,7 @@ class Job:
             self._settle()
 
     def _settle(self) -> None:
-        """Ends what the engine has dealt with, and commits."""
+        """Ends the requests that the engine has finished with, and commits."""
         if self._under_way:
             for request in compat.dealt_with(self._under_way, self._crawler):
                 if request is not self._last:
@@ -207,7 +207,7 @@ class Job:
         self.file.commit()
 
     def _read(self, taken: StoredRequest) -> Request | None:
-        """None if the spider cannot send it any more; then it is set aside."""
+        """Returns the request in *taken*; None if it had to be set aside, as it cannot be sent."""
         try:
             return read(taken.data, self.spider)
         except Exception as error:  # noqa: BLE001 - anything: its class or its callback is gone
@@ -221,7 +221,7 @@ class Job:
         return None
 
     def _stop_for(self, error: Exception, ids: list[int]) -> None:
-        """All the others may be like these: the spider has changed."""
+        """Gives *ids* back and closes the crawl: the spider has changed, and more may fail."""
         self.file.retry(ids)
         self._is_stopped = True
         self._reports.stopped_for(error, len(ids))
@@ -232,23 +232,21 @@ class Job:
         self._last = request
         self._handed_out += 1
         if taken.is_suspect:
-            self._handed_out = 0  # the next run must know which were under way beside it
+            self._handed_out = 0  # the next run must know which requests ran beside it
             if self.file.under_way == 1 and not self.file.held:
                 self._alone = request
         if self._handed_out <= self.WRITTEN_AT_ONCE:
             self.file.commit()
 
     def _recall_suspects(self) -> None:
-        """All others are dealt with: those that may be why the process was killed have their
-        turn.
-        """
+        """Handles ``spider_idle``: all other requests are finished, so suspects have their turn."""
         self.look()
         if not self.is_held_up and self.attempt(self.file.recall):
             compat.wake_engine(self._crawler)
             raise DontCloseSpider
 
     def _fail(self, error: JobFileError) -> None:
-        """The file cannot be used any longer."""
+        """Reports, once, that the file can no longer be used, and closes the crawl."""
         if self.has_failed:
             return
         self.has_failed = True

@@ -1,7 +1,7 @@
-"""Makes a whole file of a damaged one, with all rows that SQLite can still read.
+"""The repair of a damaged file: a new one is made, with all rows that SQLite can still read.
 
-The new file takes the place of the damaged one, which is kept: a kill at any moment leaves one of
-the two in place.
+The new file takes the place of the damaged one, which is kept. A kill at any moment leaves one of
+the two for the next start.
 """
 
 from __future__ import annotations
@@ -35,17 +35,19 @@ if TYPE_CHECKING:
     from .schema import Run
 
 MENDED = "mended"
-"""The note of a new file, until it is told what is lost: what was wrong with the old one."""
+"""The key of the note on what was wrong with the old file, until the losses are reported."""
 _PAGE = 4_096
 _SAME = (slice(0, 24), slice(40, 92), slice(100, _PAGE))
-"""What the first page of every job's file has: the rest of its header is about this file."""
+"""The parts of the first page that all jobs' files share; the rest of it describes the file."""
 _LARGEST_ID = (1 << 63) - 1
 
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Has other starts with the file at *path* fail meanwhile: nobody has its lock while a new one
-    takes its place. Raises sqlite3.OperationalError, as for a locked file, if there is another.
+    """Makes other starts with the file at *path* fail meanwhile.
+
+    The lock of the file itself is not held while a new one takes its place. Raises
+    sqlite3.OperationalError, as for a locked file, if there is another start.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = path.with_name(f"{path.name}.lock")
@@ -60,7 +62,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def check_tables(run: Run) -> None:
-    """Reads all of the file. Raises sqlite3.DatabaseError if the tables contradict each other."""
+    """Reads the whole file. Raises sqlite3.DatabaseError if it is damaged or contradicts itself."""
     (verdict,) = run("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise sqlite3.DatabaseError(verdict)
@@ -69,7 +71,7 @@ def check_tables(run: Run) -> None:
 
 
 def _numbers(run: Run) -> tuple[int, int]:
-    """Requests that wait in lanes, and requests in any state."""
+    """Counts the requests that wait in lanes, and those in any state."""
     count = "SELECT coalesce(sum(state = ?), 0), count(*) FROM requests"
     waiting, stored = run(count, (State.WAITING,)).fetchone()
     return waiting, stored
@@ -78,9 +80,9 @@ def _numbers(run: Run) -> tuple[int, int]:
 def salvage(path: Path, why: str) -> None:
     """Puts a new file in the place of the damaged one at *path*, which is kept beside it.
 
-    *why*: what is wrong with it. The counter of requests is that of the damaged file. Raises
-    JobFileError if that holds nothing of a job, and one of FAULTS if the new file cannot be
-    written.
+    *why* is what is wrong with it. The new file keeps the old counter of requests. Raises
+    JobFileError if the damaged file holds nothing of a job, and one of FAULTS if the new file
+    cannot be written.
     """
     new = part_of(path)
     new.unlink(missing_ok=True)
@@ -93,7 +95,7 @@ def salvage(path: Path, why: str) -> None:
 
 
 def _make(new: Path, path: Path, why: str) -> None:
-    generation = read_recent(recent_of(path)).generation  # of what was done since, if anything
+    generation = read_recent(recent_of(path)).generation  # that the recent steps follow
     with closing(sqlite3.connect(new, isolation_level=None)) as whole:
         create(whole, TABLES)
         whole.execute("BEGIN")
@@ -115,10 +117,10 @@ def _make(new: Path, path: Path, why: str) -> None:
 
 @contextmanager
 def _readable(path: Path, pattern: Path) -> Iterator[Run]:
-    """What reads all of the damaged file at *path* that can be read.
+    """Yields a function that runs SQL on what can be read of the damaged file at *path*.
 
-    *pattern*: a new file, whose first page is that of all. Raises one of FAULTS if the damaged
-    file cannot be opened, for another reason than damage.
+    *pattern* is a new file, whose first page replaces a damaged one. Raises one of FAULTS if the
+    file cannot be opened for any other reason than damage.
     """
     patched = path.with_name(f"{path.name}.patched")
     first = pattern.read_bytes()[:_PAGE]
@@ -127,7 +129,7 @@ def _readable(path: Path, pattern: Path) -> Iterator[Run]:
     try:
         if any(found[part] != first[part] for part in _SAME):
             shutil.copyfile(path, patched)
-            with patched.open("r+b") as file:  # without a list of free pages
+            with patched.open("r+b") as file:  # with an empty list of free pages
                 file.write(first[:28] + pages.to_bytes(4, "big") + bytes(8) + first[40:])
             path = patched
         with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
@@ -152,7 +154,7 @@ def _counts_of(damaged: Run) -> Counts | None:
 
 
 def _rows(damaged: Run, table: str) -> Iterator[tuple[Any, ...]]:
-    """All rows but those of pages that SQLite cannot read, and a few beside large gaps."""
+    """Yields all rows but those on pages that SQLite cannot read, and a few beside large gaps."""
     select = f"SELECT * FROM {table} WHERE id >= ? ORDER BY id"  # noqa: S608
     unread = begin = 0
     while begin <= _LARGEST_ID:
@@ -161,17 +163,18 @@ def _rows(damaged: Run, table: str) -> Iterator[tuple[Any, ...]]:
                 unread = begin = max(begin, row[0] + 1)
                 yield row
         except FAULTS:  # noqa: PERF203 - what the loop is for
+            # The steps grow, so that a large gap costs few attempts.
             begin += 1 + (begin - unread) // 16
         else:
             return
 
 
 def _copy(damaged: Run, new: sqlite3.Connection) -> None:
-    """Of what is whole: requests have checksums, and the rest matters less."""
+    """Copies all that is intact: requests have checksums, and the rest matters less."""
     for values in _rows(damaged, "requests"):
         if len(values) == len(StoredRequest._fields) and (row := StoredRequest(*values)).is_whole:
             if row.state not in set(State):
-                row = row._replace(state=State.WAITING)  # nothing would ever lead to it
+                row = row._replace(state=State.WAITING)  # or it would never be sent
             if not row.has_kills:
                 row = row._replace(hard_ends=0)
             new.execute("REPLACE INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)", row)
@@ -185,19 +188,17 @@ def _copy(damaged: Run, new: sqlite3.Connection) -> None:
 
 
 def replace(path: Path) -> None:
-    """Puts the new file in the place of the old one, which is kept beside it."""
+    """Puts the new file in the place of the one at *path*, which is kept beside it."""
     keep_aside(path)
     finish_replacing(path)
 
 
 def finish_replacing(path: Path) -> None:
-    """Goes on where a kill may have stopped :func:`replace`: a new file without an old one is
-    complete.
-    """
+    """Ends a :func:`replace` that a kill cut short: a new file without an old one is complete."""
     if part_of(path).exists() and not path.exists():
         os.replace(part_of(path), path)
 
 
 def part_of(path: Path) -> Path:
-    """Where the new file is made."""
+    """Returns the path at which the new file is made."""
     return path.with_name(f"{path.name}.part")

@@ -1,4 +1,4 @@
-"""What a job's file holds, without changing it."""
+"""Views of what a job's file holds, which do not change it."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ class Overview(NamedTuple):
     """The requests and fingerprints of a job, counted."""
 
     was_closed: bool
-    """False if the last run was killed."""
+    """Whether the last run closed the file; False if it was killed."""
     waiting: int
-    """Requests in lanes."""
+    """The number of requests in lanes."""
     stored: int
-    """Requests in any state."""
+    """The number of requests in any state."""
     lanes: int
     under_way: int
-    """Requests that will be sent again."""
+    """The number of requests that will be sent again."""
     last: int
-    """Requests that wait until nothing else is left."""
+    """The number of requests that wait until nothing else is left."""
     set_aside: list[StoredRequest]
     losses: list[str]
-    """What damage has taken from it, in words."""
+    """Messages about what damage has taken from the job."""
     fingerprints: int
     largest: list[tuple[str, int]]
-    """The lanes with the most requests, and how many wait there."""
+    """The lanes with the most requests, and how many wait in each."""
 
 
 def overview(path: Path, most_lanes: int) -> Overview:
-    """Raises JobFileError if the file is in use, or cannot be read."""
+    """Summarizes the file at *path*. Raises JobFileError if it is in use or cannot be read."""
     with _opened(path) as (connection, job):
         (fingerprints,) = connection.execute(_SEEN).fetchone()
         (lanes,) = connection.execute(f"SELECT count(DISTINCT lane) {_WAITING}").fetchone()
@@ -60,10 +60,10 @@ def overview(path: Path, most_lanes: int) -> Overview:
 
 
 def held_requests(path: Path) -> Iterator[tuple[StoredRequest, str]]:
-    """All requests of a job, in the order in which they came, and their states: ``waiting``,
-    ``under way``, ``last`` or ``set aside``, as in :class:`Overview`.
+    """Yields all requests of a job, in the order in which they came, with their states.
 
-    Raises JobFileError if the file is in use, or cannot be read.
+    A state is ``waiting``, ``under way``, ``last`` or ``set aside``, as in :class:`Overview`.
+    Raises JobFileError if the file is in use or cannot be read.
     """
     with _opened(path) as (connection, _):
         for fields in connection.execute("SELECT * FROM requests ORDER BY id"):
@@ -80,9 +80,9 @@ _LARGEST = (
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, ResumedRequests]]:
-    """With what was done since the file was last written. Nothing is changed."""
+    """Opens the file with what was done since it was last written, without changing it."""
     try:
-        # After a run that was closed the file is complete: SQLite need not lock it.
+        # A file that a run has closed is complete: SQLite need not lock it.
         is_clean = identity(journal_of(path), least_size=1) is None
         is_complete = is_clean and not recent_of(path).exists()
         how = "mode=ro&immutable=1" if is_complete else "mode=rw"

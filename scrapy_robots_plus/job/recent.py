@@ -1,8 +1,8 @@
-"""What was done since a job's file was last written, in a file beside it.
+"""The steps done since a job's file was last written, in a file beside it.
 
-SQLite writes whole pages, and most of those that a request touches hold nothing else that has
-changed: 20 to 45 kB for each request, if each is to outlive a kill. Here each step is a few octets
-at the end of a file. Only every some ten thousand steps, all of them go to the pages together.
+SQLite writes whole pages, and most pages that a request touches have no other changes: 20 to 45 kB
+for each request, if each is to survive a kill. Here each step is a few bytes at the end of a file.
+Only once in tens of thousands of steps do all of them go to the pages together.
 """
 
 from __future__ import annotations
@@ -22,53 +22,53 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.storage.sqlite_file import Identity
 
 Done = tuple[Any, ...]
-"""A :class:`Step`, then what it was done with."""
+"""One step: its kind, of :class:`Step`, then the values it was done with."""
 
 MOST_OCTETS = 64 << 20
 MOST_STEPS = 500_000
-"""A start after a kill has to do them again: some microseconds each."""
+"""The limit of steps, which a start after a kill repeats, at some microseconds each."""
 
 _HEAD = Struct(">2I")
-"""Of each block: its length and checksum."""
+"""The head of each block: its length and checksum."""
 
 
 class Step:
-    """What is done with requests, fingerprints and notes. Plain numbers: marshal knows no enums."""
+    """Kinds of steps with requests, fingerprints and notes. Numbers, as marshal knows no enums."""
 
     ADD = 1
     MOVE = 2
-    """To another :class:`~scrapy_robots_plus.job.schema.State`."""
+    """A request moved to another :class:`~scrapy_robots_plus.job.schema.State`."""
     END = 3
     SEE = 4
     NOTE = 5
     DAMAGE = 6
-    """Was found: the job's file must be mended before it is used."""
+    """Damage was found: the job's file must be mended before it is used."""
 
 
 class Found(NamedTuple):
-    """What is read from a file of steps."""
+    """The contents of a file of steps."""
 
     generation: int | None
-    """Of the job's file that they follow; None if it cannot be read."""
+    """The generation of the job's file that the steps follow; None if it cannot be read."""
     file: Identity | None
-    """Which file that was: a copy is another."""
+    """The job's file that the steps follow: a copy is another."""
     done: list[Done]
     is_whole: bool
-    """Whether nothing is damaged. What a kill has cut off is not missed."""
+    """Whether nothing is damaged. A block that a kill has cut off does not count."""
 
     @property
     def damage(self) -> str:
-        """What the run before has found wrong with the job's file, which it could not use then."""
+        """The damage for which the last run gave the job's file up; empty if there was none."""
         return next((what for step, what, *_ in self.done[-1:] if step == Step.DAMAGE), "")
 
 
 def recent_of(path: Path) -> Path:
-    """Beside the job's file at *path*."""
+    """Returns the path of the file of steps, beside the job's file at *path*."""
     return path.with_name(f"{path.name}-recent")
 
 
 def read_recent(path: Path) -> Found:
-    """The steps in the file at *path*, up to the first block that is damaged."""
+    """Reads the steps in the file at *path*, up to the first block that is damaged."""
     data = path.read_bytes() if path.exists() else b""
     blocks, at, is_whole = list[list[Any]](), 0, True
     while at + _HEAD.size <= len(data):
@@ -89,7 +89,7 @@ def read_recent(path: Path) -> Found:
 
 
 class Recent:
-    """Writes steps. Raises OSError if it cannot."""
+    """A writer of steps. Raises OSError if it cannot write."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -104,18 +104,18 @@ class Recent:
 
     @property
     def is_gone(self) -> bool:
-        """Whether somebody has deleted it."""
+        """Whether the file of steps was deleted."""
         return not self.path.exists()
 
     def begin(self, generation: int, file: Identity | None) -> None:
-        """Forgets all steps: they are in the job's *file*, which has this *generation*."""
+        """Drops all steps: they are in the job's *file*, which now has this *generation*."""
         self.close()
         self._octets = self._steps = 0
         self._file = self.path.open("wb", buffering=0)
         self._append([generation, *(file or ())])
 
     def write(self, done: list[Done]) -> None:
-        """*done* outlives a kill from now on."""
+        """Appends the steps *done*, which survive a kill from now on."""
         if done:
             self._append(done)
             self._steps += len(done)
@@ -129,7 +129,7 @@ class Recent:
         self.close()
 
     def remove(self) -> None:
-        """Closes and deletes it: all is in the job's file."""
+        """Closes and deletes the file of steps: all are in the job's file."""
         self.close()
         with suppress(OSError):
             self.path.unlink()

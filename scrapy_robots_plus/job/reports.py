@@ -1,4 +1,4 @@
-"""What a user is told about a job whose requests are in one file."""
+"""Reports to the user about a job whose requests are in one file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RETRY = '"scrapy robots job retry JOBDIR" gives such requests back to the job'
 
 
 class JobReports:
-    """Log lines and stats."""
+    """The log lines and stats of a job."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._log = logger(crawler)
@@ -31,7 +31,7 @@ class JobReports:
         self._of_memory = Once()
 
     def opened(self, file: JobFile) -> None:
-        """The file has been opened, perhaps after a kill."""
+        """Reports what was found when the file was opened."""
         if file.was_killed:
             self._log.warning(
                 "The last run of this job was killed. Sent again, because they were under way: %s",
@@ -59,13 +59,14 @@ class JobReports:
             self._stats.set_value(stats.QUEUE_LOST, file.lost)
 
     def cannot_be_sent(self, data: bytes, error: Exception) -> None:
-        """A request that the spider can no longer send is set aside."""
+        """Reports that a request is set aside, as the spider can no longer send it."""
         self._stats.inc_value(stats.QUEUE_SET_ASIDE)
         text = "%s cannot be sent by this spider (%r) and is set aside. %s"
         self._log.error(text, printable(url_in(data)), error, _RETRY)
 
     def stopped_for(self, error: Exception, number: int) -> None:
-        """The spider cannot send *number* requests, for the same reason."""
+        """Reports that *number* requests cannot be sent for one reason, and the crawl is closed."""
+        # They are given back: all but the last were counted.
         self._stats.inc_value(stats.QUEUE_SET_ASIDE, 1 - number)
         self._log.error(
             "This spider cannot send %d requests in all for the same reason (%r). The crawl is "
@@ -86,7 +87,7 @@ class JobReports:
             )
 
     def failed(self, error: JobFileError) -> None:
-        """The file cannot be used any longer."""
+        """Reports that the file can no longer be used."""
         self._log.error(
             "%s. The crawl is closed: what happened since the last commit, less than a second "
             "ago, will happen again when the job is resumed",

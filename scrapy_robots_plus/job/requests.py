@@ -1,7 +1,7 @@
 """The requests of a job, through one connection to its file.
 
-Requests that do not just wait in a lane are in memory: the file has them from when it is written
-until it is opened.
+Requests that do not just wait in a lane are kept in memory: each write of the file puts them into
+the table, and the next transaction begins by taking them out.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 MOST_BYTES = 999_000_000
-"""Of a request: a little less than what SQLite keeps in a row."""
+"""The largest size of a request: a little less than what SQLite keeps in a row."""
 
 UNSORTED, LOSSES = "unsorted", "lost"
-"""Notes. UNSORTED: the job was converted, and its lanes are not those of a crawl. LOSSES has a line
-for each time that damage has taken requests."""
+"""Keys of notes. UNSORTED: the job was converted, and its lanes are not those of a crawl. LOSSES: a
+line for each time that damage took requests."""
 
 WAITING, UNDER_WAY, LAST, SET_ASIDE = State
 
@@ -45,7 +45,7 @@ _Job = TypeVar("_Job", bound="JobRequests")
 def guarded(
     work: Callable[Concatenate[_Job, _P], _T],
 ) -> Callable[Concatenate[_Job, _P], _T]:
-    """Does *work* until the file has failed. Raises ValueError if it is about one request alone."""
+    """Makes *work* raise the file's error once it has failed, and ValueError for a bad request."""
 
     @wraps(work)
     def done(self: _Job, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -62,21 +62,21 @@ def guarded(
 
 
 class JobRequests:
-    """What :class:`~scrapy_robots_plus.job.JobFile` does while all goes well.
+    """The part of :class:`~scrapy_robots_plus.job.JobFile` that reads and changes requests.
 
-    A transaction is always open: it ends with :meth:`save`. Raises what :mod:`sqlite3` raises; a
-    plain DatabaseError for what cannot be without damage.
+    A transaction is always open; :meth:`save` ends it. Raises what :mod:`sqlite3` raises, and a
+    plain DatabaseError for what only damage can cause.
     """
 
     failure: JobFileError | None = None
-    """Why the file cannot be used any longer."""
+    """Why the file can no longer be used; None while it can."""
     _connection: sqlite3.Connection | None = None
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.load(connection)
 
     def load(self, connection: sqlite3.Connection) -> None:
-        """Begins anew with what the file says."""
+        """Loads the state of the job through *connection*, and begins a transaction."""
         self._connection = connection
         self._run = connection.execute
         self._run_many = connection.executemany
@@ -84,31 +84,31 @@ class JobRequests:
         self.awake = self._lanes.awake
         self._run("BEGIN IMMEDIATE")
         self.written = counts = read_counts(self._run)
-        """What the file itself says."""
+        """The counters that are in the file itself."""
         self.held = counts.waiting
-        """Requests that wait in lanes."""
+        """The number of requests that wait in lanes."""
         rows = self._run(ELSEWHERE).fetchall()
         self._elsewhere = {row.id: row for row in map(whole, rows) if row.state != WAITING}
         """All requests that do not wait in lanes, by id."""
         self.missing = counts.stored - counts.waiting - len(self._elsewhere)
-        """Requests that are counted, but that damage has taken."""
+        """The number of requests that are counted, but lost to damage."""
         self._last_id: int = self._run("SELECT max(id) FROM requests").fetchone()[0] or 0
         self._fingerprints = Fingerprints(connection)
         self.done = list[Done]()
-        """What has happened since it was last written, or since somebody has taken this away."""
+        """The steps that are not yet written; whoever writes them clears this list."""
 
     def _failed(self, fault: Exception) -> Exception:
-        """What to raise after *fault*."""
+        """Returns what to raise because of *fault*."""
         return fault
 
     # Requests
 
     @guarded
     def add(self, lane: str, rank: int, data: bytes) -> None:
-        """Lets *data* wait in *lane*. A new lane is asleep.
+        """Adds a request, as *data*, which waits in *lane*. A new lane is asleep.
 
-        *rank*: see :func:`~scrapy_robots_plus.job.rank_of`. Raises ValueError for what cannot be
-        stored: more than 1 GB, a name that is not Unicode, a rank of more than 64 bits.
+        *rank* is that of :func:`~scrapy_robots_plus.job.rank_of`. Raises ValueError for what cannot
+        be stored: more than 1 GB, a name that is not Unicode, a rank of more than 64 bits.
         """
         if len(data) > MOST_BYTES:
             raise ValueError(f"a request of {len(data):,} bytes is too long for the job's file")
@@ -119,11 +119,11 @@ class JobRequests:
 
     @guarded
     def take(self, lane: str, rank: int, *, newest: bool) -> StoredRequest | None:
-        """The newest or oldest that waits; it is under way from now on, until :meth:`end`. None if
-        there is none. Its lane is awake from now on.
+        """Takes the newest or oldest request of *rank* that waits in *lane*; None if there is none.
 
-        If it is a suspect, commit before it is sent. If nothing else waits or is under way, send
-        nothing else: if the process is killed meanwhile, the next run sets it aside.
+        It is under way until :meth:`end`, and its lane is awake. If it is a suspect, commit before
+        it is sent; if nothing else waits or is under way then, send nothing else until it ends: the
+        next run sets it aside if the process is killed meanwhile.
         """
         if lane not in self.awake:
             self.wake_one(lane)
@@ -132,20 +132,20 @@ class JobRequests:
 
     @guarded
     def end(self, id_: int) -> None:
-        """The request that was under way is dealt with."""
+        """Removes a finished request, if it is under way."""
         if self._is_out(id_):
             del self._elsewhere[id_]
             self.done.append((Step.END, id_))
 
     @guarded
     def set_aside(self, id_: int) -> None:
-        """The request that was under way is not handed out any more."""
+        """Sets a request aside, if it is under way: it is not handed out any more."""
         if self._is_out(id_):
             self._move(self._elsewhere[id_], SET_ASIDE)
 
     @guarded
     def retry(self, ids: Collection[int] | None = None) -> list[StoredRequest]:
-        """Those that are set aside, all or these, wait again at their old places; returns them."""
+        """Lets requests set aside, all or *ids*, wait again at their old places; returns them."""
         rows = [row for row in self.requests(SET_ASIDE) if ids is None or row.id in ids]
         for row in rows:
             self._move(row._replace(hard_ends=0), WAITING)
@@ -153,43 +153,43 @@ class JobRequests:
 
     @property
     def stored(self) -> int:
-        """Requests in any state: waiting, under way, set aside."""
+        """The number of requests in any state, including those lost to damage."""
         return self.held + len(self._elsewhere) + self.missing
 
     def requests(self, state: State) -> list[StoredRequest]:
-        """All that stand so; not for those that wait."""
+        """Returns all requests in *state*, which is not WAITING, oldest first."""
         return sorted(row for row in self._elsewhere.values() if row.state == state)
 
     @property
     def under_way(self) -> int:
-        """Requests taken and not ended."""
+        """The number of requests that were taken and have not ended."""
         return len(self.requests(UNDER_WAY))
 
     @property
     def last(self) -> int:
-        """Requests that wait until nothing else is left: see :meth:`recall`."""
+        """The number of requests that wait until nothing else is left: see :meth:`recall`."""
         return len(self.requests(LAST))
 
     @property
     def aside(self) -> int:
-        """Requests that are set aside: see :meth:`set_aside`."""
+        """The number of requests that are set aside: see :meth:`set_aside`."""
         return len(self.requests(SET_ASIDE))
 
     # Lanes
 
     @property
     def asleep(self) -> int:
-        """How many lanes are asleep."""
+        """The number of lanes that are asleep."""
         return self._lanes.number
 
     @guarded
     def contents(self, lane: str) -> Contents:
-        """How many requests of each rank wait in *lane*."""
+        """Returns how many requests of each rank wait in *lane*."""
         return dict(self._run(_CONTENTS, (lane,)).fetchall())
 
     @guarded
     def wake(self, most: int) -> dict[str, Contents]:
-        """Up to *most* lanes that are asleep, in turn. They are awake from now on."""
+        """Wakes up to *most* lanes that are asleep, in turn; returns their contents by name."""
         woken = dict[str, Contents]()
         for lane in self._lanes.next(most):
             self._lanes.wake(lane)
@@ -200,14 +200,12 @@ class JobRequests:
 
     @guarded
     def wake_one(self, lane: str) -> None:
-        """Makes this one awake, if it holds a request."""
+        """Wakes *lane*, if it holds a request."""
         self._lanes.wake(lane)
 
     @guarded
     def sleep(self, lane: str) -> None:
-        """Lets *lane* wait for its turn after all of its priority that are asleep now, if it holds
-        a request.
-        """
+        """Puts *lane* to sleep, behind the others of its priority; forgets it if it is empty."""
         self.awake.discard(lane)
         first = self._run(_FIRST, (lane,)).fetchone()
         if first is not None:
@@ -217,7 +215,7 @@ class JobRequests:
 
     @guarded
     def see(self, fingerprint: bytes) -> bool:
-        """Whether it was new. It is in the same transaction as what follows."""
+        """Adds *fingerprint* in the same transaction as what follows; returns whether it is new."""
         is_new = self._fingerprints.add(fingerprint)
         if is_new:
             self.done.append((Step.SEE, fingerprint))
@@ -225,19 +223,19 @@ class JobRequests:
 
     @guarded
     def note(self, key: str) -> str | None:
-        """What :meth:`set_note` has kept for *key*; None if there is none."""
+        """Returns what :meth:`set_note` has stored for *key*; None if there is nothing."""
         row = self._run("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
     @guarded
     def set_note(self, key: str, value: str) -> None:
-        """Keeps *value* with the requests."""
+        """Stores *value* for *key* in the file."""
         self._run("REPLACE INTO notes VALUES (?, ?)", (key, value))
         self.done.append((Step.NOTE, key, value))
 
     @property
     def losses(self) -> list[str]:
-        """What damage has taken from the job, in words."""
+        """Messages about what damage has taken from the job."""
         return (self.note(LOSSES) or "").splitlines()
 
     def _next(self, lane: str, rank: int, newest: bool) -> StoredRequest | None:
@@ -248,7 +246,7 @@ class JobRequests:
         return whole((id_, lane, rank, *others), WAITING)
 
     def _find(self, id_: int) -> StoredRequest | None:
-        """One that waits."""
+        """Returns a request that waits; None if there is none with this id."""
         found = self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone()
         return None if found is None else whole(found, WAITING)
 
@@ -256,7 +254,7 @@ class JobRequests:
         return id_ in self._elsewhere and self._elsewhere[id_].state == UNDER_WAY
 
     def _move(self, row: StoredRequest, state: State) -> StoredRequest:
-        """Lets *row* stand in *state* from now on, wherever it stood; returns it as it is then."""
+        """Moves *row* to *state* from whatever state it is in; returns it as it is then."""
         if row.id not in self._elsewhere:
             if self._run(DELETE, (row.id,)).rowcount != 1:
                 raise sqlite3.DatabaseError(f"request {row.id} is not where it belongs")
@@ -264,7 +262,7 @@ class JobRequests:
         if row.state != state:
             row = row._replace(state=state)
         if state == WAITING:
-            self._wait(row)  # the file may turn out to be damaged: what is elsewhere is not lost
+            self._wait(row)  # first: if the file is damaged, the request is still in _elsewhere
             self._elsewhere.pop(row.id, None)
         else:
             self._elsewhere[row.id] = row
@@ -272,7 +270,7 @@ class JobRequests:
         return row
 
     def _wait(self, row: StoredRequest) -> None:
-        self._run(INSERT, row)  # it may refuse, and then no lane is changed
+        self._run(INSERT, row)  # first: it may fail, and then no lane has changed
         if row.lane not in self.awake:
             self._lanes.add(row.lane, row.priority)
         self.held += 1

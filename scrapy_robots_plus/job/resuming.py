@@ -1,9 +1,9 @@
-"""The requests of a job from one run to the next: what is written of a run, and how it is resumed.
+"""The requests of a job from one run to the next: how a run is saved, and how it is resumed.
 
-What was under way when the last run ended waits again. A request that was under way at two kills
-may be their cause: it waits until nothing else is left, and then at its old place again, with a
-group of such. If the process is killed once more, those that were under way come first, in groups
-of a quarter of that. One that is alone at a kill was the cause, and is set aside.
+Requests that were under way when the last run ended wait again. One that was under way at two kills
+is a suspect, as it may be their cause: it waits until nothing else is left, and is then sent in a
+group of suspects. If the process is killed once more, those that were under way are sent first, in
+groups of a quarter of that size. One that is alone at a kill was the cause, and is set aside.
 """
 
 from __future__ import annotations
@@ -30,43 +30,41 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 MOST_AT_ONCE = 16
-"""Of those that may be why the process was killed twice; a quarter with each kill more."""
+"""The largest group of suspects after two kills; each further kill quarters it."""
 
 _BOOT = "boot"
-"""A note: the id of the start of the machine at which the run began."""
+"""The key of a note with the id of the machine's boot in which the run began."""
 _STOPPED = "stopped"
-"""Stands in the place of the id of a start of the machine, and is none."""
+"""The value of that note once the run was told to end, in place of the id of a boot."""
 
 
 class ResumedRequests(JobRequests):
-    """What is done with all of them at the begin and the end of a run, and now and then."""
+    """The operations on all requests of a job: when a run begins or ends, and now and then."""
 
     @guarded
     def stop(self) -> None:
-        """The run was told to end. Whoever kills it from now on does not wait for that: no request
-        is to blame.
-        """
+        """Notes that the run was told to end: no request is to blame for a kill from now on."""
         if self.note(_BOOT) != _STOPPED:
             self.set_note(_BOOT, _STOPPED)
 
     def resume(self, boot: str, *, was_killed: bool) -> list[StoredRequest]:
-        """What was under way waits, and all lanes are asleep. Returns what is set aside now.
+        """Makes requests under way wait, and all lanes sleep; returns those it sets aside.
 
-        *boot*: the id of this start of the machine. If it was another when the last run was killed,
-        or that had been told to end, no request is to blame.
+        *boot* is the id of the machine's current boot. No request is to blame for a kill if the
+        last run began in another boot, or had been told to end.
         """
         gone = [id_ for id_, row in self._elsewhere.items() if not row.is_whole]
         for id_ in gone:
             del self._elsewhere[id_]
         self.missing += len(gone)
-        for fields in self._run(ELSEWHERE).fetchall():  # those that wait
+        for fields in self._run(ELSEWHERE).fetchall():  # suspects that wait in lanes
             self._move(whole(fields), State.LAST)
         is_blamed = was_killed and self.note(_BOOT) in (None, boot)
         under_way, aside = self.requests(State.UNDER_WAY), list[StoredRequest]()
         is_alone = len(under_way) == 1 and not gone
         for row in under_way:
             is_found = is_blamed and is_alone and row.is_suspect
-            if is_blamed or not was_killed:  # of a stop, none is the cause
+            if is_blamed or not was_killed:  # a proper stop clears them
                 row = row._replace(hard_ends=row.hard_ends + 1 if is_blamed else 0)
             if is_found:
                 aside.append(self._move(row, State.SET_ASIDE))
@@ -78,11 +76,10 @@ class ResumedRequests(JobRequests):
 
     @guarded
     def recall(self) -> bool:
-        """Lets a group of those that were under way at two kills or more wait at their old places
-        again, in lanes that are asleep: of those with the most kills. Returns whether there are
-        any.
+        """Lets a group of suspects wait at their old places again; returns whether there are any.
 
-        Only when nothing else waits and nothing is under way.
+        The group is of those with the most kills, and its lanes are asleep. Call this only when
+        nothing else waits and nothing is under way.
         """
         last = self.requests(State.LAST)
         kills = max((row.hard_ends for row in last), default=0)
@@ -93,11 +90,12 @@ class ResumedRequests(JobRequests):
         return bool(last)
 
     def rename(self, name_of: Callable[[bytes], str | None]) -> None:
-        """Lets each that waits wait in the lane *name_of* its data, if that is not None. All lanes
-        are asleep afterwards, in the order of their oldest requests.
+        """Moves requests that wait to the lanes that *name_of* returns for their data, if not None.
+
+        All lanes are asleep afterwards, in the order of their oldest requests.
         """
         moved = "UPDATE requests SET lane = ?, crc = ? WHERE id = ?"
-        for fields in self._run("SELECT * FROM requests ORDER BY id"):  # which stay as they are
+        for fields in self._run("SELECT * FROM requests ORDER BY id"):  # no id changes
             id_, old, rank, data, *_ = whole(fields, State.WAITING)
             lane = name_of(data)
             if lane is not None and lane != old:
@@ -105,7 +103,7 @@ class ResumedRequests(JobRequests):
         self._lanes.add_all(self._last_id)
 
     def redo(self, done: Iterable[Done]) -> None:
-        """Does what was done after the file was written. What damage has taken is left."""
+        """Repeats the steps done after the file was written. What damage took stays lost."""
         self._withdraw()
         for step, *values in done:
             match step:
@@ -128,7 +126,7 @@ class ResumedRequests(JobRequests):
 
     def _move_again(self, id_: int, state: State) -> None:
         row = self._elsewhere.get(id_) or self._find(id_)
-        if row is None:  # damage has taken it: nothing is known but that it was there
+        if row is None:  # damage took it: we know only that it was there
             row = StoredRequest(id_, "", 0, b"", -1, state=State.UNDER_WAY)
             self._elsewhere[id_] = row
             self.missing -= 1
@@ -138,7 +136,7 @@ class ResumedRequests(JobRequests):
             self._move(row, state)
 
     def stage(self, running: int = 1) -> Counts:
-        """All but the commit: whoever asks the connection sees everything."""
+        """Writes everything but does not commit: only this connection sees it. Returns the counts."""
         self._fingerprints.write()
         self._run_many(INSERT, self._elsewhere.values())
         generation = self.written.generation + 1
@@ -147,7 +145,7 @@ class ResumedRequests(JobRequests):
         return counts
 
     def save(self, running: int = 1) -> None:
-        """Writes everything into the file itself."""
+        """Writes everything into the file itself, and begins a new transaction."""
         counts = self.stage(running)
         self._run("COMMIT")
         self.written = counts
@@ -156,13 +154,13 @@ class ResumedRequests(JobRequests):
         self._withdraw()
 
     def give_up(self) -> None:
-        """Drops what is not saved. What is under way is not to blame for the end."""
-        with suppress(sqlite3.Error):  # some errors have already ended it
+        """Drops what is not saved, and marks the run as ended, so that no request is to blame."""
+        with suppress(sqlite3.Error):  # some errors have ended the transaction
             self._run("ROLLBACK")
         self._run("BEGIN IMMEDIATE")
         write_counts(self._run, read_counts(self._run)._replace(running=0))
         self._run("COMMIT")
 
     def _withdraw(self) -> None:
-        """Leaves only those that wait in the table."""
+        """Deletes from the table all requests that do not wait."""
         self._run_many(DELETE, ((id_,) for id_ in self._elsewhere))

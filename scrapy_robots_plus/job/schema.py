@@ -1,7 +1,7 @@
-"""The tables of a job's file, what their rows say, and how the file is opened.
+"""The tables of a job's file, the meaning of their rows, and how the file is opened.
 
-``requests`` is the truth: every request that is not finished, with a checksum and all that is
-needed to put it back at its place.
+``requests`` is authoritative: every request that is not finished, with a checksum and all that is
+needed to put it back in its place.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Run = Callable[..., sqlite3.Cursor]
-"""What executes a statement, through a connection to the file."""
+"""A function that executes a statement through a connection to the file."""
 
 FAULTS = (*sqlite_file.FAULTS, OSError)
-"""What working with the files of a job raises."""
+"""The errors that working with the files of a job raises."""
 
 CACHE_KIB = 64 * 1024
 
 SUSPECT_AFTER = 2
-"""Kills at which a request was under way, until it has to wait for the end."""
+"""The number of kills that make a request under way a suspect, which is sent last."""
 _MOST_KILLS = 1 << 31
-"""More is damage."""
+"""The number of kills that can only be damage."""
 
 APPLICATION_ID = int.from_bytes(b"RbJb", "big")
-"""In the header of every job's file, to recognize it as ours."""
+"""The number in the header of every job's file by which it is recognized as ours."""
 
 LAYOUT = 5
-"""The ``user_version`` of the file. Those before it were of code before the first release."""
+"""The ``user_version`` of the file. Lower ones are of code before the first release."""
 
 COPIES = ("job", "job_2", "job_3", "job_4")
-"""The tables of the counters: in different pages, so that one damaged place rarely takes all."""
+"""The tables of the counters, in different pages, so that one damaged place rarely takes all."""
 
 
 class JobFileError(Exception):
-    """The file of a job (``JOBDIR``) cannot be used, or not any longer.
+    """An error for the file of a job (``JOBDIR``) that cannot be used, or can no longer.
 
     The message names the file, the reason and what to do. What was committed stays in the file.
     """
@@ -53,23 +53,23 @@ class JobFileError(Exception):
 
 
 class State(IntEnum):
-    """Where a request stands."""
+    """The state of a request."""
 
     WAITING = 0
-    """In its lane."""
+    """Waiting in its lane."""
     UNDER_WAY = 1
     LAST = 2
-    """Waits until nothing else is left."""
+    """Waiting until nothing else is left."""
     SET_ASIDE = 3
-    """Not handed out any more."""
+    """Kept, but not handed out any more."""
 
 
 Contents = dict[int, int]
-"""How many requests of each rank wait in a lane."""
+"""The number of requests that wait in a lane, by rank."""
 
 
 def rank_of(priority: int, starts: bool) -> int:
-    """The place among requests of the same lane: the lowest goes first.
+    """Returns the rank of a request in its lane: the lowest goes first.
 
     Start requests go after the others of their priority. The lowest priority is the most urgent,
     as in Scrapy's queues.
@@ -78,7 +78,7 @@ def rank_of(priority: int, starts: bool) -> int:
 
 
 class StoredRequest(NamedTuple):
-    """A request in the file. The crc covers all before it."""
+    """A request in the file. Its ``crc`` covers the fields before it."""
 
     id: int
     lane: str
@@ -95,17 +95,17 @@ class StoredRequest(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the checksum fits. Damage may have given any types to the columns."""
+        """Whether the checksum matches. Damage may have put any types into the columns."""
         return isinstance(self.data, bytes) and self.crc == checksum(*self[:4])
 
     @property
     def has_kills(self) -> bool:
-        """Whether the number of kills is one: the checksum does not cover it."""
+        """Whether ``hard_ends`` is a possible number: the checksum does not cover it."""
         return isinstance(self.hard_ends, int) and self.hard_ends < _MOST_KILLS
 
     @property
     def is_suspect(self) -> bool:
-        """Whether it may be the cause of these kills: then it is sent last."""
+        """Whether the request may be the cause of kills: then it is sent last."""
         return self.hard_ends >= SUSPECT_AFTER
 
 
@@ -114,7 +114,7 @@ def checksum(id_: int, lane: str, rank: int, data: bytes) -> int:
 
 
 def whole(fields: Collection[Any], *states: State) -> StoredRequest:
-    """Raises sqlite3.DatabaseError unless *fields* are those of a request, in one of *states*."""
+    """Returns *fields* as a request; raises sqlite3.DatabaseError unless it is, in one of *states*."""
     if len(fields) == len(StoredRequest._fields):
         row = StoredRequest(*fields)
         if row.is_whole and row.has_kills and row.state in (states or set(State)):
@@ -126,16 +126,16 @@ UNKNOWN = -1
 
 
 class Counts(NamedTuple):
-    """How many requests the file holds, and whether a crawl uses it. Never found by a scan."""
+    """The counters of the file, kept so that no scan is needed, and whether a run uses it."""
 
     waiting: int = 0
-    """Requests that wait in lanes."""
+    """The number of requests that wait in lanes."""
     stored: int = 0
-    """Requests in any state; UNKNOWN in a file that was made of one that does not tell."""
+    """The number of requests in any state; UNKNOWN if it was lost in a damaged file."""
     running: int = 0
     """1 from when the file is opened until it is closed."""
     generation: int = 0
-    """Times that the file was written."""
+    """The number of times that the file was written."""
 
     @property
     def crc(self) -> int:
@@ -143,7 +143,7 @@ class Counts(NamedTuple):
 
 
 def read_counts(run: Run) -> Counts:
-    """Raises sqlite3.DatabaseError if no copy can be read."""
+    """Reads the first copy that is intact. Raises sqlite3.DatabaseError if there is none."""
     for copy in COPIES:
         try:
             row = run(f"SELECT * FROM {copy}").fetchone()  # noqa: S608
@@ -162,11 +162,11 @@ def write_counts(run: Run, counts: Counts) -> None:
 
 _APART = f"state <> {State.WAITING} OR hard_ends >= {SUSPECT_AFTER}"
 ELSEWHERE = f"SELECT * FROM requests WHERE {_APART}"  # noqa: S608
-"""Requests that do not just wait: few, and found by an index."""
+"""The query for requests that do not just wait: they are few, and found by an index."""
 
 TABLES = (
-    # In the order they came: a new one is written at the end, and the space of those that are
-    # dealt with becomes free page by page.
+    # In the order they came: a new one is written at the end, and the space of finished ones
+    # becomes free page by page.
     """
     CREATE TABLE requests (
         id INTEGER PRIMARY KEY,
@@ -178,11 +178,11 @@ TABLES = (
         state INTEGER NOT NULL
     )
     """,
-    # The next of a lane is one lookup, and entries are small: all lanes fit into the cache.
+    # The next request of a lane is one lookup, and entries are small: all lanes fit into the cache.
     "CREATE INDEX in_lanes ON requests (lane, rank)",
     f"CREATE INDEX elsewhere ON requests (state) WHERE {_APART}",
     "CREATE TABLE notes (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID",
-    # Digests of fingerprints, one behind the other, in the order they came.
+    # Digests of fingerprints, concatenated in the order they came.
     "CREATE TABLE seen (id INTEGER PRIMARY KEY, digests BLOB NOT NULL)",
     *(f"CREATE TABLE {copy} ({', '.join(Counts._fields)}, crc)" for copy in COPIES),
     *(f"INSERT INTO {copy} VALUES {(*Counts(), Counts().crc)}" for copy in COPIES),  # noqa: S608
@@ -192,12 +192,12 @@ TABLES = (
 
 
 def journal_of(path: Path) -> Path:
-    """Where SQLite keeps what the pages that it changes were before, for a kill meanwhile."""
+    """Returns the path of SQLite's rollback journal: what pages were before, in case of a kill."""
     return path.with_name(f"{path.name}-journal")
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens the file at *path*, for this process alone. Creates it if there is none.
+    """Opens the file at *path* for this process alone. Creates it if there is none.
 
     Raises JobFileError if it is not ours or of another layout, and one of :data:`FAULTS` if it is
     damaged, in use or not writable.
@@ -215,7 +215,7 @@ def connect(path: Path) -> sqlite3.Connection:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     check_layout(connection, path)
-    # Pages that are new are written once: a write-ahead log would hold each of them again.
+    # New pages are written once; a write-ahead log would hold each of them a second time.
     connection.execute("PRAGMA journal_mode = TRUNCATE")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -225,7 +225,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def check_layout(connection: sqlite3.Connection, path: Path) -> None:
-    """Raises JobFileError if this version cannot read the file."""
+    """Raises JobFileError if the file is of another layout, or another program's."""
     version = pragma(connection, "user_version")
     if version not in (0, LAYOUT):
         what = f"has layout {version}; this version of scrapy-robots-plus knows {LAYOUT}"
@@ -237,12 +237,12 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def explained(path: Path, error: Exception) -> JobFileError:
-    """What *error* means to a user."""
+    """Returns a JobFileError that says what *error* means to a user."""
     if is_damage(error):
         what, to_do = f"is damaged ({error})", "The next run mends it as far as it can be read"
     elif isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         what, to_do = "is in use by another crawl or command", "Wait for it, or stop it"
-    else:  # no space or memory is left, or whatever else
+    else:  # no space or memory is left, or anything else
         what = f"cannot be used ({str(error) or repr(error)})"
         to_do = "Fix the cause and resume the job"
     return JobFileError(path, what, to_do)

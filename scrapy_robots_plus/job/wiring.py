@@ -1,4 +1,4 @@
-"""What a job is kept in: the settings that say so, and what an earlier run has left."""
+"""The choice of what a job is kept in, by the settings and by what earlier runs have left."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _STATE = "active.json"
-"""Scrapy's scheduler writes it, into the folder of the queues, when it is closed, and reads it when
-a job is resumed. Nothing in it is needed for a job in one file, and a full disk leaves it empty."""
+"""The file, in the folder of the queues, that Scrapy's scheduler writes when it is closed and reads
+when a job is resumed. A job in one file does not need it, and a full disk leaves it empty."""
 _NO_FILES = (b"", b"[]", b"{}", b'{"%b": []}' % FILE_NAME.encode())
-"""What it says without requests in other files; the last is that of a job in one file."""
+"""The contents of ``active.json`` if no requests are in files; the last, of a job in one file."""
 
 
 def folder_for(crawler: Crawler) -> Path | None:
-    """The folder of the job that *crawler* begins or resumes; None if it has none.
+    """Returns the folder of the job that *crawler* begins or resumes; None if it has none.
 
-    What looks at one page leaves a job of the project alone: its requests and what it has seen are
-    of its crawls. ``JOBDIR`` is unset for that.
+    Unsets ``JOBDIR`` for a command that looks at one page, unless it is of the command line: the
+    requests and fingerprints of a job belong to the project's crawls.
     """
     settings = crawler.settings
     priority = settings.getpriority("JOBDIR") or 0
@@ -48,9 +48,9 @@ def folder_for(crawler: Crawler) -> Path | None:
 
 
 def looks_at_one_page(crawler: Crawler) -> bool:
-    """Whether this is ``scrapy shell``, ``fetch``, ``view`` or ``parse``, and not a crawl.
+    """Returns whether this is ``scrapy shell``, ``fetch``, ``view`` or ``parse``, not a crawl.
 
-    They run a spider whose ``start()`` they have replaced; the shell has a duplicate filter of its
+    These commands replace the ``start()`` of the spider; the shell sets a duplicate filter of its
     own.
     """
     start = getattr(crawler.spidercls, "start", None)
@@ -60,14 +60,14 @@ def looks_at_one_page(crawler: Crawler) -> bool:
 
 
 def open_job(crawler: Crawler) -> None:
-    """Opens the file of the job if there is one, before anything else of the crawl begins.
+    """Opens the file of the crawl's job, if it has one, before anything else of the crawl begins.
 
-    If it cannot be used, or the settings do not fit to the job, raises JobFileError, which stops
-    the crawl. Nothing in the folder has changed then: a start that fails later makes Scrapy empty
+    Raises JobFileError, which stops the crawl, if the file cannot be used or the settings do not
+    fit the job. Nothing in the folder has changed then; if a start fails later, Scrapy empties
     ``spider.state``.
     """
     settings, folder = crawler.settings, folder_of_job(crawler.settings)
-    if folder is None or crawler.spider is None:  # somebody only looks at the settings
+    if folder is None or crawler.spider is None:  # a command that only reads the settings
         return
     try:
         _check_settings(settings, folder)
@@ -83,7 +83,7 @@ def open_job(crawler: Crawler) -> None:
 
 
 def is_in_files(folder: Path) -> bool:
-    """Whether the job in *folder* was begun with files, as Scrapy's own queues keep it."""
+    """Returns whether the job in *folder* was begun with files, as Scrapy's own queues keep it."""
     if (folder / FILE_NAME).exists():
         return False
     with suppress(OSError):
@@ -95,12 +95,12 @@ def is_in_files(folder: Path) -> bool:
 
 
 def _holds_requests(path: Path) -> bool:
-    """Whether *path*, in the folder of the queue, says so."""
+    """Returns whether *path*, in the folder of the queues, shows that requests are in files."""
     return path.name != _STATE or path.read_bytes() not in _NO_FILES
 
 
 def folder_of_job(settings: BaseSettings) -> Path | None:
-    """``JOBDIR``; None if there is none, or no scheduler that this package knows."""
+    """Returns ``JOBDIR``; None if it is unset, or the scheduler is not derived from Scrapy's."""
     folder = job_folder(settings)
     if folder is None or Scheduler not in class_in(settings, "SCHEDULER").__mro__:
         return None
@@ -126,13 +126,14 @@ def _check_settings(settings: BaseSettings, folder: Path) -> None:
 
 
 def _keep_spider_state(path: Path) -> None:
-    """Keeps a copy of ``spider.state``. Puts it back if Scrapy has left the file cut off or empty:
-    with a full disk, or after a start that failed.
+    """Copies ``spider.state``, or puts the copy back if Scrapy left the file cut off or empty.
+
+    Scrapy does so if the disk is full, or after a start that failed.
     """
     copy, part = path.with_suffix(".state.kept"), path.with_suffix(".state.part")
     if not path.exists():
         return
-    if path.read_bytes().endswith(b"."):
+    if path.read_bytes().endswith(b"."):  # as every complete pickle
         with suppress(OSError):  # a full disk
             shutil.copyfile(path, part)
             part.replace(copy)

@@ -1,4 +1,4 @@
-"""How a request is written in the file of a job."""
+"""The form in which a request is written to the file of a job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scrapy.utils.request import request_from_dict
 from scrapy_robots_plus.crawl.requests import unusual_fields_of
 
 _PICKLED = b"\x80"
-"""How every pickle begins. What is marshalled is a dict, which begins otherwise."""
+"""The first byte of every pickle. Marshalled data is a dict, which begins differently."""
 
 _VERBATIM = "verbatim_url"
 """The key of ``Request.meta`` that keeps a URL as it is. Older versions of Scrapy ignore it."""
@@ -21,8 +21,10 @@ _FIELDS = frozenset(Request.attributes)
 
 
 def written(request: Request, spider: Spider) -> bytes:
-    """Raises ValueError for a request that cannot be written, such as one whose callback is a
-    lambda, and anything that an object in its meta raises.
+    """Returns *request* as it is written to the file.
+
+    Raises ValueError if it cannot be written, as when its callback is a lambda, and anything that
+    an object in its meta raises.
     """
     fields = unusual_fields_of(request, spider)
     try:
@@ -32,9 +34,9 @@ def written(request: Request, spider: Spider) -> bytes:
 
 
 def read(data: bytes, spider: Spider) -> Request:
-    """The request written as *data*, here or by one of Scrapy's queues.
+    """Returns the request written as *data*, here or by one of Scrapy's queues.
 
-    Raises anything: its callback may have been renamed, its class may be gone.
+    May raise anything: its callback may have been renamed, its class may be gone.
     """
     fields = _fields_in(data)
     meta = fields.get("meta") or {}
@@ -43,7 +45,7 @@ def read(data: bytes, spider: Spider) -> Request:
     for each in ("callback", "errback"):
         if fields.get(each):
             fields[each] = getattr(spider, fields[each])
-    # Its URL was made safe when it was made. To do so again would take as long as all the rest.
+    # Its URL is safe already. To make it so again would take as long as all the rest.
     fields["meta"] = {**meta, _VERBATIM: True}
     request = Request(**fields)
     del request.meta[_VERBATIM]
@@ -51,7 +53,7 @@ def read(data: bytes, spider: Spider) -> Request:
 
 
 def url_in(data: bytes) -> str:
-    """The URL of the request written as *data*, for a message."""
+    """Returns the URL of the request written as *data*, for a message."""
     try:
         return str(_fields_in(data)["url"])
     except Exception:  # noqa: BLE001 - its meta may hold objects of classes that are gone

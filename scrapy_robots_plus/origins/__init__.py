@@ -1,5 +1,5 @@
-"""What is known of a site?
+"""What is known of each origin: its robots.txt, and the policy made of it.
 
-``policies.py`` has the policy of each origin; ``store_or_site.py`` looks for its robots.txt in the
-store and, by ``fetcher.py``, at the site. ``freshness.py`` and ``judging.py`` are pure.
+``policies.py`` has the policy of each origin; ``store_or_site.py`` gets its robots.txt from the
+store or, with ``fetcher.py``, from the site. ``freshness.py`` and ``judging.py`` are pure.
 """

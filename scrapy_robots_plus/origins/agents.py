@@ -25,13 +25,13 @@ logger = crawl_log(__name__)
 
 
 class Agents:
-    """Finds the agent of a request before its User-Agent header is set, and checks it after."""
+    """The agents of requests, found before the User-Agent header is set, and checked after."""
 
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
         self._settings = settings
         self.fixed = settings.user_agent
-        """``ROBOTSTXT_USER_AGENT``: if set, the headers of requests do not matter."""
+        """The agent in ``ROBOTSTXT_USER_AGENT``; if set, the headers of requests do not matter."""
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
@@ -39,7 +39,7 @@ class Agents:
 
     @cached_property
     def default(self) -> AgentNames:
-        """The agent that Scrapy's middlewares will set on a request without a User-Agent."""
+        """The fixed agent; else what Scrapy's middlewares set on a request without a User-Agent."""
         if self.fixed is not None:
             return self.fixed
         settings = self._crawler.settings
@@ -59,17 +59,17 @@ class Agents:
             )
 
     def default_under(self, settings: RobotsSettings) -> AgentNames:
-        """Like :attr:`default`, for requests with these *settings*."""
+        """Returns the agent in *settings*, which some requests have; else :attr:`default`."""
         return settings.user_agent or self.default
 
     def asked_for(self, agent: Agent | None, settings: RobotsSettings) -> AgentNames:
-        """*agent*, in whatever form code names it; without one, that of :meth:`default_under`."""
+        """Returns the names of *agent*, given in any form; else those of :meth:`default_under`."""
         return as_names(agent) if agent else self.default_under(settings)
 
     def of(self, request: Request, settings: RobotsSettings) -> AgentNames:
-        """The agent to judge *request* by, as far as it can be known before it is sent.
+        """Returns the agent to judge *request* by, as far as it is known before it is sent.
 
-        *settings*: those of the request.
+        *settings* are those of the request.
         """
         if settings.user_agent is not None:
             return settings.user_agent
@@ -77,6 +77,6 @@ class Agents:
         return self.default if header is None else as_text(header)
 
     def changed(self, request: Request, judged: AgentNames) -> str | None:
-        """The agent that *request* is sent with, if it is not the one it was *judged* by."""
+        """Returns the agent that *request* is sent with; None if it is the one it was *judged* by."""
         sent = as_text(compat.user_agent_of(request) or b"")
         return sent if sent != judged else None

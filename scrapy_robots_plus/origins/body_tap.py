@@ -1,7 +1,7 @@
-"""A robots.txt request in a download handler: limited in time and length, and can be cancelled.
+"""The limits on a robots.txt request in its download handler, which can also be cancelled there.
 
-Reads a response up to a limit, whatever its length or compression; undoes its content codings
-before any middleware sees it, and tells whether the body is the whole file.
+A response is read up to a limit, whatever its length or compression. Its content codings are undone
+before any middleware sees it, and it is known whether the body is the whole file.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ if TYPE_CHECKING:
 
 
 class TimeAllowed:
-    """What is left of ``ROBOTS_FETCH_TIMEOUT``, for all requests of one fetch together.
+    """The time left of ``ROBOTS_FETCH_TIMEOUT``, for all requests of one fetch together.
 
-    Only time in a download handler counts, not time spent waiting in a slot or in a middleware of
-    the project, nor while the process itself did nothing.
+    Only time in a download handler counts, not time spent in a slot or in a middleware of the
+    project, nor time in which the process itself stood still.
     """
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self.seconds = self.left = seconds
-        """All of it, and what is left: 0 or less when the time is up."""
+        """All seconds, and those left: 0 or less when the time is up."""
         self.clock = clock
 
 
 _STOPPED = "download_stopped"
-"""Scrapy's flag for a body that a StopDownload has ended."""
+"""Scrapy's flag for a body that was ended by StopDownload."""
 
 _CODING_OVERHEAD = 64
-"""Bytes by which compression may lengthen a body: some handlers return an inflated body with the
+"""The bytes by which compression may lengthen a body: some handlers return an inflated body with the
 Content-Length of the compressed one."""
 
 
 class Tap:
-    """One request in a download handler, and what that returned before any middleware saw it."""
+    """One request in a download handler, and its response before any middleware sees it."""
 
     LENIENCY = 0.5
-    """Seconds in which a handler may end an overdue request by itself, as Scrapy's own do."""
+    """Seconds that a handler has to end an overdue request by itself, as Scrapy's own do."""
     LATE = 1.0
-    """Seconds by which an alarm rings too late only if the process stood still: a callback blocked
-    it, or somebody stopped it. A busy machine is late by less."""
+    """Seconds of delay of an alarm that show that the process stood still: a callback blocked it, or
+    somebody stopped it. A busy machine causes less delay."""
 
     def __init__(self, limit: int, time: TimeAllowed) -> None:
         self.limit = limit
         self.enough = limit
-        """Bytes on the wire that are read at least."""
+        """The bytes on the wire after which the download is stopped."""
         self._time = time
         self._running: Deferred[Response] | None = None
         self._expired_at: float | None = None
@@ -71,27 +71,27 @@ class Tap:
         self.begin()
 
     def begin(self) -> None:
-        """Nothing has come yet."""
+        """Resets the tap, as a download begins."""
         self.started = False
         """Whether headers have arrived."""
         self.received = 0
         self.response: Response | None = None
-        """As the download handler returned it."""
+        """The response that the download handler returned; None before."""
         self.body = b""
-        """Its body, in no coding: a few octets more than ``limit`` at most, if it had one."""
+        """Its decoded body; if it was encoded, at most a few octets longer than ``limit``."""
         self.error: BodyError | None = None
-        """Why the body of a 2xx is not the file."""
+        """Why the body of a 2xx is not the whole file; None if it is."""
 
     @property
     def seconds_left(self) -> float:
-        """For ``download_timeout``, where 0 would mean no timeout. Timers may ring a little early,
-        which is no reason to try again."""
+        """Seconds for ``download_timeout``: never 0, which would mean no timeout, and slightly more
+        than are left. Timers may ring a little early, which is no reason to try again."""
         return max(self._time.left, 0) + 0.02
 
     async def run(self, download: Coroutine[Any, Any, Response]) -> Response:
-        """The response of *download*. Raises TimeoutError when the time is up.
+        """Returns the response of *download*. Raises TimeoutError when the time is up.
 
-        Some handlers restart ``download_timeout`` with each byte, so it is not enough.
+        ``download_timeout`` is not enough: some handlers restart it with each byte.
         """
         clock = self._time.clock
         began = clock.monotonic()
@@ -106,13 +106,13 @@ class Tap:
         except BaseException as error:
             if self._expired_at is None:
                 if self._is_called_off and isinstance(error, compat.CANCELLED):
-                    # The downloader handles it: that of asyncio is no Exception.
+                    # The downloader handles this one; asyncio's is not an Exception.
                     raise CancelledError from None
                 raise
         finally:
             alarm.cancel()
             took = clock.monotonic() - began
-            # Handlers may take their time to end a request that has expired.
+            # A handler may take long to end a request that has expired.
             until_alarm = took if self._expired_at is None else self._expired_at - began
             if until_alarm <= allowed + self.LATE:
                 self._time.left -= took
@@ -129,8 +129,9 @@ class Tap:
         self.call_off()
 
     def take(self, response: Response) -> Response:
-        """Notes the *response* of the handler; returns it without its codings. Those that Scrapy
-        does not undo either are left to the middlewares of the project.
+        """Notes the handler's *response*; returns it with its content codings undone.
+
+        Codings that Scrapy does not undo either are left to the project's middlewares.
         """
         self.response, self.body = response, response.body
         codings = codings_in(response)
@@ -148,13 +149,13 @@ class Tap:
             return response
         headers = response.headers.copy()
         headers.pop("Content-Encoding", None)
-        # As Scrapy makes one of what is compressed, and reads its text anew.
+        # As Scrapy does with a compressed response: its class and encoding are found anew.
         kind = responsetypes.from_args(headers=headers, url=response.url, body=self.body)
         anew: dict[str, Any] = {"encoding": None} if issubclass(kind, TextResponse) else {}
         return response.replace(cls=kind, headers=headers, body=self.body, **anew)
 
     def came_from(self, url: str) -> bool:
-        """Whether the body is exactly what *url* sent, rather than a browser's version of it.
+        """Returns whether the body is exactly what *url* sent, not a browser's version of it.
 
         Scrapy's own handlers send signals for the headers and for each part of the body. Handlers
         that drive a browser do not, and a service that drives one has another URL.
@@ -162,7 +163,7 @@ class Tap:
         return self.started and self.response is not None and self.response.url == url
 
     def _missing(self, raw: Response) -> str:
-        """Why the body of a 2xx is only a part of the file; empty if it is complete.
+        """Returns why the body of a 2xx is only part of the file; empty if it is complete.
 
         Bytes over the limit do not count as missing.
         """
@@ -174,7 +175,7 @@ class Tap:
             return "another component raised StopDownload"
         if "dataloss" in raw.flags:
             return "the connection was closed before the end of the body"
-        # The largest, if there are several (RFC 9110 8.6).
+        # The largest counts if there are several (RFC 9110 8.6).
         promised = re.findall(rb"\b\d{1,18}\b", b",".join(raw.headers.getlist("Content-Length")))
         if max(map(int, promised), default=0) > max(
             self.received, len(raw.body) + _CODING_OVERHEAD
@@ -184,9 +185,9 @@ class Tap:
 
 
 class BodyTaps:
-    """Listens to the downloads of requests that carry a tap, and to no others.
+    """The listener to downloads of requests that carry a tap, and to no others.
 
-    Connected to Scrapy's signals only while such requests exist, so that pages pay nothing.
+    It is connected to Scrapy's signals only while such requests exist, so that pages cost nothing.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -195,7 +196,7 @@ class BodyTaps:
         self._is_between = False
 
     def open(self) -> None:
-        """Each call needs one :meth:`close`."""
+        """Starts to listen. Each call needs one :meth:`close`."""
         self._open += 1
         if self._open == 1:
             self._crawler.signals.connect(self._headers_received, signals.headers_received)
@@ -213,7 +214,7 @@ class BodyTaps:
     def _download(
         self, download: compat.DownloadFunction, request: Request
     ) -> Coroutine[Any, Any, Response]:
-        """Runs in place of *download*."""
+        """Runs in place of *download*, for requests of all kinds."""
         tap = _tap_of(request)
         return download(request) if tap is None else self._tapped(tap, download, request)
 
@@ -223,14 +224,14 @@ class BodyTaps:
         if compat.can_be_stopped(self._crawler, request):  # in the middle of a body
             request.meta[MAXSIZE_META_KEY] = 0
         request.meta[TIMEOUT_META_KEY] = tap.seconds_left
-        tap.begin()  # anew, if a middleware has the request sent again
+        tap.begin()  # again, if a middleware has the request sent again
         response = await tap.run(download(request))
-        # The handler had a limit of its own. This one is for HttpCompressionMiddleware, which would
-        # inflate a bomb up to DOWNLOAD_MAXSIZE if it has another coding, too.
+        # The handler is done with its limit. This one is for HttpCompressionMiddleware, which would
+        # inflate a bomb with another coding up to DOWNLOAD_MAXSIZE.
         request.meta[MAXSIZE_META_KEY] = tap.limit
         taken = tap.take(response)
-        # Scrapy's HTTP cache was not to answer. It may keep what the site has answered, but for a
-        # part of a file: where the cache answers, nobody would see that it is one.
+        # Until now this kept Scrapy's HTTP cache from answering. The cache may store the site's
+        # answer, but not a part of a file: in a replay, nobody could tell that it is one.
         request.meta["dont_cache"] = tap.error is not None
         return taken
 
@@ -238,10 +239,10 @@ class BodyTaps:
         if tap := _tap_of(request):
             tap.started = True
             tap.received = 0
-            # Incompressible data is a little longer once compressed.
+            # Incompressible data grows a little when it is compressed.
             tap.enough = tap.limit * (2 if b"Content-Encoding" in headers else 1)
-            # A handler that sends this signal also sends bytes_received, where it is stopped
-            # without losing what was read. HTTP/1.1 checks its own limit after this.
+            # A handler that sends this signal also sends bytes_received, which can stop it without
+            # losing what was read. The one for HTTP/1.1 checks its own limit after this.
             request.meta[MAXSIZE_META_KEY] = 0
 
     def _bytes_received(self, data: bytes, request: Request, **_: Any) -> None:

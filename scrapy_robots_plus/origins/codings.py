@@ -1,7 +1,7 @@
-"""Content codings (RFC 9110 8.4.1) of a body of which only the first octets are wanted.
+"""Content codings (RFC 9110 8.4.1), undone as far as the first octets of a body.
 
-Tells a body that was cut off: Scrapy's own decoders hand over what they have of a body that ends
-too early, as if it was whole.
+A body that was cut off is detected: Scrapy's own decoders return what they have of it, as if it
+were whole.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BodyError(ValueError):
-    """A body is not the file: it is a part of it, say, or damaged."""
+    """Raised if a body is not the file: it is only a part of it, say, or damaged."""
 
     def __init__(self, failure: Failure, detail: str = "") -> None:
         super().__init__(detail)
@@ -29,20 +29,21 @@ class BodyError(ValueError):
 
 _GZIP = b"\x1f\x8b"
 _GZIP_FILE = _GZIP + b"\x08"
-"""How a gzip file begins (RFC 1952 2.3.1), and no text."""
+"""The first octets of a gzip file (RFC 1952 2.3.1), and of no text."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = tuple(bytes([number]) + b"\x2a\x4d\x18" for number in range(0x50, 0x60))
 _MOST_MEMBERS = 100
 _LARGEST_WINDOW = 23
-"""As a power of two: RFC 9659 allows 8 MiB in HTTP."""
+"""The largest window of zstd, as a power of two: RFC 9659 allows 8 MiB in HTTP."""
 
 
 def _members(
     raw: bytes, limit: int, decoder: Callable[[], Any], begins: Sequence[bytes]
 ) -> tuple[bytes, bool]:
-    """Decodes *raw*, a series of members that *begin* so, up to *limit* octets; also returns
-    whether the end was reached. A member is one of gzip (RFC 1952 2.2) or a frame of zstd (RFC 8878
-    3), for each of which *decoder* makes an object like those of zlib."""
+    """Decodes the members in *raw*, up to *limit* octets; also returns whether the end was reached.
+
+    A member of gzip (RFC 1952 2.2) or a frame of zstd (RFC 8878 3) starts with one of *begins*.
+    *decoder* makes an object like those of zlib for each."""
     body = b""
     for _ in range(_MOST_MEMBERS):
         member = decoder()
@@ -56,11 +57,11 @@ def _members(
 
 
 _inflate = partial(_members, decoder=partial(zlib.decompressobj, 47), begins=(_GZIP,))
-"""With gzip or zlib, which is detected."""
+"""The decoder for gzip and zlib, which it tells apart by itself."""
 
 
 def _inflate_bare(raw: bytes, limit: int) -> tuple[bytes, bool]:
-    """As some servers send deflate, without the header that it should have (RFC 1950 2.2)."""
+    """Decodes deflate, which some servers send without its header (RFC 1950 2.2)."""
     if len(raw) > 1 and raw[0] & 0x0F == 8 and (raw[0] << 8 | raw[1]) % 31 == 0:
         return _inflate(raw, limit)
     return _members(raw, limit, lambda: zlib.decompressobj(-15), ())
@@ -79,8 +80,8 @@ if (zstd := compat.codec("zstd")) is not None:
 
 
 SCRAPYS = frozenset({*_DECODERS, b"br", b"zstd"})
-"""The codings that Scrapy may undo. What cannot be undone here is not left to it: nobody could tell
-whether the body was cut off."""
+"""The codings that Scrapy may undo. Those that cannot be undone here are not left to it: nobody
+could tell whether the body was cut off."""
 
 _brotli = compat.codec("brotli")
 
@@ -102,12 +103,13 @@ if hasattr(getattr(_brotli, "Decompressor", None), "can_accept_more_data"):  # 1
 _NO_CODINGS = frozenset(
     {b"", b"identity", b"none", b"utf-8", b"utf8", b"iso-8859-1", b"chunked", b"aws-chunked"}
 )
-"""What servers put there for a body as it is, most of them by mistake; browsers read it, too."""
+"""Values of Content-Encoding for a body in no coding: mostly mistakes, which browsers accept too."""
 
 
 def codings_in(response: Response) -> list[bytes]:
-    """The codings that the body has, in the order in which they were applied: gzip also if no
-    header says so."""
+    """Returns the codings of the body, in the order in which they were applied.
+
+    Gzip is detected even if no header names it."""
     encoding = b",".join(response.headers.getlist("Content-Encoding")).lower()
     names = (name.strip() for name in encoding.split(b","))
     codings = [name for name in names if name not in _NO_CODINGS]
@@ -115,11 +117,11 @@ def codings_in(response: Response) -> list[bytes]:
 
 
 def decoded(body: bytes, codings: list[bytes], limit: int, *, is_stopped: bool = False) -> bytes:
-    """The first octets of *body*, a few more than *limit* at most, with *codings* undone.
+    """Returns *body* with *codings* undone, cut to a few octets more than *limit*.
 
     Decoding stops at the limit, so a decompression bomb costs no more than any other body. Raises
-    BodyError if the body is cut off, damaged, or not so encoded. *is_stopped*: a download may have
-    been stopped exactly where a gzip member ends.
+    BodyError if the body is cut off, damaged, or not so encoded. *is_stopped*: the download was
+    stopped, perhaps exactly where a gzip member ends.
     """
     is_whole = True
     for coding in reversed(codings):

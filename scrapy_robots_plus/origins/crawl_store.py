@@ -1,4 +1,4 @@
-"""The store of a crawl. If it fails, the crawl continues from memory."""
+"""The store of a crawl, which continues from memory if the store fails."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ logger = crawl_log(__name__)
 FILE_IN_JOBDIR = "robots.sqlite"
 
 PURGED_AT_A_START = 10_000
-"""How many dead records one start removes at most, so that it stays fast."""
+"""The most outdated records that one start removes, so that it stays fast."""
 
 SECONDS_TO_CLOSE = 5.0
-"""How long the end of a crawl waits for a store on a server."""
+"""Seconds that a closing crawl waits for a store on a server: once to save, once to close."""
 
 _MEMORY = "memory"
 
 _NO_BODY = ("", sha256(b"").hexdigest())
-"""The hash of records that have no text by right."""
+"""The hashes of records that rightly have no text."""
 
 
 class CrawlStore:
-    """Keeps readable records in ``ROBOTS_STORE``. A record that was never readable is kept for the
-    workers that run at the same time; the next crawl fetches the file again.
+    """The crawl's view of ``ROBOTS_STORE``, which keeps readable records for later crawls.
 
-    It never returns a record older than the last one saved, even if the store failed to save that
-    (:class:`~scrapy_robots_plus.storage.trust.Trust`). What is asked of it is done in the order of
-    asking: at once, or, in a store on a server, by a thread that the crawl does not wait for.
+    A record that was never readable is kept for the workers that run at the same time; the next
+    crawl fetches the file again. A record older than the last one saved is never returned, even if
+    the store failed to save that (:class:`~scrapy_robots_plus.storage.trust.Trust`). Calls are made
+    in order: at once, or, to a store on a server, by a thread that the crawl does not wait for.
     """
 
     def __init__(self, crawl: Crawl) -> None:
@@ -75,14 +75,14 @@ class CrawlStore:
 
     @property
     def server(self) -> Server | None:
-        """The one that keeps the records, for other crawls too; None if none does."""
+        """The server that keeps the records, for other crawls too; None if none does."""
         return getattr(self._store, "server", None)
 
     async def load(self, origin: Origin, *, again: bool = False) -> RobotsRecord | None:
-        """The record of *origin*, with its body; None if there is none that can be used.
+        """Returns the record of *origin*, with its body; None if there is none that can be used.
 
-        The settings of this crawl apply: a record whose status has another meaning under them is
-        useless, even for a conditional request. *again*: looking once more does not count.
+        The settings of this crawl apply: a record whose status means something else under them is
+        useless, even for a conditional request. *again*: this look is left out of the stats.
         """
         try:
             record, losses = await self.calls.ask(partial(self._get, origin))
@@ -100,8 +100,9 @@ class CrawlStore:
         return found
 
     def save(self, record: RobotsRecord) -> None:
-        """Stores *record*, in time before whatever is asked later. A failure that may be this
-        crawl's own is not told to those on other machines.
+        """Stores *record*. Later calls see it.
+
+        A failure that may be this crawl's own fault is not stored for workers on other machines.
         """
         self._trust.saw(record)
         failure = record.failure
@@ -117,14 +118,17 @@ class CrawlStore:
             self._do(partial(self._store.put, record))
 
     def _was_saved(self, record: RobotsRecord, outcome: object) -> None:
-        """*outcome*: whether it was put, None if what is stored was deleted, or a StoreError."""
+        """Restores or withdraws the trust in what is stored.
+
+        *outcome*: whether *record* was put, None if the stored one was deleted, or a StoreError.
+        """
         if outcome is True:
             self._trust.restore(record.origin)
         elif not record.readable or self._is_news(record):
             self._trust.withdraw(record.origin, self._clock.wall())
 
     def _is_news(self, record: RobotsRecord) -> bool:
-        """Whether *record* says more than its last answer, which may be stored already.
+        """Returns whether *record* says more than its last answer, which may be stored already.
 
         A failure since then adds nothing until that answer is too old to be obeyed.
         """
@@ -146,7 +150,7 @@ class CrawlStore:
         return meant and held_to(meant, settings.limits)
 
     def _put(self, record: RobotsRecord) -> bool:
-        """Whether the store has *record* now; False if it has one that claims to be newer."""
+        """Stores *record*. Returns False if it lacks its rules, or the stored one claims to be newer."""
         if not (record.body or record.sha256 in _NO_BODY):
             return False  # a record without its rules is useless
         return self._store.put(record)
@@ -164,7 +168,7 @@ class CrawlStore:
     def _do(
         self, action: Callable[[], object], then: Callable[[object], object] = lambda _: None
     ) -> None:
-        """Tells *then* what *action* has returned, or the StoreError that it raised."""
+        """Calls *then* with what *action* has returned, or with the StoreError that it raised."""
 
         def done(result: object) -> None:
             if isinstance(result, StoreError):
@@ -174,7 +178,7 @@ class CrawlStore:
         self.calls.tell(partial(_outcome, action), done)
 
     def failed(self, error: Exception) -> None:
-        """Counts *error*, and says so once: the store, or what goes with it, cannot be used."""
+        """Counts *error*, of the store or the leases on its server; warns about the first one."""
         self._stats.inc_value(stats.STORE_ERRORS)
         if self._once.is_first():
             logger(self._crawler).warning(
@@ -194,7 +198,7 @@ class CrawlStore:
 
 
 def _outcome(action: Callable[[], object]) -> object:
-    """What *action* returns, or the StoreError that it raises."""
+    """Returns what *action* returns, or the StoreError that it raises."""
     try:
         return action()
     except StoreError as error:
@@ -202,7 +206,7 @@ def _outcome(action: Callable[[], object]) -> object:
 
 
 def uri_in_job(folder: str) -> str:
-    """The store of a job whose project chose none."""
+    """Returns the URI of the store of the job in *folder* whose project chose none."""
     return f"sqlite:{os.path.realpath(Path(folder) / FILE_IN_JOBDIR)}"  # //tmp/job is /tmp/job
 
 

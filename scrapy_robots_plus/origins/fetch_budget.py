@@ -1,4 +1,4 @@
-"""How many robots.txt files are fetched at the same time (``ROBOTS_FETCH_CONCURRENCY``)."""
+"""The limit of robots.txt files fetched at the same time (``ROBOTS_FETCH_CONCURRENCY``)."""
 
 from __future__ import annotations
 
@@ -20,37 +20,38 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
 
 FIRST_PATIENCE = 1.0
-"""Seconds after which a fetch counts as silent, until the first one is answered."""
+"""Seconds after which a fetch counts as silent, before any has been answered."""
 LEAST_PATIENCE, MOST_PATIENCE = 0.1, 5.0
 PATIENCE = 4.0
-"""A fetch counts as silent after this multiple of the average time."""
+"""The multiple of the average response time after which a fetch counts as silent."""
 SILENT_PER_PLACE = 128
 SPARE_LOOK_UPS = 1
-"""How many names may be looked up besides: to see whether names are found at all."""
+"""The number of names that can still be looked up: to see whether names are found at all."""
 
 
 class FetchBudget:
-    """Places for fetches. Silent fetches give theirs to others.
+    """The places for fetches of robots.txt files. Silent fetches give theirs to others.
 
     A server that accepts connections and never answers costs a socket and no work. If it kept its
     place until the timeout, hundreds of such servers would block all other fetches. Each silent
     fetch also lets one more start, so that even thousands of them do not slow the others down.
 
-    Names are looked up by few threads. One that nobody answers for keeps a thread for many seconds,
-    and a live host behind it would seem dead. So nothing starts while such names take all but one.
+    Few threads look up names. A name that gets no answer keeps its thread for many seconds, and a
+    live host whose name waits for it would seem dead. So no fetch starts while names that are not
+    found yet take all threads but one.
     """
 
     def __init__(self, places: int, ceiling: int, clock: Now, call_later: CallLater) -> None:
         self._places = places
         self.ceiling = max(places, min(ceiling, places * SILENT_PER_PLACE))
-        """The limit of fetches under way, however many are silent."""
+        """The most fetches under way, however many are silent."""
         self._clock = clock
         self._asked: OrderedDict[Origin, float] = OrderedDict()
         self._silent: dict[Origin, float] = {}
         self._looked_up: set[Origin] = set()
-        """Those under way whose addresses were not known when last looked at."""
+        """The origins under way whose addresses were not known at the last look."""
         self._are_names_known = True
-        """Not if somebody else looks them up, such as a proxy."""
+        """Whether this process looks names up by itself: False if, say, a proxy does."""
         self._average: float | None = None
         self._queue: OrderedDict[Deferred[None], Origin] = OrderedDict()
         self._alarm = Alarm(self._admit, clock, call_later)
@@ -82,13 +83,13 @@ class FetchBudget:
 
     @property
     def next_change(self) -> float | None:
-        """When there may be room: the next fetch becomes silent, unless it is answered first, or an
-        address is found."""
+        """The monotonic time at which there may be room: the next fetch counts as silent, or an
+        address may have been found. None if nothing is under way that could make room."""
         oldest = next(iter(self._asked.values()), self._clock() if self._looked_up else None)
         return None if oldest is None else oldest + self.patience
 
     def take(self, origin: Origin) -> None:
-        """A fetch of *origin* starts."""
+        """Takes a place for *origin*, whose fetch starts now, even if none is free."""
         if origin not in self:
             self._asked[origin] = self._clock()
             is_address = isIPAddress(origin.host) or ":" in origin.host
@@ -96,7 +97,7 @@ class FetchBudget:
                 self._looked_up.add(origin)
 
     def answered(self, origin: Origin) -> None:
-        """The server of *origin* has answered: the time it took counts in the average."""
+        """Records that the server of *origin* answered; its time counts in the average."""
         if origin in self._looked_up and not compat.is_name_found(origin.host):
             self._are_names_known = False
             self._looked_up.clear()
@@ -108,13 +109,13 @@ class FetchBudget:
             self._average = before + (took - before) / 8
 
     def give_back(self, origin: Origin) -> None:
-        """The place of *origin* is free again. Does nothing if it has none."""
+        """Frees the place of *origin*, if it has one, for those that wait."""
         self._asked.pop(origin, None)
         self._silent.pop(origin, None)
         self._admit()
 
     async def wait(self, origin: Origin) -> None:
-        """Takes a place for *origin*, waiting until one is free, unless it has one already."""
+        """Takes a place for *origin* as soon as one is free, unless it has one already."""
         if origin in self:
             return
         if self.free:
@@ -129,7 +130,7 @@ class FetchBudget:
             self._queue.pop(turn, None)
 
     def abandon(self) -> None:
-        """Releases all waiters because the crawl ends; they check for that themselves."""
+        """Ends all waits without a place, as the crawl ends; the waiters check for that themselves."""
         self._alarm.cancel()
         for turn in list(self._queue):
             del self._queue[turn]

@@ -1,8 +1,8 @@
-"""Which worker fetches a robots.txt that several need at the same time.
+"""The choice of the worker that fetches a robots.txt that several need at the same time.
 
 Workers that share a Redis server as their ``ROBOTS_STORE``, on one machine or many, fetch each file
-once for all of them. Who may fetch has a lease, which expires by itself: a worker that is killed or
-stuck keeps nobody from fetching for longer than that.
+once for all of them. The one that may fetch it has a lease, which expires by itself: a worker that
+is killed or stuck keeps the others from fetching no longer than that.
 """
 
 from __future__ import annotations
@@ -26,29 +26,30 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.storage.redis_server import Server
 
 SPARE_SECONDS = 5.0
-"""Beside ``ROBOTS_FETCH_TIMEOUT``, which is for all tries of a fetch together: for waiting in a
-slot and for storing what was fetched. Whoever takes longer is dead, or stuck."""
+"""Seconds that a lease lasts beyond ``ROBOTS_FETCH_TIMEOUT``, which covers all tries of a fetch: for
+waiting in a slot and for storing what was fetched. A worker that takes longer is dead, or stuck."""
 
 
 class Leases:
-    """The leases of files, by origin: keys of a Redis server that expire
-    (https://redis.io/docs/latest/commands/set/, "Patterns"). Each is held by a *token*, which no
-    other holder has.
+    """The leases of files, by origin: keys of a Redis server that expire.
 
-    All methods raise :class:`~scrapy_robots_plus.redis.ServerError` if the server does not do what
-    it is asked. A lease that was taken although the answer was lost expires like any other.
+    See https://redis.io/docs/latest/commands/set/, "Patterns". Each is held under a *token*, which
+    no other holder has. All methods raise :class:`~scrapy_robots_plus.storage.redis_server.ServerError`
+    if the server does not do what it is asked. A lease that was taken although the answer was lost
+    expires like any other.
     """
 
     def __init__(self, server: Server, seconds: float) -> None:
-        """*seconds*: how long a lease lasts that is not released."""
+        """Takes *seconds*, how long a lease lasts that is not released."""
         self._server = server
         self._milliseconds = max(1, round(seconds * 1000))
         self.awaited = 0
-        """How many leases of others this crawl waits for."""
+        """The number of other crawls' leases that this crawl waits for."""
 
     def take(self, origin: Origin, token: bytes) -> bytes | None:
-        """Takes the lease of *origin*, if it is free. The token of its holder afterwards, or None
-        if it was just released by another.
+        """Takes the lease of *origin*, if it is free; returns the token of its holder afterwards.
+
+        Returns None if another holder has just released it.
         """
         key = _key(origin)
 
@@ -61,12 +62,12 @@ class Leases:
         return self._server.run(ask)
 
     def holder(self, origin: Origin) -> bytes | None:
-        """The token of whoever holds the lease of *origin*; None if it is free."""
+        """Returns the token of the holder of the lease of *origin*; None if it is free."""
         key = _key(origin)
         return self._server.run(lambda client: cast("bytes | None", client.get(key)))
 
     def release(self, origin: Origin, token: bytes) -> bool:
-        """Gives up the lease of *origin*, if *token* still holds it; whether it did."""
+        """Releases the lease of *origin* if *token* still holds it; returns whether it did."""
         return self._server.swap(_key(origin), token, b"") is None
 
 
@@ -75,46 +76,46 @@ def _key(origin: Origin) -> str:
 
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.5
-"""Seconds between two looks at the lease of another crawl: half as many more each time, and half
-more or less at random."""
+"""Seconds between two looks at the lease of another crawl, at first and at most: half as long again
+each time, and up to half more or less at random."""
 
 MOST_LOOKS = 200
-"""At how many leases of others a crawl looks in a second, however many it waits for: a server takes
-one question at a time, and its other answers would come too late."""
+"""The most looks of a crawl at the leases of others in a second, however many it waits for: the
+server takes one question at a time, and its other answers would come too late."""
 
 
 @dataclass(eq=False, repr=False)
 class Turn:
-    """Of one worker, for one file: it fetches, or waits for another that does.
+    """The turn of one worker for one file: it fetches, or waits for another that does.
 
-    Whoever had to wait looks for the file, and if it is not there, asks again: the other crawl may
-    have ended in the middle of its fetch. If the server of the leases fails, it fetches: a file
-    that is fetched twice does no harm.
+    A worker that had to wait looks for the file in the store, and if it is not there, begins again:
+    the other one may have ended in the middle of its fetch. If the server of the leases fails, the
+    worker fetches: a file that is fetched twice does no harm.
     """
 
     origin: Origin
     leases: Leases | None
-    """None if there are no other workers: it fetches."""
+    """The leases of all workers; None if there are no others, so that this one fetches."""
     calls: compat.Courier | compat.InPlace
-    """In order with those that store records, so that a file is stored before its lease is given
-    up."""
+    """The courier that also stores records, in order: a file is stored before its lease is
+    released."""
     failed: Callable[[Exception], None]
-    """Is told of each error of the server."""
+    """Called with each error of the server."""
     longest: float
-    """Seconds to wait for one and the same crawl."""
+    """The most seconds to wait for one and the same crawl."""
     clock: Clock
     _holder: bytes | None = None
     _may_hold: bool = False
-    """Whether this crawl may have been given the lease, answer or not."""
+    """Whether this crawl may hold the lease, even if the answer was lost."""
     fetches_anyway: bool = field(init=False)
-    """Whether there is no use in asking the server, or asking it once more."""
+    """Whether the worker fetches without asking the server, or without asking it again."""
 
     def __post_init__(self) -> None:
         self._token = uuid4().hex.encode()
         self.fetches_anyway = self.leases is None
 
     async def begin(self) -> bool:
-        """Whether this crawl is to fetch the file now; False if another one is fetching it."""
+        """Returns whether this crawl is to fetch the file now; False if another one fetches it."""
         if self.fetches_anyway:
             return True
         self._may_hold = True
@@ -123,7 +124,7 @@ class Turn:
         return self._may_hold
 
     async def wait(self) -> None:
-        """Waits until the other crawl has ended its fetch, or has not in time."""
+        """Waits until the other crawl has ended its fetch, or its time is up."""
         leases, seconds, holder = self.leases, FIRST_PAUSE, self._holder
         if leases is None:
             return
@@ -143,7 +144,7 @@ class Turn:
             leases.awaited -= 1
 
     def release(self) -> None:
-        """The fetch has ended, and what it has brought is stored; or it never began."""
+        """Releases the lease, if held: the fetch has ended and its result is stored, or never began."""
         if self._may_hold and self.leases is not None:
             self._may_hold = False
             self.calls.tell(partial(self._give_up, self.leases), lambda _: None)

@@ -1,4 +1,4 @@
-"""Turns the response or exception of a download into a result."""
+"""The results of robots.txt downloads, made from a response or an exception."""
 
 from __future__ import annotations
 
@@ -27,28 +27,29 @@ _TEXT_VIEW = (
     rb"<head[^<>]*>(?:<(?:meta|link)\b[^<>]*>|<title></title>)*</head>"
     rb"<body[^<>]*><pre[^<>]*>([^<]*)(.*)"
 )
-"""The page that Chromium, Firefox and WebKit show a text file in: the text, and what follows."""
+"""The page in which Chromium, Firefox and WebKit show a text file: the text, and what follows."""
 _TEXT_VIEW_ENDS = (
     b"</pre></body></html>",
     b'</pre><div class="json-formatter-container"></div></body></html>',  # Chromium
 )
 _BARE_PAGE = rb"(?s)\s*<html><head></head><body>(.*)</body></html>\s*"
-"""The same of a text that was served as text/html and contains no tags."""
+"""The page in which browsers show a text without tags that was served as text/html."""
 _HTML = rb"(?i)\s*(?:<!doctype html|<html)"
 _WINDOWS_1252: dict[int, int] = {}
-"""Maps characters to their bytes, if the numbers differ."""
+"""The bytes of windows-1252 by the numbers of their characters, where the two differ."""
 for _byte in range(0x80, 0xA0):
-    if _character := bytes([_byte]).decode("cp1252", "ignore"):  # five bytes mean themselves
-        _WINDOWS_1252 |= {ord(_character): _byte, _byte: ord("\u0100")}  # no byte means the latter
+    if _character := bytes([_byte]).decode("cp1252", "ignore"):  # browsers keep the other five
+        # No byte stands for the character of this number: it becomes one that Latin-1 lacks.
+        _WINDOWS_1252 |= {ord(_character): _byte, _byte: ord("\u0100")}
 
 
 def is_html(body: bytes) -> bool:
-    """Whether *body* begins like an HTML page."""
+    """Returns whether *body* begins like an HTML page."""
     return re.match(_HTML, body) is not None
 
 
 def text_in(page: bytes) -> bytes | None:
-    """The text file that a browser shows as *page*; None for any other page.
+    """Returns the text file that a browser shows as *page*; None for any other page.
 
     Raises BodyError if the page is cut off, so that the rest of the file is missing.
     """
@@ -72,7 +73,10 @@ def _unescaped(raw: bytes) -> bytes:
 
 
 def _as_utf_8(text: str) -> bytes | None:
-    """The bytes of a UTF-8 file served without a charset: browsers guess windows-1252."""
+    """Returns the bytes of a UTF-8 file that was read as windows-1252; None for other texts.
+
+    Browsers guess windows-1252 if a file is served without a charset.
+    """
     try:
         raw = text.translate(_WINDOWS_1252).encode("latin-1")
         raw.decode("utf-8")
@@ -86,7 +90,7 @@ CACHED = "cached"
 
 
 def answered(url: str, response: Response, tap: Tap) -> FetchResult:
-    """The result of *response*, as the middlewares left it; *tap* has the handler's response.
+    """Returns the result of *response*, as middlewares left it; *tap* has the handler's response.
 
     An incomplete body is a failure: the crawl would break the missing rules.
     """
@@ -102,11 +106,11 @@ def answered(url: str, response: Response, tap: Tap) -> FetchResult:
 
 
 def failed(url: str, exception: Exception, tap: Tap) -> FetchResult:
-    """The result of a download that raised *exception*."""
+    """Returns the result of a download that raised *exception*."""
     if isinstance(exception, StopDownload) and exception.response is not None:
         return answered(url, tap.take(exception.response), tap)
     detail = _in_words(exception)
-    # asyncio's CancelledError passes through. Neither says anything about the site.
+    # Neither says anything about the site. asyncio's CancelledError is not caught at all.
     if isinstance(exception, CancelledError) or compat.shortage_in(exception):
         return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
     failure = Failure(compat.kind_of_failure(exception, headers_received=tap.started))
@@ -114,8 +118,9 @@ def failed(url: str, exception: Exception, tap: Tap) -> FetchResult:
 
 
 def _file_in(url: str, response: Response, tap: Tap) -> bytes:
-    """The file in the body of *response*, unless a middleware has only cut that off. Raises
-    BodyError.
+    """Returns the file in the body of *response*. Raises BodyError if there is none.
+
+    A body that a middleware has only cut off is replaced by that of *tap*.
     """
     if tap.error is not None:
         raise tap.error
@@ -125,7 +130,7 @@ def _file_in(url: str, response: Response, tap: Tap) -> bytes:
     raw = tap.response
     is_cut = raw and raw.status == response.status and tap.body.startswith(response.body)
     body = tap.body if is_cut else response.body
-    if not tap.came_from(Request(url).url):  # but from a browser, perhaps
+    if not tap.came_from(Request(url).url):  # perhaps from a browser
         text = text_in(body)
         body = body if text is None else text
     if is_challenge(_text(response.headers)) and is_html(body):
@@ -139,19 +144,19 @@ def _result(url: str, response: Response, outcome: Outcome, detail: str = "") ->
 
 
 def _in_words(exception: Exception) -> str:
-    """The class of *exception* and what it says; if it says nothing, the class of its cause."""
+    """Returns the class and message of *exception*; without a message, also the class of its cause."""
     name, cause = type(exception).__qualname__, exception.__cause__
     said = str(exception) or (type(cause).__qualname__ if cause else "")
     return f"{name}: {said}" if said else name
 
 
 _LAST_COUNTS = frozenset({b"location", b"retry-after", b"content-type"})
-"""What has one value, which may hold a comma. If it is repeated, Scrapy's own redirects and the
-charset go by the last (RFC 9110 8.3). A repeated date or ETag counts as none when it is joined."""
+"""Headers with one value, which may hold a comma. If one is repeated, Scrapy's own redirects and the
+charset go by the last (RFC 9110 8.3). Repeated dates or ETags count as none once they are joined."""
 
 
 def _text(headers: Headers) -> dict[str, str]:
-    """Names in lower case; repeated headers joined with commas, if they may be (RFC 9110 5.3)."""
+    """Returns *headers* by lower-case name, repeated ones joined if they may be (RFC 9110 5.3)."""
     found = {}
     for name, values in headers.items():
         key = name.lower()
@@ -162,4 +167,4 @@ def _text(headers: Headers) -> dict[str, str]:
 
 
 NETWORK_FAILURES = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
-"""What a fetch ends in if this crawl has no network, among other causes."""
+"""The failures of a fetch that a lack of network of this crawl may cause, among other causes."""

@@ -1,7 +1,7 @@
-"""Fetches a robots.txt through Scrapy's engine. Every failure becomes a value, but for mistakes of
-this package.
+"""The fetch of a robots.txt through Scrapy's engine.
 
-Scrapy's HTTP cache (``HTTPCACHE_ENABLED``) answers in replays and outages alone.
+Every failure becomes a value, except mistakes of this package. Scrapy's HTTP cache
+(``HTTPCACHE_ENABLED``) answers only in replays and outages.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ _NO_ANSWER = _TRANSIENT | {Failure.ERROR}
 
 
 class Exchange(NamedTuple):
-    """One request for a robots.txt, and its answer."""
+    """One request for a robots.txt, and the response to it."""
 
     at: float
-    """When it was sent, in seconds since the epoch."""
+    """The time when the fetcher began to send the request, in seconds since the epoch."""
     request: Request
     response: Response
-    """As the download handler returned it."""
+    """The response as the download handler returned it."""
 
 
 class Fetcher:
-    """Fetches a robots.txt, and handles redirects, retries, limits and failures."""
+    """The fetcher of robots.txt files, which handles redirects, retries, limits and failures."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawler = crawler = crawl.crawler
@@ -80,18 +80,18 @@ class Fetcher:
         )
         self._network, self._names = crawl.get(NetworkAway), crawl.get(NamesAway)
         self.listeners: list[Callable[[Exchange], None]] = []
-        """Called with each request that was answered, redirects and retries included."""
+        """Functions called with each request that was answered, redirects and retries included."""
 
     async def fetch(
         self, origin: Origin, known: RobotsRecord | None = None, *, is_refresh: bool = False
     ) -> FetchResult:
-        """The file of *origin*, retried up to ``ROBOTS_FETCH_RETRIES`` times, and again after an
-        outage of this machine's network.
+        """Returns the file of *origin*, after up to ``ROBOTS_FETCH_RETRIES`` retries.
 
-        If *known* has validators, the request is conditional; a ``not_modified`` result means that
-        *known* still holds. A refresh (*is_refresh*), which nothing waits for, is not retried. But
-        for an outage, all requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``; time in
-        which the process stood still does not count.
+        It is also fetched again after an outage of this machine's network. If *known* has
+        validators, the request is conditional; a ``not_modified`` result means that *known* still
+        holds. A refresh (*is_refresh*), which nothing waits for, is not retried. Except in an
+        outage, all requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``; time in which
+        the process stood still does not count.
 
         With ``HTTPCACHE_IGNORE_MISSING`` the HTTP cache answers, as it does for pages.
         """
@@ -133,7 +133,7 @@ class Fetcher:
         return result
 
     async def _was_away(self, origin: Origin, began: float, until: float) -> bool:
-        """Whether this machine is why the fetch of *origin* has failed, and can go on now."""
+        """Returns whether the fetch of *origin* failed because of this machine, which is back."""
         was_found = compat.is_name_found(origin.host)
         if await self._network.was_why(origin, began, until, self._knock):
             return True
@@ -143,8 +143,9 @@ class Fetcher:
         await self._get(origin.robots_url, {}, TimeAllowed(seconds, self._clock))
 
     async def recall(self, origin: Origin) -> FetchResult | None:
-        """The robots.txt of *origin* from the HTTP cache, with redirects followed; None if it is
-        not there.
+        """Returns the robots.txt of *origin* from the HTTP cache; None if it is not there.
+
+        Redirects are followed.
         """
         cache = self._crawler.get_downloader_middleware(HttpCacheMiddleware)
         if cache is None:
@@ -152,7 +153,7 @@ class Fetcher:
         time = TimeAllowed(self._settings.fetch_timeout, self._clock)
 
         async def look_up(url: str) -> FetchResult:
-            # In the storage: the middleware would ask the site for what it lacks.
+            # Only the storage is asked: the middleware would ask the site for what is missing.
             found = cache.storage.retrieve_response(self._crawler.spider, Request(url))
             if found is None:
                 return FetchResult(Failure.ERROR, url, detail="not in the HTTP cache")
@@ -167,7 +168,7 @@ class Fetcher:
     ) -> FetchResult:
         """Follows redirects without Scrapy, so that the spider's redirect settings do not matter.
 
-        2.3.1.2: at least five, across authorities; the rules still apply to the first.
+        RFC 9309 2.3.1.2 asks for at least five, across authorities; the rules apply to the first.
         """
         url = origin.robots_url
         for _ in range(1 + MAX_REDIRECTS):
@@ -185,10 +186,11 @@ class Fetcher:
         return FetchResult(Failure.REDIRECTS, url, detail=f"more than {MAX_REDIRECTS} redirects")
 
     async def _ask(self, url: str, known: RobotsRecord | None, time: TimeAllowed) -> FetchResult:
-        """Sends a conditional request if possible, and an unconditional one if its answer is
-        unusable: the conditions may have caused an error, and a 304 may be about another file.
+        """Sends a conditional request if possible; if its answer is unusable, an unconditional one.
+
+        The conditions may have caused an error, and a 304 may be about another file.
         """
-        # A 304 would be of no use in the HTTP cache.
+        # In the HTTP cache, a 304 would be of no use.
         asked = {} if self._has_http_cache else conditions(known, url)
         result = await self._get(url, asked, time)
         if not asked or known is None or not _may_be_the_conditions(result):
@@ -219,7 +221,7 @@ class Fetcher:
         else:
             result = answered(url, response, tap)
         finally:
-            tap.call_off()  # it may still run if only we were cancelled
+            tap.call_off()  # it may still run if only this coroutine was cancelled
             self._taps.close()
             if tap.response is not None:
                 for listener in self.listeners:
@@ -239,7 +241,7 @@ class Fetcher:
         # altogether, so a file that is slightly too long is better read and then cut.
         refused = 2 * settings.fetch_max_bytes
         meta: dict[str, Any] = {
-            # Its own slot: in that of the pages it would wait behind them, a Crawl-delay each.
+            # A slot of its own: in that of the pages it would wait for each, a Crawl-delay apart.
             **({FETCH_SLOT_META_KEY: f"robots.txt of {Origin.of(url)}"} if self._has_slots else {}),
             IMPERSONATE_META_KEY: {"MAXFILESIZE_LARGE": refused},
             **given,
@@ -252,12 +254,12 @@ class Fetcher:
 
 
 def _redirect_target(url: str, location: str) -> str | None:
-    """The absolute URL that *location* names; None if it is not http or https, or has no host
-    (RFC 9110 4.2.1): joined with *url*, ``http://`` would be *url* itself, and the address of
-    ``http://a..b/`` would be waited for until the timeout. Nor if it has a user name, which is an
-    error in what a stranger sends (4.2.4), or is too long.
+    """Returns the absolute URL that *location* names; None if it must not be followed.
 
-    A Location that is not ASCII names the octets that were sent, as in redirects of pages.
+    It must be http or https and have a valid host (RFC 9110 4.2.1): joined with *url*, ``http://``
+    would be *url* itself, and the address of ``http://a..b/`` would be waited for until the
+    timeout. It must have no user name, an error in what a stranger sends (4.2.4), and not be too
+    long. If it is not ASCII, it names the octets that were sent, as in redirects of pages.
     """
     try:
         target = urljoin(url, safe_url_string(location.encode("latin-1")))
@@ -273,11 +275,11 @@ def _redirect_target(url: str, location: str) -> str | None:
 
 
 def _until_retry(result: FetchResult, now: float) -> float:
-    """Seconds after which a retry may be worth it; infinity if none is.
+    """Returns the seconds after which a retry may be worth it; infinity if none is.
 
-    At once after a network failure, or a server error without a Retry-After. One that ends soon is
-    waited for: all that is queued would be denied for it. After a timeout there is time left only
-    if the process itself stood still.
+    It is 0 after a network failure, or a server error without a Retry-After. A Retry-After that
+    ends soon is waited for: all queued requests would be denied otherwise. After a timeout there is
+    time left only if the process itself stood still.
     """
     outcome = result.outcome
     if isinstance(outcome, Failure):
@@ -291,7 +293,7 @@ def _until_retry(result: FetchResult, now: float) -> float:
 
 
 def _may_be_the_conditions(result: FetchResult) -> bool:
-    """Whether the request's conditions may have caused the answer, and asking again is polite.
+    """Returns whether conditions may have caused the answer, and asking again is polite.
 
     A server error with a Retry-After leaves the known rules in force; a 4xx would open the site.
     """

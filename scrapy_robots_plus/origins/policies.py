@@ -43,33 +43,35 @@ if TYPE_CHECKING:
     from .parsers import ParsedFile
 
 TEXTS_PARSED = 64
-"""How many texts of overrides are kept parsed."""
+"""How many override texts are kept parsed."""
 
 _HEADERS = {"content-type": "text/plain; charset=utf-8"}
-"""Of these texts: without it, some dialects would read them in another charset."""
+"""The headers of an override's text: without them, some dialects would read another charset."""
 
 NOT_READ = "not_read"
-"""The preference where nobody has looked what the robots.txt says about it."""
+"""The preference for a use if it is not known what the robots.txt says about it."""
 
 USES = (*LABELS, *(uses_of((), each)[0] for each in get_args(ContentUse)))
-"""The uses that can be asked for."""
+"""The uses that :meth:`Policies.may` can be asked about."""
 
 
 class Permission(NamedTuple):
-    """What :meth:`~scrapy_robots_plus.origins.policies.Policies.may` knows. It is true unless the
-    page must not be fetched (RFC 9309), or somebody objects to its use: an unknown preference
-    restricts nothing."""
+    """The answer of :meth:`~scrapy_robots_plus.origins.policies.Policies.may`.
+
+    It is true unless the page must not be fetched (RFC 9309) or somebody objects to its use: an
+    unknown preference restricts nothing.
+    """
 
     url: str
-    """The page, as a request would have it."""
+    """The URL of the page, as a request would have it."""
     use: str
-    """What was asked for."""
+    """The use that was asked about."""
     preference: str
-    """``allow``, ``disallow``, ``unknown``, or ``not_read`` if nobody has looked."""
+    """``allow``, ``disallow``, ``unknown``, or ``not_read`` if the site's files were not read."""
     statement: Statement | None
-    """The first that says so: its ``source``, its ``text``. None if nothing was said."""
+    """The first statement with that preference; it has a ``source`` and ``text``. None if none."""
     statements: tuple[Statement, ...]
-    """All that was said of any use."""
+    """All statements about the page, whatever the use."""
     verdict: Verdict
     """Whether the page may be fetched, and why."""
 
@@ -84,16 +86,16 @@ LEAST_PAUSE = 0.1
 
 
 class Fetch:
-    """A fetch under way. Separate from the cache, so that an eviction leaves no waiter behind."""
+    """A fetch under way. It is not in the cache, so that an eviction leaves no waiter behind."""
 
     def __init__(self, request: Request | None) -> None:
         self.request = request
         """The request that started it, for Scrapy's ``robots_parsed``."""
         self.waiters: list[Deferred[Policy | None]] = []
-        """One Deferred each: a shared one gives its result to the first waiter only."""
+        """One Deferred per waiter: a shared one would give its result to the first waiter only."""
         self.running: Deferred[None] | None = None
         self.policy: Policy | None = None
-        """Its result, once it has ended."""
+        """The result of the fetch, once it has ended."""
 
     def answer(self, policy: Policy | None) -> None:
         waiters, self.waiters = self.waiters, []
@@ -102,10 +104,10 @@ class Fetch:
 
 
 class Policies:
-    """What a crawl knows of robots.txt files, by origin (RFC 9309 2.3).
+    """What a crawl knows about robots.txt files, by origin (RFC 9309 2.3).
 
-    From code: ``crawler.get_downloader_middleware(RobotsMiddleware).policies``. Iterating gives the
-    :class:`~scrapy_robots_plus.Policy` of every origin in memory.
+    In code, it is ``crawler.get_downloader_middleware(RobotsMiddleware).policies``. Iterating over
+    it yields the :class:`~scrapy_robots_plus.Policy` of every origin in memory.
     """
 
     def __init__(self, crawl: Crawl) -> None:
@@ -119,18 +121,18 @@ class Policies:
         self._clock = crawl.clock
         self._views: Recent[tuple[Policy | Origin, RobotsSettings], Policy]
         self._views = Recent(settings.cache_size)
-        """Fetched policies, or origins without one, as they are under settings of requests."""
+        """Policies under other settings than they were fetched with, or made without a fetch."""
         self._paces: Recent[Origin, Paces] = Recent(settings.cache_size)
-        """The paces of origins without a fetched policy, which all their views share."""
+        """The paces of origins without a fetched policy. All views of an origin share them."""
         self._read = lru_cache(TEXTS_PARSED)(self._parsed)
         self._recent: Recent[Origin, Policy] = Recent(settings.cache_size)
-        """The one used last comes last."""
+        """Fetched policies, the one used last at the end."""
         self._fetches: dict[Origin, Fetch] = {}
         self._closing_watch = ClosingWatch(crawl.crawler, self._call_off)
         self.listeners: list[Callable[[Origin, Policy | None], None]] = []
-        """Called when a fetch has ended, with its origin and its policy."""
+        """Functions called when a fetch has ended, with its origin and its policy."""
         self.said: Recent[str, tuple[Statement, ...]] = Recent(settings.cache_size)
-        """What pages of the crawl have said of their use, by URL, if it declares one."""
+        """What pages have said about their use, by URL, if the crawl declares a use."""
         self.waiting = 0
         """How many requests wait in the middleware for a robots.txt."""
 
@@ -138,23 +140,23 @@ class Policies:
         return iter(list(self._recent.values()))
 
     async def allowed(self, url: str, agent: Agent | None = None) -> bool:
-        """Whether a request for *url* would pass, fetching its robots.txt if needed.
+        """Returns whether a request for *url* would pass, fetching its robots.txt if needed.
 
-        *agent*: a product token, a User-Agent header, or a list of names; None means the crawl's
+        *agent* is a product token, a User-Agent header or a list of names; None means the crawl's
         own. URLs that are not http or https are allowed. Raises ValueError if *url* is not
         absolute, has no host or has an impossible port.
         """
         return (await self.verdict(url, agent)).allowed
 
     async def verdict(self, url: str, agent: Agent | None = None) -> Verdict:
-        """Like :meth:`allowed`, with the reason."""
+        """Returns whether a request for *url* would pass, and why; see :meth:`allowed`."""
         url = as_requested(url)
         origin = Origin.of(url)
         if origin is None:
             return Verdict(allowed=True, reason=Reason.NOT_HTTP)
         if asks_for_robots_txt(url) and self.usable(origin) is None:
             # 2.2.2: implicitly allowed. A middleware that asks about every request also asks about
-            # ours, and would wait for itself.
+            # our own, which would then wait for itself.
             robots_url = origin.robots_url
             return Verdict(allowed=True, reason=Reason.ROBOTS_TXT, robots_url=robots_url)
         policy = await self.obtain(origin)
@@ -169,13 +171,13 @@ class Policies:
         return policy.verdict(url, names)
 
     async def may(self, url: str, use: str, agent: Agent | None = None) -> Permission:
-        """Whether the page at *url* may be used as *use* says, fetching its robots.txt if needed:
-        ``train-ai``, ``ai-use``, ``search``, or how far it is used, such as ``use=full``.
+        """Returns whether the page at *url* may be used for *use*, fetching its robots.txt if needed.
 
-        It goes by what the site says of the URL and, if the crawl declares a use, what the page
-        itself has said when it was last fetched; nothing but files of the site is fetched. A
-        ``tdmrep.json`` is read only if the crawl declares a use (``ROBOTS_AI_USES``). *agent* as
-        in :meth:`verdict`. Raises ValueError for what is no URL, and for a use that is not known.
+        *use* is ``train-ai``, ``ai-use``, ``search``, or how far the page is used, such as
+        ``use=full``; *agent* is as in :meth:`verdict`. The answer rests on what the site says about
+        the URL and, if the crawl declares a use (``ROBOTS_AI_USES``), on what the page itself said
+        when it was last fetched. The page is not fetched, and a ``tdmrep.json`` only if the crawl
+        declares a use. Raises ValueError if *url* is invalid, or *use* is unknown.
         """
         if use not in USES:
             raise ValueError(f"{use!r} is no use; expected one of {', '.join(USES)}")
@@ -194,14 +196,14 @@ class Policies:
         return Permission(url, use, preference, statement, said.statements, verdict)
 
     def usable(self, origin: Origin, settings: RobotsSettings | None = None) -> Policy | None:
-        """The policy of *origin* if it may answer now. Asking starts nothing.
+        """Returns the policy of *origin* if it may answer now, else None. Starts no fetch.
 
-        *settings*: those of a request, if they are not those of its origin.
+        *settings* are those of a request, if they are not those of its origin.
         """
         settings = settings or self._settings.for_origin(origin)
         policy = self._recent.get(origin)
         if policy is not None and policy.settings is settings and policy.fresh_for > 0:
-            return policy  # nearly always
+            return policy  # the usual case
         if settings.needs_file and (policy is None or not policy.may_answer):
             return None
         return self._under(settings, origin, policy)
@@ -218,7 +220,7 @@ class Policies:
     def prefetch(self, origin: Origin, request: Request | None = None) -> None:
         """Starts a fetch that no request waits for; *request* is the one that will need it.
 
-        The fetch takes its place among ``ROBOTS_FETCH_CONCURRENCY`` at once.
+        The fetch takes one of the ``ROBOTS_FETCH_CONCURRENCY`` places at once.
         """
         if origin not in self._fetches:
             self._budget.take(origin)
@@ -230,7 +232,7 @@ class Policies:
         request: Request | None = None,
         settings: RobotsSettings | None = None,
     ) -> Policy | None:
-        """Like :meth:`usable`, and starts a refresh if it has expired."""
+        """Returns what :meth:`usable` does, and starts a refresh if that has expired."""
         settings = settings or self._settings.for_origin(origin)
         usable = self.usable(origin, settings)
         if usable is not None and settings.needs_file:
@@ -246,7 +248,7 @@ class Policies:
         request: Request | None = None,
         settings: RobotsSettings | None = None,
     ) -> Policy | None:
-        """The policy of *origin*, fetched if needed; None if the spider closes first."""
+        """Returns the policy of *origin*, fetching it if needed; None if the spider closes first."""
         settings = settings or self._settings.for_origin(origin)
         policy = self.usable_or_refresh(origin, request, settings)
         if policy is not None:
@@ -262,8 +264,9 @@ class Policies:
         return policy and self._under(settings, origin, policy)
 
     def _under(self, settings: RobotsSettings, origin: Origin, fetched: Policy | None) -> Policy:
-        """*fetched*, read under *settings*, or a policy without a file of the site if they need
-        none. All of one origin share its pace.
+        """Returns *fetched* under *settings*, or a policy without the site's file if they need none.
+
+        All policies made from one share its paces.
         """
         if fetched is not None and fetched.settings is settings:
             return fetched
@@ -297,7 +300,7 @@ class Policies:
         return policy
 
     def _parsed(self, text: str, dialect: Dialect) -> tuple[ParsedFile | None, bytes]:
-        """The same for the same text, which may be that of thousands of subdomains."""
+        """Parses an override's *text*. ``_read`` caches this: thousands of hosts may share a text."""
         body, subject = text.encode("utf-8", "replace"), "the robots_txt of an override"
         return self._retrieval.parsers.file_of(body, "utf-8", dialect, subject)[0], body
 
@@ -323,9 +326,9 @@ class Policies:
             self._end_fetch(origin, fetch)
 
     def _interrupted(self, origin: Origin, error: BaseException | None) -> None:
-        """Logs that a fetch was interrupted, unless by the crawl itself.
+        """Logs that a fetch was interrupted, unless by the closing crawl.
 
-        A mistake of this package closes the crawl, so what waited is not denied but stays.
+        A bug in this package closes the crawl, so that waiting requests stay and are not denied.
         """
         if error is not None and is_of_this_package(error):
             self._errors.tell("the fetch of a robots.txt", error)
@@ -339,7 +342,7 @@ class Policies:
     async def _announce(
         self, policy: Policy, previous: Policy | None, request: Request | None
     ) -> None:
-        """Sends Scrapy's signal for newly parsed rules, not for unchanged ones."""
+        """Sends Scrapy's ``robots_parsed`` for newly parsed rules, not for unchanged ones."""
         file, signal = policy.file, compat.robots_parsed
         if file is None or (previous is not None and file is previous.file):
             return
@@ -357,7 +360,7 @@ class Policies:
             listener(origin, fetch.policy)
 
     def _call_off(self) -> None:
-        """Answers waiters and cancels fetches on closing, because the engine waits for both."""
+        """Answers all waiters and cancels all fetches at closing, as the engine waits for both."""
         for fetch in list(self._fetches.values()):
             fetch.answer(None)
             if fetch.running is not None:
@@ -365,5 +368,5 @@ class Policies:
 
 
 def closing_verdict(origin: Origin) -> Verdict:
-    """The verdict for a request whose robots.txt was not read before the spider closed."""
+    """Returns the verdict if the spider closes before the robots.txt of *origin* was read."""
     return Verdict(allowed=False, reason=Reason.CLOSING, robots_url=origin.robots_url)

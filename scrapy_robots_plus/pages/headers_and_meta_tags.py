@@ -1,4 +1,4 @@
-"""What a response says of itself, and of the use of its page: headers and meta tags."""
+"""What the headers and meta tags of a response say about its page and the use of it."""
 
 from __future__ import annotations
 
@@ -29,19 +29,21 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.preferences import Statement
 
 MOST_OCTETS = 262_144
-"""Of a page that are searched for meta tags, and of each of its headers that are read."""
+"""Bytes of a page that are searched for meta tags, and of each header that are read."""
 
 
 def said_in(response: Response, agent: AgentNames, *, in_page: bool) -> tuple[Statement, ...]:
-    """What it says to *agent* of the use of its page; *in_page*: in the page too, not in headers
-    alone."""
+    """Returns what *response* says to *agent* about the use of its page.
+
+    *in_page*: in meta tags too, not in headers alone."""
     in_metas = said_in_metas(response, agent) if in_page else ()
     return (*said_in_headers(response, agent), *in_metas)
 
 
 def said_in_headers(response: Response, agent: AgentNames) -> tuple[Statement, ...]:
-    """What the headers Content-Usage, Content-Signal, X-Robots-Tag and tdm-reservation say to
-    *agent*."""
+    """Returns what the headers of *response* say to *agent* about the use of its page.
+
+    They are Content-Usage, Content-Signal, X-Robots-Tag, tdm-reservation and tdm-policy."""
     reserved, policies = _lines(response, RESERVATION), _lines(response, POLICY)
     directives = PageDirectives.of(_x_robots_tag(response), agent).directives
     is_image = (response.headers.get("Content-Type") or b"").strip().lower().startswith(b"image/")
@@ -58,9 +60,9 @@ def _text(octets: bytes) -> str:
 
 
 def said_in_metas(response: Response, agent: AgentNames) -> tuple[Statement, ...]:
-    """What meta tags in the head of a page say to *agent* about uses.
+    """Returns what meta tags in the head of a page say to *agent* about uses.
 
-    ``noimageai`` is an objection too, as nobody can tell the page from its images.
+    ``noimageai`` is an objection too, as the page cannot be told apart from its images.
     """
     directives, contents = _in_page(response, agent)
     found = PageDirectives.of(directives, agent).directives
@@ -72,22 +74,22 @@ def said_in_metas(response: Response, agent: AgentNames) -> tuple[Statement, ...
 
 
 def directives_of(response: Response, agent: AgentNames) -> PageDirectives:
-    """What the X-Robots-Tag headers and the robots meta tags of *response* ask of *agent*."""
+    """Returns what X-Robots-Tag headers and robots meta tags of *response* ask of *agent*."""
     in_page, _ = _in_page(response, agent)
     return PageDirectives.of((*_x_robots_tag(response), *in_page), agent)
 
 
-# Several parts ask of a page, and most pages of a site say the same.
+# Several parts ask about one page, and most pages of a site say the same.
 _read = lru_cache(maxsize=16)(header_statements)
 
 
 def _x_robots_tag(response: Response) -> tuple[PageStatement, ...]:
-    """What the X-Robots-Tag headers of *response* say, to any crawler."""
+    """Returns what the X-Robots-Tag headers of *response* say to any crawler."""
     return _read(_lines(response, "X-Robots-Tag"))
 
 
 def _lines(response: Response, name: str) -> tuple[bytes, ...]:
-    """The lines of one header that are read. A server may send them without end."""
+    """Returns the lines of one header that are read: a server may send any number of them."""
     lines = response.headers.getlist(name)
     ends = accumulate(map(len, lines))
     return tuple(line for line, end in zip(lines, ends, strict=True) if end <= MOST_OCTETS)
@@ -96,15 +98,16 @@ def _lines(response: Response, name: str) -> tuple[bytes, ...]:
 def _in_page(
     response: Response, agent: AgentNames
 ) -> tuple[list[PageStatement], dict[str, list[str]]]:
-    """What tags with the names of robots and of *agent* say, and the contents of those that are for
-    all; of equal tags, one."""
+    """Returns what meta tags for all robots and for *agent* say, and the contents of TDM tags.
+
+    Equal tags count once."""
     said: list[PageStatement] = []
     contents: dict[str, list[str]] = {RESERVATION: [], POLICY: []}
     if not isinstance(response, HtmlResponse):
         return said, contents
     body = response.body[:MOST_OCTETS]
     encoding, _ = read_bom(body)
-    # Without a mark tags are ASCII, whatever the charset.
+    # Without a byte order mark, tags are ASCII, whatever the charset.
     page = body.decode(encoding, "replace").lstrip("\ufeff") if encoding else body
     names = (*names_of(agent), *contents)
     for name, content in dict.fromkeys(robots_metas(page, names)):

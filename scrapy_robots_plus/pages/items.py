@@ -1,4 +1,4 @@
-"""Puts the stamp of a page into the items that a callback makes of it."""
+"""The spider middleware that puts the stamp of a page into its items."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ logger = crawl_log(__name__)
 
 
 class ItemStamp(dict[str, Any]):
-    """A stamp in an item: as text, which is what a cell of a CSV file has of it, it is JSON.
+    """A stamp in an item. As text, in a cell of a CSV file for example, it is JSON.
 
-    A copy, and what is pickled, is a plain dict.
+    Copied or pickled, it becomes a plain dict.
     """
 
     def __str__(self) -> str:
@@ -42,12 +42,12 @@ class ItemStamp(dict[str, Any]):
 
 
 class RobotsItemMiddleware(BaseSpiderMiddleware):
-    """Spider middleware that stores ``response.meta["robots"]`` in each item that a callback makes
-    of the response, in the field that ``ROBOTS_ITEM_FIELD`` names.
+    """Spider middleware that stores ``response.meta["robots"]`` in the items of the response.
 
-    It takes any kind of item that Scrapy takes. An item that has a value in that field keeps it,
-    unless it is an empty dict or string, and so does one of a request that was not checked. If the
-    setting is None, it raises :exc:`~scrapy.exceptions.NotConfigured`.
+    The field is that of ``ROBOTS_ITEM_FIELD``; if that is None,
+    :exc:`~scrapy.exceptions.NotConfigured` is raised. Items may be of any kind that Scrapy takes.
+    An item keeps a value that it has in the field, unless that is None or an empty dict or string.
+    Items of requests that were not checked stay as they are, unless the setting ends in ``:json``.
 
     Raises :class:`~scrapy_robots_plus.RobotsSettingsError` if settings are wrong.
     """
@@ -63,7 +63,7 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
         self._once = Once()
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        """Called by Scrapy with each item; returns it."""
+        """Stores the stamp in *item*, and returns it. Called by Scrapy with each item."""
         request = None if response is None else response.request
         stamp = None if request is None else request.meta.get(STAMP_META_KEY)
         if stamp is not None or self._is_text:
@@ -71,7 +71,7 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
         return item
 
     def _put(self, item: Any, stamp: dict[str, Any]) -> None:
-        from itemadapter import ItemAdapter  # a crawl without items does not need it
+        from itemadapter import ItemAdapter  # not needed by a crawl without items
 
         if not ItemAdapter.is_item(item):
             return
@@ -96,5 +96,5 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
 def _value(adapter: ItemAdapter, field: str) -> Any:
     try:
         return adapter.get(field)
-    except AttributeError:  # a field of a dataclass that has no value yet
+    except AttributeError:  # a dataclass field that has no value yet
         return None

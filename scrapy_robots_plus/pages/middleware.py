@@ -1,4 +1,4 @@
-"""Reads what a page says of itself, and drops or marks what its callback makes of it."""
+"""The spider middleware that drops or marks requests and items of pages that ask for it."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ logger = logging.getLogger(__name__)
 
 
 class Page(NamedTuple):
-    """One response, read for the crawler."""
+    """What one response asks of the crawler."""
 
     url: str
     settings: RobotsSettings
     nofollow: PageStatement | None
-    """Why its links are not to be followed; None if they may be, or nobody asks."""
+    """Why its links must not be followed; None if they may be, or if the settings ignore it."""
     noindex: PageStatement | None
-    """Why it is not to be used; None if it may be, or nobody asks."""
+    """Why the page must not be used; None if it may be, or if the settings ignore it."""
 
 
 class RobotsPagesMiddleware(BaseSpiderMiddleware):
-    """Spider middleware that reads X-Robots-Tag headers and robots meta tags, and drops or marks
-    what a callback makes of the page, as ``ROBOTS_NOFOLLOW`` and ``ROBOTS_NOINDEX`` say.
+    """Spider middleware that reads X-Robots-Tag headers and robots meta tags.
 
-    If they say nothing for any host, it raises :exc:`~scrapy.exceptions.NotConfigured`: each
-    output of each callback would pass through it.
+    Drops or marks what a callback makes of the page, as ``ROBOTS_NOFOLLOW`` and ``ROBOTS_NOINDEX``
+    say. If these ignore the pages of all hosts, raises :exc:`~scrapy.exceptions.NotConfigured`, so
+    that the output of callbacks need not pass through it.
 
     Raises :class:`~scrapy_robots_plus.RobotsSettingsError` if settings are wrong.
     """
@@ -72,11 +72,11 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
     # Reading
 
     def process_spider_input(self, response: Response) -> None:
-        """Reads the page before its callback, which finds in the stamp what it says."""
+        """Reads the page before its callback, which finds what it says in the stamp."""
         self._page_of(response)
 
     def _page_of(self, response: Response | None) -> Page | None:
-        """The page, read once; None if what it says does not matter, or could not be read."""
+        """Returns the page, read once; None if what it says is not asked for or cannot be read."""
         request = None if response is None else response.request
         if response is None or request is None:
             return None
@@ -99,7 +99,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
             return None
         try:
             settings = self._crawl.request_settings.of(request, origin)
-        except RobotsOverrideError:  # the request was sent all the same: in observe mode
+        except RobotsOverrideError:  # in observe mode, the request was sent all the same
             settings = self._crawl.settings.for_origin(origin)
         if not settings.reads_pages:
             return None
@@ -115,10 +115,10 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         noindex = directives.against_indexing(now) if settings.noindex != "ignore" else None
         return Page(response.url, settings, nofollow, noindex)
 
-    # What its callback makes of it
+    # What a callback makes of the page
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Called by Scrapy with each request; returns it unless it is dropped."""
+        """Handles each request of a callback, for Scrapy: returns it, or None to drop it."""
         page = self._page_of(response)
         if response is None or page is None or _is_for_the_same_page(request, response):
             return request
@@ -141,7 +141,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         return None
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        """Called by Scrapy with each item; returns it unless it is dropped."""
+        """Handles each item of a callback, for Scrapy: returns it, or None to drop it."""
         page = self._page_of(response)
         if response is None or page is None or page.noindex is None or item is None:
             return item
@@ -153,7 +153,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         self._say("kept", item, page.noindex, response)
         if not self._enforces:
             return item
-        # As Scrapy tells of an item that a pipeline has dropped.
+        # As Scrapy does for an item that a pipeline has dropped.
         sending = self.crawler.signals.send_catch_log_async(
             signals.item_dropped,
             item=item,
@@ -166,7 +166,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
 
     def _say(self, done: str, what: object, said: PageStatement, response: Response) -> None:
         if not logger.isEnabledFor(logging.DEBUG):
-            return  # an item may be large
+            return  # a large item takes time to print
         would = "Not" if self._enforces else "Would not be"
         shown = (printable(what), printable(response), said.describe())
         spider = self.crawler.spider
@@ -175,7 +175,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
 
 
 def _is_for_the_same_page(request: Request, response: Response) -> bool:
-    """Whether it asks for the page again, as a retry does; that is no link."""
+    """Returns whether *request* asks for the page again, as a retry does: that is no link."""
     asked = response.request
     urls = [request.url, response.url]
     if asked is not None:

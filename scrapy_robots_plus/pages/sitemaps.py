@@ -1,4 +1,4 @@
-"""Tells signal handlers which sitemaps a robots.txt names, and requests them."""
+"""The sitemaps that a robots.txt names: signal handlers are told, and they are requested."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ logger = crawl_log(__name__)
 _NOT_FOUND = 404
 
 PRIORITY = -10
-"""Of sitemap requests: after the pages that are known, so that those of one sitemap are fetched
-before the next one brings its up to 50,000."""
+"""The priority of sitemap requests: below that of known pages, so that the pages of one sitemap are
+fetched before the next one brings up to 50,000 more."""
 
 
 class Sitemaps:
-    """Reads the Sitemap lines of policies, whichever parser is in use; tells signal handlers of
-    them, and requests what they name, as the settings say.
+    """The sitemaps of a crawl: tells signal handlers of them, and requests them if so configured.
 
-    That is done beside everything else, in small parts, and keeps the spider open meanwhile. A list
-    goes out once for each origin, and again if it has changed.
+    Reads the Sitemap lines of policies, whichever parser is in use, in the background and in small
+    parts; keeps the spider open meanwhile. A list goes out once for each origin, and again if it
+    has changed.
     """
 
     MOST = 5_000
-    """Sitemap lines of a robots.txt that are read; the others are counted."""
+    """How many Sitemap lines of a robots.txt are read; the others are counted."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawler = crawler = crawl.crawler
@@ -58,11 +58,11 @@ class Sitemaps:
         self._stats = crawl.stats
         self._callback: Callable[..., Any] | None = None
         self._news: Recent[Origin, int] = Recent(crawl.settings.cache_size)
-        """By their hash, the lines that went out last."""
+        """The hash of the lines that went out last, by origin."""
         self._counted: Recent[Origin, int] = Recent(crawl.settings.cache_size)
-        """Those that were counted."""
+        """The hash of the lines that were counted last, by origin."""
         self._working = 0
-        """Files that are read at this moment."""
+        """How many files are being read."""
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
@@ -79,8 +79,9 @@ class Sitemaps:
         )
 
     def retrieved(self, retrieved: Retrieved) -> None:
-        """A file is there, which is dealt with later: a signal handler or the scheduler would be
-        called in the middle of a fetch.
+        """Handles a retrieved file, in the background.
+
+        Otherwise signal handlers and the scheduler would be called in the middle of a fetch.
         """
         policy = retrieved.policy
         is_wanted = self._callback or compat.is_listened_to(sitemaps_found, self._crawler)
@@ -88,7 +89,7 @@ class Sitemaps:
             return
         is_of_origin = policy.settings is self._settings.for_origin(policy.origin)
         if retrieved.policy.source is Source.OVERRIDE and not is_of_origin:
-            return  # the text for one request
+            return  # it is for one request only
         self._working += 1
         compat.run_in_background(self._publish(policy))
 
@@ -123,10 +124,10 @@ class Sitemaps:
         if self._working:
             raise DontCloseSpider
 
-    # For whoever asks for them
+    # Sitemaps on request
 
     async def _urls(self, policy: Policy, lines: Sequence[str]) -> tuple[str, ...]:
-        """The URLs that *lines*, those of *policy*, name; each once, counted unless it is known."""
+        """Returns the URLs in *lines*, those of *policy*, each once; counts them unless known."""
         found = [url_in(each, policy.record.url) async for each in _in_parts(lines[: self.MOST])]
         urls = tuple(dict.fromkeys(filter(None, found)))
         left_out = found.count(None) + max(len(lines) - self.MOST, 0)
@@ -137,14 +138,14 @@ class Sitemaps:
         return urls
 
     def lines(self, policy: Policy) -> tuple[str, ...]:
-        """The Sitemap lines as they are; none if the parser fails."""
+        """Returns the Sitemap lines as they are; none if the parser fails."""
         return guarded(lambda: policy.sitemaps, (), policy.record.url, self._stats)
 
     async def response(self, request: Request, policy: Policy) -> Response | None:
-        """The answer to *request*, for the Sitemap lines of a robots.txt, from its *policy*; marked
-        as cached, so that the HTTP cache does not keep it.
+        """Returns the response to *request*, for the Sitemap lines of a robots.txt, from *policy*.
 
-        None if the crawl does not ask for the file, so that *request* has to.
+        It is marked as cached, so that the HTTP cache does not store it. None if the crawl does not
+        fetch the file, so that *request* has to.
         """
         if policy.file is None and not policy.settings.needs_file:
             return None
@@ -161,14 +162,14 @@ class Sitemaps:
 
 
 _LONGEST_HOST = 300
-"""Characters that a host may have with its port: DNS allows 253."""
+"""How many characters a host may have with its port: DNS allows 253."""
 
 AT_ONCE = 100
-"""Lines that are read before everything else gets a turn."""
+"""How many lines are read before other tasks get a turn."""
 
 
 async def _in_parts(texts: Sequence[str]) -> AsyncIterator[str]:
-    """All of them; lets everything else go on from time to time."""
+    """Yields all *texts*, and lets other tasks run from time to time."""
     for number, text in enumerate(texts, 1):
         yield text
         if number % AT_ONCE == 0:
@@ -176,8 +177,10 @@ async def _in_parts(texts: Sequence[str]) -> AsyncIterator[str]:
 
 
 def url_in(line: str, base: str) -> str | None:
-    """The absolute http or https URL that *line* names, without its fragment; None for any other,
-    for one with a user name, and for a robots.txt, which a line without a value names.
+    """Returns the absolute http or https URL that *line* names, without its fragment.
+
+    None for any other URL, for one that is too long or has a user name, and for a robots.txt, which
+    a line without a value names.
     """
     try:
         if len(line) > LONGEST_URL:

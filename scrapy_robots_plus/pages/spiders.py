@@ -1,4 +1,4 @@
-"""For spiders: a SitemapSpider that asks for no robots.txt twice, and links by their ``rel``."""
+"""For spiders: a SitemapSpider that requests no robots.txt twice, and an XPath of links."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ if TYPE_CHECKING:
 
 
 class RobotsSitemapSpider(SitemapSpider):
-    """A :class:`~scrapy.spiders.SitemapSpider` that finds sitemaps in the robots.txt that the crawl
-    reads anyway, where ``sitemap_urls`` has one. Without the add-on it is just Scrapy's.
+    """A :class:`~scrapy.spiders.SitemapSpider` that does not request a robots.txt a second time.
 
-    A mixin too: name it before a class of your own that is a ``SitemapSpider``.
+    Where ``sitemap_urls`` has a robots.txt, its sitemaps come from the copy that the crawl reads
+    anyway. Without the add-on, the spider is just Scrapy's. As a mixin, name it before a class of
+    your own that is a ``SitemapSpider``.
     """
 
     async def start(self) -> AsyncIterator[Any]:
-        """Scrapy's own start requests; those for a robots.txt are answered from what is known."""
+        """Yields Scrapy's start requests; those for a robots.txt are answered by what is known."""
         async for each in super().start():
             if isinstance(each, Request) and asks_for_robots_txt(each.url):
                 each.meta.setdefault(SITEMAPS_META_KEY, True)
             yield each
 
     def parse_sitemap(self, response: Response) -> Iterable[Request]:
-        """The requests that follow from a sitemap, an index of sitemaps or a robots.txt: the
-        callback of ``ROBOTS_SITEMAPS``.
+        """Returns the requests that follow from a sitemap, an index of sitemaps or a robots.txt.
 
-        It goes by ``sitemap_rules``, ``sitemap_follow`` and ``sitemap_filter()``, as Scrapy's does.
+        This is the callback of ``ROBOTS_SITEMAPS``. Like Scrapy's, it applies ``sitemap_rules``,
+        ``sitemap_follow`` and ``sitemap_filter()``.
         """
         return compat.parse_sitemap(self, response)
 
@@ -45,6 +46,6 @@ _REL = f"concat(' ', normalize-space(translate(@rel, '{_UPPER}', '{_LOWER}')), '
 _SAYS_NO = " or ".join(f"contains({_REL}, ' {rel} ')" for rel in ("nofollow", "ugc", "sponsored"))
 
 FOLLOWED_LINKS = f"//*[(self::a or self::area) and not({_SAYS_NO})]"
-"""An XPath of the links of an HTML page whose ``rel`` has none of ``nofollow``, ``ugc`` and
-``sponsored``, as Google documents them: for ``restrict_xpaths`` of Scrapy's ``LinkExtractor``, or
-for ``response.xpath()``."""
+"""An XPath for the links of an HTML page whose ``rel`` has none of ``nofollow``, ``ugc`` and
+``sponsored``, which Google documents: for ``restrict_xpaths`` of Scrapy's ``LinkExtractor``, or for
+``response.xpath()``."""

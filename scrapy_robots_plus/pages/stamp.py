@@ -1,4 +1,4 @@
-"""The stamp of a request, ``response.meta["robots"]``: plain values, to which a page adds more."""
+"""The stamp of a request, ``response.meta["robots"]``: plain values, to which its page adds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 MOST_OF_A_TEXT = 500
-"""Characters of a line of a robots.txt."""
+"""Characters of a text, such as a line of a robots.txt, that a stamp keeps."""
 
 _NOT_READ = dict.fromkeys(LABELS, NOT_READ)
 _UNKNOWN = dict.fromkeys(LABELS, Preference.UNKNOWN.value)
@@ -57,18 +57,18 @@ _BLANK: dict[str, Any] = {
     "licenses": [],
     "page": None,
 }
-"""A stamp, as far as no file and no verdict decides."""
+"""The values of a stamp before a file or a verdict changes them."""
 
 NOT_CHECKED = deepcopy(_BLANK)
-"""Of an item of a page that was not checked, where each item must have the same columns."""
+"""The stamp for items of pages that were not checked, where all items need the same columns."""
 
 
 class Common(NamedTuple):
-    """What all stamps have in common of what one agent asks for under one policy."""
+    """What the stamps of requests by one agent under one policy have in common."""
 
     stamp: dict[str, Any]
     is_silent: bool
-    """Whether no file says anything of the use of any page."""
+    """Whether no file of the site says anything about the use of any page."""
 
 
 _BY_NO_FILE = Common(_BLANK, is_silent=True)
@@ -89,12 +89,13 @@ def _common(policy: Policy, agent: AgentNames, reads_uses: bool) -> Common:
 
 
 def add_preferences(request: Request, preferences: Preferences) -> None:
-    """Adds what a page says to the stamp of *request*."""
+    """Adds *preferences* to the stamp of *request*."""
     stamp = request.meta.get(STAMP_META_KEY)
     if not isinstance(stamp, dict):  # a middleware may have removed it
         return
     before, known = stamp["preferences"], {each.category for each in preferences.statements}
     stamp |= preferences.as_dict()
+    # A use that was not read stays so, unless a statement is about it.
     stamp["preferences"] |= {
         use: NOT_READ for use in before if before[use] == NOT_READ and use not in known
     }
@@ -102,32 +103,30 @@ def add_preferences(request: Request, preferences: Preferences) -> None:
 
 
 def put_page(request: Request, said: dict[str, Any]) -> None:
-    """Adds what the page of *request* *said* to a copy of its stamp, which others may share."""
+    """Adds what a page *said* to the stamp of *request*: to a copy, as others may share it."""
     request.meta[STAMP_META_KEY] = {**request.meta.get(STAMP_META_KEY, {}), "page": said}
 
 
 _HEADERS = frozenset(
     b"Content-Usage Content-Signal X-Robots-Tag Tdm-Reservation Tdm-Policy".split()
 )
-"""Those that may say something of the use of a page."""
+"""Headers that may say something about the use of a page."""
 
 
 class Sent(NamedTuple):
-    """What a request was sent under."""
+    """What was known about a request when it was sent."""
 
     policy: Policy
     agent: AgentNames
-    """By which it was judged."""
+    """The user agent that the request was judged for."""
     preferences: Preferences
-    """What was known before its page came."""
+    """The preferences that were known before the page came."""
     is_denied: bool = False
-    """Whether that denies it, and it is sent all the same, in observe mode."""
+    """Whether the request was denied, and sent all the same, in observe mode."""
 
 
 class PagePreferences:
-    """The preferences for the pages of a crawl: adds what pages say, counts them, and finds
-    objections.
-    """
+    """The preferences for the pages of a crawl: stamped, counted, and searched for objections."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawler = crawl.crawler
@@ -137,7 +136,7 @@ class PagePreferences:
         self._knows_departures = False
         self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
         self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
-        # Of the sites that requests come to in turns; all its arguments are by position.
+        # For the sites that requests alternate between. Call it with positional arguments only.
         self._common = lru_cache(min(64, crawl.settings.cache_size))(_common)
 
     def _spider_opened(self) -> None:
@@ -156,16 +155,16 @@ class PagePreferences:
         agent: AgentNames,
         preferences: Preferences | None = None,
     ) -> Preferences:
-        """Stamps *request*, judged for *agent* under *policy*, in the place of an earlier stamp.
+        """Stamps *request*, judged for *agent* under *policy*, and replaces an earlier stamp.
 
-        Returns what is preferred for its page: *preferences*, or else what files of the site say.
+        Returns the *preferences* for its page; if not given, what files of the site say.
         """
         common = _BY_NO_FILE
         if policy is not None:
             common = self._common(policy, agent, policy.reads_uses)
             if preferences is None and not common.is_silent:
                 preferences = policy.preferences(request.url, agent)
-        # For each request: what stays the same is copied at once, and what may grow by itself.
+        # Runs for each request: the common part is copied at once, then the lists that may grow.
         stamp = request.meta[STAMP_META_KEY] = common.stamp.copy()
         rule = verdict.rule
         stamp["allowed"] = verdict.allowed
@@ -180,21 +179,24 @@ class PagePreferences:
         return preferences or NO_PREFERENCES
 
     def sent(self, request: Request, under: Sent) -> None:
-        """*request* may be sent."""
+        """Remembers that *request* may be sent, and *under* what."""
         self._sent[request] = under
         if not self._knows_departures:
             self._departs(request)
 
     def exempt(self, request: Request) -> None:
-        """*request* may be sent, and is not checked: no more, if it comes once more."""
+        """Forgets what *request* was sent under, if it was: now it passes without a check."""
         self._sent.pop(request, None)
 
     def under(self, request: Request) -> Sent | None:
-        """What *request* is sent under; None if it was not checked."""
+        """Returns what *request* is sent under; None if it was not checked."""
         return self._sent.get(request)
 
     def received(self, request: Request, response: Response) -> tuple[Sent, Refused] | None:
-        """Why the page must not be used; None if it may be, or the request was not checked."""
+        """Adds what *response* says to the stamp; returns why its page must not be used.
+
+        None if it may be used, or if the request was not checked.
+        """
         sent = self._sent.pop(request, None)
         if sent is None:
             return None
@@ -216,7 +218,7 @@ class PagePreferences:
         statement = preferences.objection(uses)
         if statement is not None and policy.skipped_uses:
             if is_denied:
-                return None  # it is counted already
+                return None  # already counted as denied
             verdict = policy.signed(objection_of(statement))
             return sent, Refused(verdict, policy, preferences)
         if statement is not None:
@@ -232,6 +234,6 @@ class PagePreferences:
 
 
 def _short(said: Statement) -> Statement:
-    """*said* with no more of its words than a stamp has."""
+    """Returns *said*, with its texts cut to what a stamp keeps."""
     policy = said.policy and said.policy[:MOST_OF_A_TEXT]
     return said._replace(text=said.text[:MOST_OF_A_TEXT], policy=policy)

@@ -1,4 +1,4 @@
-"""What a robots.txt says: pure functions of bytes, without Scrapy, Twisted or a clock."""
+"""The meaning of a robots.txt: pure functions of bytes, without Scrapy, Twisted or a clock."""
 
 from .dialect import DIALECTS, FIRST_MATCH, GOOGLE, GYM2008, MK1996, RFC9309, Dialect, dialect_named
 from .pace import RequestRate, VisitTime

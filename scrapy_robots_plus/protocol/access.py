@@ -1,6 +1,6 @@
-"""From the response to a robots.txt request to what may be crawled (RFC 9309 2.3.1).
+"""The meaning of the response to a robots.txt request for a crawl (RFC 9309 2.3.1).
 
-What each status and each failure means: presets, and changes of them.
+Presets, and changes of them, say what each status and each failure means.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .printable import Explained, Word
 
 
 class Access(Word):
-    """The three results of RFC 9309 2.3.1."""
+    """The three results of a robots.txt request (RFC 9309 2.3.1)."""
 
     RULES = "rules"
     """2.3.1.1: the file was read, and its rules apply."""
@@ -25,44 +25,45 @@ class Access(Word):
 
 
 class Failure(Explained):
-    """Why a robots.txt request gave no usable HTTP status."""
+    """The reason why a robots.txt request gave no usable HTTP status."""
 
     TIMEOUT = "timeout", "no answer in time"
-    """Not complete within ``ROBOTS_FETCH_TIMEOUT``."""
+    """The response was not complete within ``ROBOTS_FETCH_TIMEOUT``."""
     DNS = "dns", "the host name has no address"
     """The host name has no address."""
     CONNECTION = "connection", "the connection failed: refused, reset, or no TLS"
-    """Refused, reset, TLS failure, or closed before an answer."""
+    """The connection was refused, reset or closed before a response, or TLS failed."""
     CUT = "cut", "the answer ended before its time"
     """The body is incomplete."""
     UNDECODABLE = "undecodable", "the body is not what its Content-Encoding says"
     """The body does not match its Content-Encoding."""
     CHALLENGE = "challenge", "a page that finds out whether a person asks came in its place"
-    """A page that finds out whether a person asks came in its place."""
+    """A page that tests whether a person asks came in its place."""
     REDIRECTS = "redirects", "more than five redirects in a row"
-    """More than five redirects in a row (2.3.1.2)."""
+    """There were more than five redirects in a row (2.3.1.2)."""
     BAD_REDIRECT = "bad_redirect", "a redirect to nowhere, or away from http and https"
     """A redirect without an http or https URL."""
     ERROR = "error", "the crawler could not ask, or could not read the answer"
-    """Anything else: rejected by another component, a failing parser, a closing spider."""
+    """Any other failure: rejected by another component, a failing parser, a closing spider."""
 
 
 Outcome: TypeAlias = int | Failure
 """The HTTP status of the last response, or why there is none (RFC 9309 2.3.1)."""
 
 TOO_MANY_REQUESTS = 429
-"""Asks for fewer requests (RFC 6585 4), says nothing about the file: counts as an outage."""
+"""The status that asks for fewer requests (RFC 6585 4). It says nothing about the file, so it
+counts as an outage."""
 
 
 def says_unavailable(outcome: Outcome) -> bool:
-    """Whether the server said that it has no file for us: any 4xx except 429."""
+    """Returns whether the server said that it has no file for us: any 4xx except 429."""
     if isinstance(outcome, Failure):
         return False
     return 400 <= outcome < 500 and outcome != TOO_MANY_REQUESTS
 
 
 def is_definite(outcome: Outcome) -> bool:
-    """Whether *outcome* says something about the file, rather than being an outage.
+    """Returns whether *outcome* says something about the file, rather than being an outage.
 
     More than five redirects may count like a 404 (RFC 9309 2.3.1.2). A 429, a server error, an
     unrequested 304 and all other failures are outages. A status policy does not change that: it
@@ -74,7 +75,7 @@ def is_definite(outcome: Outcome) -> bool:
 
 
 StatusTable: TypeAlias = Mapping[str, Access]
-"""Maps a status (``"404"``), a class of statuses (``"4xx"``) or a failure to an access."""
+"""A mapping of a status (``"404"``), a class of statuses (``"4xx"``) or a failure to an access."""
 
 _RULES, _ALLOW, _DENY = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE
 _CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
@@ -100,7 +101,8 @@ _STATUS = "[1-9][0-9]{2}"
 
 
 def access_of(outcome: Outcome, table: StatusTable) -> Access:
-    """What *outcome* means: the status itself, else its class, else the failure."""
+    """Returns what *outcome* means: by its status, else by its class of statuses; or by its
+    failure."""
     if isinstance(outcome, Failure):
         return table[outcome.value]
     exact = table.get(str(outcome))
@@ -110,7 +112,7 @@ def access_of(outcome: Outcome, table: StatusTable) -> Access:
 
 
 def status_table(value: object) -> StatusTable:
-    """The table for a ``ROBOTS_STATUS_POLICY``.
+    """Returns the table for a ``ROBOTS_STATUS_POLICY``.
 
     *value* is the name of a preset, or a dict that changes one: ``{"preset": "rfc9309", "403":
     "disallow", "timeout": "allow"}``, in any case. Raises ValueError saying what is expected.

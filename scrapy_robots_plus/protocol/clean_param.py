@@ -1,8 +1,8 @@
-"""URLs without the query parameters that do not change a page: Yandex's Clean-param.
+"""The removal of query parameters that do not change a page: Yandex's Clean-param.
 
-Not part of RFC 9309. Goes by https://yandex.com/support/webmaster/robot-workings/clean-param.html:
-names are case-sensitive, a path is a prefix in which ``*`` stands for anything, all lines count, in
-whatever group they stand.
+Not part of RFC 9309. Follows https://yandex.com/support/webmaster/robot-workings/clean-param.html:
+names are case-sensitive, a path is a prefix in which ``*`` stands for anything, and all lines
+count, whatever group they are in.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .robotstxt import CleanParam
 
 MAX_PATHS = 1_000
-"""Different paths in the rules of a file. Rules for further ones are not obeyed."""
+"""The number of different paths in the rules of a file. Rules for further ones are not obeyed."""
 
 
 class CleanParams:
@@ -39,14 +39,14 @@ class CleanParams:
         self._length = sum(map(len, by_path.values()))
 
     def __len__(self) -> int:
-        """How many names of parameters there are, those of each path by themselves."""
+        """Returns the number of parameter names, counted for each path separately."""
         return self._length
 
     def cleaned(self, url: str) -> str | None:
-        """*url* without the parameters that do not count there, and without its fragment.
+        """Returns *url* without the parameters that do not count there, and without its fragment.
 
-        None if no rule is for its path. The URL itself if it has none of the parameters. The order
-        of the others stays. *url* is absolute, or a path and query.
+        None if no rule is for its path. The other parameters stay, in their order. *url* is
+        absolute, or a path and query.
         """
         url, mark, query = url.partition("#")[0].partition("?")
         names = self._names_for(path_of(url.encode("utf-8", "surrogatepass")))
@@ -57,7 +57,7 @@ class CleanParams:
         return f"{url}{mark}{rest}" if rest else url
 
     def _names_for(self, path: bytes) -> set[str]:
-        """The parameters that do not count on *path*."""
+        """Returns the names of the parameters that do not count on *path*."""
         found = (names for pattern, names in self._names_by_path if matches(pattern, path))
         return set().union(*found)
 

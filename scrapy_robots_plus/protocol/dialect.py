@@ -1,7 +1,7 @@
 """Dialects: the ways of reading a robots.txt, as options of one engine.
 
 RFC 9309 settles most questions that its predecessors left open. To agree with an older system, pick
-its dialect; to make another one, use its ``_replace()``.
+its dialect; to make your own, change one with ``_replace()``.
 """
 
 from __future__ import annotations
@@ -14,53 +14,56 @@ from .rfc9309 import EXPIRY
 class Dialect(NamedTuple):
     """A way of reading a robots.txt. The defaults are RFC 9309.
 
-    Numbers of sections are those of RFC 9309.
+    Section numbers are those of RFC 9309.
     """
 
     name: str
-    """What messages call it."""
+    """The name that messages show."""
     forgiving: bool = True
-    """Misspelt and longer keys, white space instead of a colon, and 16,663 octets of a line count,
-    like in the reference parser; otherwise all of a line does, and no other spelling than
-    ``useragent``."""
+    """Whether misspelt and longer keys and white space instead of a colon are read, and only 16,663
+    octets of a line, as in the reference parser. Otherwise whole lines are read, and no misspelling
+    but ``useragent``."""
     charset: str = "utf-8"
     """The encoding of a file served without a charset."""
     blank_line_ends_group: bool = False
-    """A blank line ends a group, and a Sitemap or Crawl-delay line a run of user-agent lines; a
-    group without rules is none. Otherwise these lines end nothing (2.1, 2.2.4)."""
+    """Whether a blank line ends a group, and a Sitemap or Crawl-delay line a run of user-agent
+    lines; a group without rules is none. Otherwise these lines end nothing (2.1, 2.2.4)."""
     orphans_for_all: bool = False
-    """Rules before any user-agent line are for ``*``; otherwise for nobody (2.2.2, SHOULD)."""
+    """Whether rules before any user-agent line are for ``*``; otherwise for nobody (2.2.2,
+    SHOULD)."""
     names_are_parts: bool = False
-    """A user-agent line is for all crawlers whose name or header it is a part of, and the first
-    group that names the crawler counts, else the first for ``*``, also if that has other names.
-    Otherwise lines hold product tokens, and all groups that name the crawler are merged (2.2.1)."""
+    """Whether a user-agent line is for all crawlers whose name or header contains it. The first
+    group that names the crawler counts, else the first for ``*``, even if that has other names,
+    too. Otherwise lines hold product tokens, and all groups that name the crawler are merged
+    (2.2.1)."""
     first_group_decides: bool = False
-    """With ``names_are_parts``: the first group in the file counts that names the crawler or is for
-    ``*``. In its name ``*`` stands for any characters, and it may be longer than the crawler's."""
+    """With ``names_are_parts``: whether the first group in the file counts that names the crawler
+    or is for ``*``. In its name ``*`` stands for any characters, and it may be longer than the
+    crawler's."""
     tokens_only: bool = False
-    """A crawler's name that is not a token (``008``, ``Foo Bar``) matches only ``*``; otherwise it
-    matches lines that begin with the same word."""
+    """Whether a crawler's name that is not a token (``008``, ``Foo Bar``) matches only ``*``;
+    otherwise it matches lines that begin with the same word."""
     first_rule_decides: bool = False
-    """Of the rules that match, the first in the file decides, and an empty rule matches every URL.
-    Otherwise the one with the most octets does, an empty rule means nothing (2.2.2), and ``Allow:
-    /dir/index.html`` also allows ``/dir/``."""
+    """Whether the first rule in the file that matches decides, and an empty rule matches every URL.
+    Otherwise the one with the most octets decides, an empty rule means nothing (2.2.2), and
+    ``Allow: /dir/index.html`` also allows ``/dir/``."""
     empty_allow_denies: bool = False
-    """With ``first_rule_decides``: an empty allow disallows everything."""
+    """With ``first_rule_decides``: whether an empty allow disallows everything."""
     wildcards: bool = True
-    """``*`` and a final ``$`` are special (2.2.3); otherwise they are literal."""
+    """Whether ``*`` and a final ``$`` are special (2.2.3); otherwise they are literal."""
     dollar_before_query: bool = False
-    """With ``first_rule_decides``: a final ``$`` also matches before a ``?``."""
+    """With ``first_rule_decides``: whether a final ``$`` also matches before a ``?``."""
     normal_escapes: bool = True
-    """Rules and URLs are compared with the escapes of unreserved characters undone, and with those
-    of characters that no URI may contain, and of ``'``, made (2.2.2). Otherwise URLs stay as they
-    are, and in rules hex digits become upper case and octets over 0x7F are escaped."""
+    """Whether rules and URLs are compared with unreserved characters unescaped, and ``'`` and the
+    characters that no path or query may contain escaped (2.2.2). Otherwise URLs stay as they are,
+    and in rules hex digits become upper case and octets over 0x7F are escaped."""
     kept_escapes: str = ""
-    """Without ``normal_escapes``: if there are any, all escapes are undone but those of these
-    characters, in rules and in URLs."""
+    """Without ``normal_escapes``: the characters whose escapes stay. If there are any, all other
+    escapes are undone, in rules and in URLs."""
     robots_txt_allowed: bool = True
-    """``/robots.txt`` is allowed whatever the rules say (2.2.2)."""
+    """Whether ``/robots.txt`` is allowed whatever the rules say (2.2.2)."""
     expiry: int = EXPIRY
-    """How many seconds a copy may be used if its headers do not say."""
+    """The seconds for which a copy may be used if its headers do not say."""
 
 
 RFC9309 = Dialect("RFC9309")
@@ -82,8 +85,8 @@ GYM2008 = Dialect(
     robots_txt_allowed=False,
     expiry=7 * 86_400,
 )
-"""robotexclusionrulesparser's syntax of Google, Yahoo and Microsoft's agreement of 2008, which went
-before RFC 9309."""
+"""robotexclusionrulesparser's syntax of the agreement of 2008 between Google, Yahoo and Microsoft,
+which preceded RFC 9309."""
 
 MK1996 = GYM2008._replace(name="MK1996", wildcards=False)
 """robotexclusionrulesparser's syntax of Martijn Koster's Internet-Draft of 1996."""
@@ -100,17 +103,16 @@ FIRST_MATCH = Dialect(
     kept_escapes="/?&=",
     robots_txt_allowed=False,
 )
-"""The Ruby library robotstxt: the first section that applies, and its first rule that matches."""
+"""The Ruby library robotstxt: the first group that applies, and its first rule that matches."""
 
 DIALECTS = {each.name: each for each in (RFC9309, GOOGLE, GYM2008, MK1996, FIRST_MATCH)}
-"""Dialects by their names, which are those of ``ROBOTS_DIALECT``."""
+"""The dialects by the names that ``ROBOTS_DIALECT`` takes."""
 
 
 def dialect_named(name: str | Dialect) -> Dialect:
-    """Return the dialect of this name, in any case, as ``ROBOTS_DIALECT`` takes it; or the dialect
-    itself.
+    """Returns the dialect of this name, in any case, as ``ROBOTS_DIALECT`` takes it.
 
-    Raises ValueError, listing the names there are, for anything else.
+    Returns a dialect unchanged. Raises ValueError, listing the known names, for anything else.
     """
     if isinstance(name, Dialect):
         return name

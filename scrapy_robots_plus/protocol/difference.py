@@ -1,8 +1,8 @@
-"""What changed between two files.
+"""The difference between two files: what changed for a crawler.
 
-Where two files decide differently, a rule decides in one of them that the other does not have; and
-in that one another rule decides, or none. So paths are made that such a rule matches, by itself and
-together with each other rule, and both files are asked about them.
+Where two files decide differently, the rule that decides in one is missing in the other, where
+another rule decides, or none. So paths are made that such a rule matches, by itself and together
+with each other rule, and both files are asked about them.
 """
 
 from __future__ import annotations
@@ -30,27 +30,28 @@ __all__ = ["Difference", "PathChange", "Terms", "difference"]
 
 _SITE = b"http://site.example"
 _NOT_SENT = re.compile(rb"[^A-Za-z0-9._~!$&'()*+,;=:@/?%-]|%(?![0-9A-Fa-f]{2})")
-"""What no path and query may contain (RFC 3986 3.3, 3.4)."""
+"""Anything that no path and query may contain (RFC 3986 3.3, 3.4)."""
 
 _MOST_EXAMPLES = 3
-"""For each pair of rules."""
+"""The number of examples for each pair of rules."""
 
 _MOST_PAIRS = 200_000
-"""So many pairs of rules are looked at."""
+"""The number of pairs of rules that are looked at."""
 
 _MOST_STEPS = 20_000_000
-"""A path that both files are asked about takes a thousand, and the octets of all wildcard rules."""
+"""The steps that all paths may take: each takes a thousand, and one for each octet of all wildcard
+rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """The paths that were decided by one rule, and now are decided by another, which says the
-    opposite (RFC 9309 2.2.2). Where no rule decided, the reason says what did."""
+    """Paths that one rule decided before, and another, which says the opposite, decides now (RFC
+    9309 2.2.2). Where no rule decides, the reason says what does."""
 
     before: Verdict
-    """What the first file says of each of these paths."""
+    """The verdict of the first file on each of these paths."""
     after: Verdict
-    """What the second file says."""
+    """The verdict of the second file on each of these paths."""
     examples: tuple[str, ...]
     """Some of these paths, each with its query: from 1 to 3."""
 
@@ -62,55 +63,56 @@ class PathChange:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a file tells a crawler besides rules: its group, and other records (RFC 9309 2.2.1,
+    """All that a file tells a crawler besides rules: its group, and other records (RFC 9309 2.2.1,
     2.2.4)."""
 
     names: tuple[str, ...] = ()
     """The names, in lower case, by which user-agent lines address the crawler: its own, or ``*``;
     empty if no group applies to it."""
     crawl_delay: float | None = None
-    """Seconds; None if the file asks for none."""
+    """The Crawl-delay in seconds; None if the file asks for none."""
     request_rate: RequestRate | None = None
-    """None if the file asks for none."""
+    """The Request-rate; None if the file asks for none."""
     visit_time: VisitTime | None = None
-    """None if the file asks for none."""
+    """The Visit-time; None if the file asks for none."""
     sitemaps: frozenset[str] = frozenset()
-    """As served."""
+    """The Sitemap URLs, as served."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What changed for a crawler when its robots.txt changed (RFC 9309 2.4). True if anything
-    did."""
+    """The changes for a crawler when its robots.txt changed (RFC 9309 2.4). True if there are
+    any."""
 
     paths: tuple[PathChange, ...]
-    """One for each two rules that decided before and decide now, in the order of their lines."""
+    """One change for each two rules that decided before and decide now, in the order of their
+    lines."""
     before: Terms
-    """What the first file says besides rules."""
+    """The terms of the first file."""
     after: Terms
-    """What the second file says besides rules."""
+    """The terms of the second file."""
     complete: bool
-    """Whether all rules were compared. Otherwise there are so many that the search was ended, and
-    more may have changed than was found."""
+    """Whether all rules were compared. Otherwise there were too many, and more may have changed
+    than was found."""
 
     def __bool__(self) -> bool:
         return bool(self.paths) or self.before != self.after
 
 
 def difference(before: RobotsTxt, after: RobotsTxt, agent: Agent) -> Difference:
-    """What changed for *agent* from *before* to *after*, which are read in the same dialect (RFC
-    9309 2.2).
+    """Returns what changed for *agent* from *before* to *after* (RFC 9309 2.2).
 
-    Every example changed. What changed only where three or more rules meet may be missed.
+    Both files are read in the same dialect. Every example changed. What changed only where three or
+    more rules meet may be missed.
     """
     old, new = _patterns(before, agent), _patterns(after, agent)
     every = {**old, **new}
-    # Where the first rule decides, all may have changed.
+    # Where the first rule decides, the effect of any rule may have changed.
     by_order = before.dialect.first_rule_decides or after.dialect.first_rule_decides
     changed = [each for each in every if by_order or old.get(each) != new.get(each)]
     starred = [each for each in every if _has_star(each)]
-    # Two rules without wildcards meet nowhere but where the longer one is by itself. It is not
-    # asked there if it has not changed: it is the stronger one, unless the other ends in a star.
+    # Two rules without wildcards meet only on the paths of the longer one. If that has not
+    # changed, its paths are skipped: it is the stronger one, unless the other ends in a star.
     beaten = every if any(_ends_in_star(each, old, new) for each in changed) else ()
     pairs = chain(
         (
@@ -134,8 +136,10 @@ def difference(before: RobotsTxt, after: RobotsTxt, agent: Agent) -> Difference:
 
 
 def _patterns(file: RobotsTxt, agent: Agent) -> dict[Pattern, Rank]:
-    """The patterns of the rules for a crawler, each with its rank if all stood on one line:
-    ``/a*`` matches like ``/a``, but may beat ``/ab``."""
+    """Returns the patterns of the rules for a crawler, each with its rank if all stood on one line.
+
+    ``/a*`` matches like ``/a``, but may beat ``/ab``.
+    """
     found: dict[Pattern, Rank] = {}
     for pattern, rank in file.rules_for(agent).patterns():
         found[pattern] = max(rank + 2 * line_of(rank), found.get(pattern, NO_RANK))
@@ -147,20 +151,22 @@ def _has_star(pattern: Pattern) -> bool:
 
 
 def _ends_in_star(pattern: Pattern, *ranks: dict[Pattern, Rank]) -> bool:
-    """Whether its rank is higher than that of its octets: they are those of ``/a*``."""
+    """Returns whether the rank of *pattern* is higher than that of its octets: it is from
+    ``/a*``."""
     usual = rank_by_length(pattern[0], 0, True)
     return not _has_star(pattern) and max(each.get(pattern, usual) for each in ranks) > usual
 
 
 def _letter_beside(patterns: Iterable[Pattern]) -> bytes:
-    """A letter that occurs in no pattern, if there is one."""
+    """Returns a letter that occurs in no pattern, if there is one."""
     known = set(chain.from_iterable(map(spelled, patterns)))
     letters = ascii_letters.encode()
     return bytes([next((each for each in letters if each not in known), letters[0])])
 
 
 def _paths_of(first: Pattern, second: Pattern, letter: bytes) -> Iterator[bytes]:
-    """Paths that both match, if any does: their wildcards stand for nothing, or for a letter."""
+    """Yields paths that both match, if any does: their wildcards stand for nothing, or for a
+    letter."""
     prefix, shorter = sorted((first[0], second[0]), key=len, reverse=True)
     tail = max(first[2] or b"", second[2] or b"", key=len)
     if not prefix.startswith(shorter):
@@ -175,7 +181,7 @@ def _paths_of(first: Pattern, second: Pattern, letter: bytes) -> Iterator[bytes]
 
 
 def _sent(path: bytes) -> bytes:
-    """The path as clients send it, escaped where it has to be."""
+    """Returns *path* as clients send it, escaped where it has to be."""
     return _NOT_SENT.sub(lambda octet: b"%%%02X" % ord(octet[0]), path)
 
 
@@ -186,7 +192,7 @@ def _joined(pieces: tuple[bytes, ...], letter: bytes) -> Iterator[bytes]:
 
 
 def _changes(before: Rules, after: Rules, paths: Iterable[bytes]) -> tuple[PathChange, ...]:
-    """The changes of those paths that changed, by what decides."""
+    """Returns the changes of those paths that changed, by what decides."""
     found: dict[tuple[Verdict, Verdict], list[str]] = {}
     for path in paths:
         verdicts = before.verdict(_SITE + path), after.verdict(_SITE + path)

@@ -22,7 +22,7 @@ SIMPLE = bytes(_KEPT - frozenset(b"*$#"))
 
 
 def path_of(url: bytes) -> bytes:
-    """Path and query of a URL, or of a path and query: the part that rules are matched against.
+    """Returns path and query of a URL, or of a path and query: what rules are matched against.
 
     Like the reference parser: without scheme, authority and fragment, and ``/`` for a URL without a
     path.
@@ -36,15 +36,16 @@ def path_of(url: bytes) -> bytes:
 
 
 Form = tuple[bytes, Callable[[bytes], bytes]]
-"""The octets that stay unchanged, and the function for values that contain others."""
+"""A form for comparison: the octets that stay unchanged, and the function for values with
+others."""
 
 _ALL = frozenset(range(256))
 
 
 @lru_cache(maxsize=16)
 def _form(undone: frozenset[int], escaped: frozenset[int]) -> Form:
-    """Undoes the escapes of *undone* octets, puts other escapes in upper case, and escapes
-    *escaped* octets."""
+    """Returns the form in which escapes of *undone* octets are undone, other escapes are in upper
+    case, and *escaped* octets are escaped."""
     changed = rb"%[0-9A-Fa-f]{2}"
     if escaped:
         changed += rb"|[" + re.escape(bytes(escaped)) + rb"]"
@@ -60,20 +61,20 @@ def _form(undone: frozenset[int], escaped: frozenset[int]) -> Form:
 
 
 _NORMAL = _form(rfc9309.UNRESERVED, _ALL - _KEPT - {ord("%")})
-"""One form for everything that 2.2.2 treats as equal: ``%7E`` is ``~``, ``%c3`` is ``%C3``, and an
-octet that no URI may contain, or that clients send escaped, is its escape."""
+"""The one form of everything that 2.2.2 treats as equal: ``%7E`` is ``~``, ``%c3`` is ``%C3``, and
+an octet that no URI may contain, or that clients send escaped, is its escape."""
 _AS_SERVED: Form = (bytes(_ALL), bytes)
 
 _UPPER = _form(frozenset(), frozenset(range(128, 256)))
 
 
 def rule_form(dialect: Dialect) -> Form:
-    """The form of a rule for comparison."""
+    """Returns the form in which the rules of a dialect are compared."""
     return _UPPER if url_form(dialect) is _AS_SERVED else url_form(dialect)
 
 
 def url_form(dialect: Dialect) -> Form:
-    """The form of a URL's path for comparison."""
+    """Returns the form in which the paths of URLs are compared."""
     if dialect.normal_escapes:
         return _NORMAL
     kept = frozenset(dialect.kept_escapes.encode())

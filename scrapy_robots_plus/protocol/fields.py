@@ -1,6 +1,6 @@
 """The fields of a robots.txt, and how lines are read: UTF-8 octets to lines with key and value.
 
-A line means what the reference parser makes of it (RFC 9309 2.2 leaves errors to the reader): CR,
+A line means what the reference parser makes of it (RFC 9309 2.2 leaves errors to the parser): CR,
 LF and CRLF end it, NUL and ``#`` cut it off, and octets after :data:`rfc9309.MAX_LINE` are not
 read. Nothing here raises, whatever the octets.
 """
@@ -16,10 +16,10 @@ __all__ = ["Field", "Line"]
 
 
 class Field(IntEnum):
-    """What a line is for: records of RFC 9309 2.2, and others in use (2.2.4).
+    """The kinds of lines: records of RFC 9309 2.2, and others in use (2.2.4).
 
-    The name of a field is its key, as ``crawl-delay`` is; other keys are further below. One that is
-    for all agents is in ``FILE_WIDE``. tests/test_one_home.py says what else a new one needs.
+    The name of a field gives its key, such as ``crawl-delay``; other spellings are further below. A
+    field for all agents is in ``FILE_WIDE``. tests/test_one_home.py says what else a new one needs.
     """
 
     NOTHING = 0
@@ -38,15 +38,15 @@ class Field(IntEnum):
 
     @property
     def key(self) -> str:
-        """The key of such a line, in lower case: ``crawl-delay``."""
+        """The key of such lines, in lower case: ``crawl-delay``."""
         return self.name.lower().replace("_", "-")
 
 
 FILE_WIDE = frozenset({Field.SITEMAP, Field.HOST, Field.CLEAN_PARAM, Field.LICENSE})
-"""What belongs to no group, wherever it stands (2.2.4)."""
+"""The fields that belong to no group, wherever they stand (2.2.4)."""
 
 ABOUT_USES = frozenset({Field.CONTENT_USAGE, Field.CONTENT_SIGNAL})
-"""What says what pages may be used for."""
+"""The fields that say what pages may be used for."""
 
 _BEGINNINGS = {
     Field.USER_AGENT: (b"user-agent", b"useragent", b"user agent"),
@@ -54,7 +54,7 @@ _BEGINNINGS = {
     Field.DISALLOW: (b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw"),
     Field.SITEMAP: (b"sitemap", b"site-map"),
 }
-"""What a key starts with that means one of these to the reference parser."""
+"""The beginnings of keys that the reference parser takes for these fields."""
 _ALL_BEGINNINGS = sum(_BEGINNINGS.values(), ())
 
 _KEYS: dict[bytes, Field] = {
@@ -63,14 +63,14 @@ _KEYS: dict[bytes, Field] = {
     b"content-signals": Field.CONTENT_SIGNAL,
 }
 _FORGIVEN = {**_KEYS, b"crawl delay": Field.CRAWL_DELAY, b"crawldelay": Field.CRAWL_DELAY}
-"""Those, and keys as many write them."""
+"""All keys, and others as many write them."""
 
 INITIALS = frozenset(case(key[:1]) for key in _FORGIVEN for case in (bytes.lower, bytes.upper))
-"""The beginnings of all known keys."""
+"""The first octets of all known keys, in lower and upper case."""
 
 
 def field_of(key: bytes, forgiving: bool = True) -> Field:
-    """The field that a key names; ``Field.NOTHING`` if it is unknown (2.2.4)."""
+    """Returns the field that a key names; ``Field.NOTHING`` if it is unknown (2.2.4)."""
     key = key.lower()
     field = (_FORGIVEN if forgiving else _KEYS).get(key)
     if field is None and forgiving and key.startswith(_ALL_BEGINNINGS):
@@ -82,13 +82,13 @@ class Line(NamedTuple):
     """A line that has a key and a value (RFC 9309 2.2)."""
 
     number: int
-    """Counted from 1, in the file as served."""
+    """The line number, counted from 1, in the file as served."""
     field: Field
-    """What it is for."""
+    """The field of the line."""
     key: bytes
-    """As served."""
+    """The key, as served."""
     value: bytes
-    """Without comment and surrounding white space."""
+    """The value, without comment and surrounding white space."""
 
 
 _SITEMAP = Field.SITEMAP
@@ -96,7 +96,7 @@ _SCHEMES = frozenset({b"https", b" http"})
 
 
 def to_lines(octets: bytes, forgiving: bool = True) -> list[bytes]:
-    """The lines of a UTF-8 body, cut at NUL and, by a *forgiving* dialect, at the limit."""
+    """Returns the lines of a UTF-8 body, cut at NUL and, if *forgiving*, at the length limit."""
     # bytes.splitlines() ends lines at CR, LF and CRLF; str.splitlines() would also at FF and more.
     lines = octets.splitlines()
     if forgiving and max(map(len, lines), default=0) > MAX_LINE:
@@ -107,7 +107,7 @@ def to_lines(octets: bytes, forgiving: bool = True) -> list[bytes]:
 
 
 def split_line(line: bytes, forgiving: bool = True) -> tuple[bytes, bytes] | None:
-    """Key and value of a line; None if it has none (a comment, prose)."""
+    """Returns key and value of a line; None if it has none (a comment, prose)."""
     if b"#" in line:
         line = line.partition(b"#")[0]
     key, colon, value = line.partition(b":")
@@ -124,7 +124,7 @@ def split_line(line: bytes, forgiving: bool = True) -> tuple[bytes, bytes] | Non
 
 
 def read_line(number: int, line: bytes, forgiving: bool = True) -> Line | None:
-    """A numbered line with its key and value; None if it has none."""
+    """Returns a numbered line with its key and value; None if it has none."""
     pair = split_line(line, forgiving)
     if pair is None:
         return None

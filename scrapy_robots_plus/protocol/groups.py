@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .dialect import Dialect
 
 STAR = "*"
-"""The name of all crawlers."""
+"""The name that stands for all crawlers."""
 _STAR = (STAR,)
 
 
@@ -30,28 +30,29 @@ class Section:
 
     def __init__(self) -> None:
         self.agents: list[bytes] = []
-        """Values of the user-agent lines, as served."""
+        """The values of the user-agent lines, as served."""
         self.names: list[tuple[str, ...]] = []
-        """The names that the dialect reads in each of them; ``*`` for all crawlers."""
+        """The names that the dialect reads in each of :attr:`agents`; ``*`` for all crawlers."""
         self.rules: list[int] = []
-        """Line numbers of the allow and disallow lines."""
+        """The line numbers of the allow and disallow lines."""
         self.members: list[tuple[frozenset[str], Line]] = []
-        """Its other lines, each with the names it applies to: ``a, delay 1, b, delay 2`` is one
-        group for its rules (2.2.4), but each delay was written for the agents directly above it."""
+        """The other lines of the group, each with the names it applies to: ``a, delay 1, b, delay
+        2`` is one group for its rules (2.2.4), but each delay was written for the agents directly
+        above it."""
         self._described = 0
-        """How many of the agents have other lines below them."""
+        """The number of agents that have other lines below them."""
         self._meant: frozenset[str] = frozenset()
-        """The names that the last of these lines applies to."""
+        """The names that the last line in :attr:`members` applies to."""
         self._shown: tuple[str, ...] = ()
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The agents as text, shared by all that show them."""
+        """The agents as text: one tuple for all that show them."""
         self._shown = self._shown or texts(self.agents)
         return self._shown
 
     def add_member(self, line: Line) -> None:
-        """Adds another line: it applies to the agents since the last such line."""
+        """Adds a line other than a rule; it applies to the agents since the last such line."""
         if self._described < len(self.agents):
             self._meant = frozenset(chain.from_iterable(self.names[self._described :]))
             self._described = len(self.agents)
@@ -59,8 +60,10 @@ class Section:
 
 
 def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
-    """The names in a user-agent value, in lower case: ``*``, or a token and, if it differs, the
-    whole word; the value as it is in dialects whose names are not tokens."""
+    """Returns the names in a user-agent value, in lower case: ``*``, or a token and its whole word.
+
+    The word is left out if it is the token. Dialects whose names are no tokens take all of it.
+    """
     if value == b"*":
         return _STAR
     text = value.decode("utf-8", "replace")
@@ -78,7 +81,7 @@ _RULES = (b"Disallow:", b"Allow:", b"disallow:", b"allow:")
 # The usual spelling of a line that names one token.
 _AGENT = (b"User-agent: ", b"User-Agent: ")
 
-# Lines that begin with no known key are skipped at once, such as most lines of an HTML page.
+# A line that begins otherwise has no known key and is skipped at once: most of an HTML page.
 _BEGINNINGS = frozenset(b"".join(INITIALS) + b" \t\v\f")
 
 _NOTHING, _USER_AGENT = Field.NOTHING, Field.USER_AGENT
@@ -87,23 +90,23 @@ _ENDS_AGENTS = frozenset({Field.SITEMAP, Field.CRAWL_DELAY})
 
 
 class Groups:
-    """The groups of a file, and which of them apply to a crawler. Reads the lines once, in order.
+    """The groups of a file, and which of them apply to a crawler.
 
-    A group is named by its position in the file.
+    Reads the lines once, in order. A group is identified by its position in the file.
     """
 
     def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
         self._dialect = dialect
         self.sections: list[Section] = []
         self.globals: list[Line] = []
-        """Lines that belong to no group (2.2.4)."""
+        """The lines that belong to no group (2.2.4)."""
         self.is_about_uses = False
         """Whether there is a Content-Usage or Content-Signal line anywhere."""
         self._current: Section | None = None
-        self._collecting = False  # whether another agent would belong to this group
+        self._collecting = False  # whether another user-agent line would belong to this group
         self._scan(lines)
         self.by_name = self._by_name()
-        """For each name in the file, the groups that have it."""
+        """Each name in the file, with the positions of the groups that have it."""
 
     def _scan(self, lines: list[bytes]) -> None:
         blank_ends = self._dialect.blank_line_ends_group
@@ -183,8 +186,10 @@ class Groups:
         return found
 
     def names_for(self, agent: AgentNames) -> tuple[str, ...]:
-        """The names under which a crawler looks for its groups, in order of preference: those in
-        each header, the likeliest first, or the headers themselves."""
+        """Returns the names under which a crawler looks for its groups, in order of preference.
+
+        They are those in each header, the likeliest first, or the headers themselves.
+        """
         if self._dialect.names_are_parts:
             headers = (agent,) if isinstance(agent, str) else agent
             return tuple([header.strip().lower() for header in headers])
@@ -195,8 +200,7 @@ class Groups:
         return names_of(agent, strict)
 
     def groups_for(self, agent: AgentNames) -> tuple[int, ...]:
-        """The positions of the groups whose rules count for a crawler, in file order; empty if none
-        applies.
+        """Returns the positions of the groups whose rules count for a crawler, in file order.
 
         2.2.1: all groups that name it, else all groups for ``*``, else none. Of several names, the
         first that any group has counts.
@@ -207,7 +211,7 @@ class Groups:
         return tuple(self.by_name.get(next(names, STAR), ()))
 
     def _first_for(self, headers: tuple[str, ...]) -> tuple[int, ...]:
-        """The first group for a crawler, in dialects whose names are parts of headers."""
+        """Returns the first group for a crawler, in dialects whose names are parts of headers."""
         if self._dialect.first_group_decides:
             fitting = [
                 positions[0]
@@ -224,15 +228,15 @@ class Groups:
 
 
 def _holds(header: str, name: str) -> bool:
-    """Whether a header contains a name, in which ``*`` stands for any characters."""
+    """Returns whether a header contains a name, in which ``*`` stands for any characters."""
     return matches((b"", tuple(name.encode().split(b"*")), None), header.encode())
 
 
 def lines_apart(lines: list[bytes], forgiving: bool) -> Iterator[Line]:
-    """The Content-Usage and Content-Signal lines above the first user-agent line, or behind a blank
-    line that ends a group for whoever reads the file.
+    """Yields the Content-Usage and Content-Signal lines that look as if they were in no group.
 
-    RFC 9309 has them in no group, or in the group above (2.1, 2.2.4).
+    They are above the first user-agent line, or behind a blank line that ends a group for a human
+    reader. RFC 9309 has them in no group, or in the group above (2.1, 2.2.4).
     """
     apart, has_group, has_only_agents = True, False, False
     for number, text in enumerate(lines, 1):

@@ -1,4 +1,4 @@
-"""How long an answer is fresh: HTTP freshness (RFC 9111) within the limits of RFC 9309 2.4.
+"""The freshness of a response: that of HTTP (RFC 9111) within the limits of RFC 9309 2.4.
 
 A crawler's cache is private, so ``s-maxage`` does not count. Broken or contradictory headers count
 as stale (RFC 9111 4.2.1), and the minimum lifetime makes that harmless.
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     Headers = Mapping[str, str]
-    """Names in lower case; the values of a repeated header are joined with commas."""
+    """Headers, names in lower case; the values of a repeated header are joined with commas."""
 
 _ENTITY_TAG = r'(?:W/)?"(?P<opaque>[!#-~\x80-\xff]*)"'
-"""RFC 9110 8.8.3, as latin-1."""
+"""An entity tag (RFC 9110 8.8.3), as latin-1."""
 
 CLOCK_SKEW = 60.0
-"""Seconds that a time may lie in the future before its clock is distrusted."""
+"""The seconds that a time may lie in the future before its clock is distrusted."""
 
 
 REFRESH_GRACE = 3_600.0
-"""Seconds after its lifetime in which a record still answers while it is being refreshed."""
+"""The seconds after its lifetime in which a record still answers while it is being refreshed."""
 
 
 class Limits(NamedTuple):
@@ -41,14 +41,14 @@ class Limits(NamedTuple):
     error_ttl: float
     error_ttl_max: float
     expiry: float = EXPIRY
-    """What counts for an answer that does not say how long it is fresh."""
+    """The lifetime of a response that does not declare one."""
 
 
 def lifetime(headers: Headers, now: float, limits: Limits) -> float:
-    """Seconds from *now* (wall clock) for which a just received answer is fresh.
+    """Returns the seconds from *now* (wall clock) for which a response that just came is fresh.
 
-    Cache-Control ``max-age``, else ``Expires``, else what the dialect says; minus the answer's age.
-    Within ``ROBOTS_TTL``.
+    Cache-Control ``max-age``, else ``Expires``, else what the dialect says; minus the response's
+    age. Within ``ROBOTS_TTL``.
     """
     declared = _declared_lifetime(headers, now)
     fresh_for = (limits.expiry if declared is None else declared) - age(headers, now)
@@ -56,7 +56,7 @@ def lifetime(headers: Headers, now: float, limits: Limits) -> float:
 
 
 def source_of_lifetime(headers: Headers) -> str | None:
-    """The header that declares the lifetime, as it stands there; None if none does."""
+    """Returns the header that declares the lifetime, as served; None if none does."""
     directives = _cache_control(headers.get("cache-control", ""))
     if directives.keys() & {"no-store", "no-cache", "max-age"}:
         return f"Cache-Control: {headers['cache-control']}"
@@ -64,16 +64,18 @@ def source_of_lifetime(headers: Headers) -> str | None:
 
 
 def span_of_use(now: float, limits: Limits) -> tuple[float, float]:
-    """The earliest and latest creation time of a record that can still answer from *now* on.
+    """Returns the earliest and latest creation time of a record that may still answer from *now*
+    on.
 
-    A record older than ``ROBOTS_STALE_MAX`` cannot, nor can one from the future: a fast clock dated
-    it.
+    A record that is too old for ``ROBOTS_STALE_MAX`` may not, nor one from the future, which a fast
+    clock dated.
     """
     return now - limits.stale_max - limits.ttl_max, now + CLOCK_SKEW
 
 
 def age(headers: Headers, now: float) -> float:
-    """Seconds since the origin server made or validated the answer (RFC 9111 4.2.3)."""
+    """Returns the seconds since the origin server made or validated the response (RFC 9111
+    4.2.3)."""
     date = http_date(headers.get("date", ""))
     apparent = max(0.0, now - date) if date is not None else 0.0
     # 5.1: the first of several values counts; a value that is not a number does not.
@@ -82,7 +84,7 @@ def age(headers: Headers, now: float) -> float:
 
 
 def _declared_lifetime(headers: Headers, now: float) -> float | None:
-    """The lifetime that the server declares (RFC 9111 4.2.1); None if it declares none."""
+    """Returns the lifetime that the server declares (RFC 9111 4.2.1); None if it declares none."""
     directives = _cache_control(headers.get("cache-control", ""))
     if "no-store" in directives or "no-cache" in directives:
         return 0.0
@@ -99,7 +101,7 @@ def _declared_lifetime(headers: Headers, now: float) -> float | None:
 
 
 def _cache_control(value: str) -> dict[str, list[str]]:
-    """Directives, names in lower case, each with its arguments (RFC 9111 5.2)."""
+    """Returns directives, names in lower case, each with its arguments (RFC 9111 5.2)."""
     directives: dict[str, list[str]] = {}
     for part in value.split(","):
         name, _, argument = part.partition("=")
@@ -109,21 +111,23 @@ def _cache_control(value: str) -> dict[str, list[str]]:
 
 
 def _delta_seconds(value: str) -> float | None:
-    """RFC 9111 1.2.2; None if *value* is not such a number."""
+    """Parses a number of seconds (RFC 9111 1.2.2); returns None for anything else."""
     if not (value.isascii() and value.isdigit()):
         return None
     return float(min(int(value[:12]), 2**31))
 
 
 def http_date(value: str) -> float | None:
-    """Seconds since the epoch for any of the three formats of RFC 9110 5.6.7; None for others."""
+    """Returns seconds since the epoch for the three formats of RFC 9110 5.6.7; None for others."""
     # of two dates, the parser would read the first
     return mail_date(value) if value.count(":") == 2 else None
 
 
 def mail_date(value: str) -> float | None:
-    """Seconds since the epoch for a date as mails have it (RFC 822), in UTC if it has no zone; None
-    for what is none."""
+    """Returns seconds since the epoch for a date as in mails (RFC 822); None for anything else.
+
+    A date without a zone is in UTC.
+    """
     try:
         parsed = parsedate_to_datetime(value)
         if parsed.tzinfo is None:
@@ -134,7 +138,8 @@ def mail_date(value: str) -> float | None:
 
 
 def retry_after(headers: Headers, now: float) -> float | None:
-    """Seconds from *now* that Retry-After asks for (RFC 9110 10.2.3); None if it is missing."""
+    """Returns the seconds from *now* that Retry-After asks for (RFC 9110 10.2.3); None without
+    one."""
     value = headers.get("retry-after", "").strip()
     seconds = _delta_seconds(value)
     if seconds is not None:
@@ -144,7 +149,7 @@ def retry_after(headers: Headers, now: float) -> float | None:
 
 
 def error_lifetime(failures: int, asked: float | None, limits: Limits, jitter: float) -> float:
-    """Seconds until an unreadable file is fetched again.
+    """Returns the seconds until an unreadable file is fetched again.
 
     The time that Retry-After *asked* for, between one second and the maximum. Otherwise
     ``ROBOTS_RETRY_INTERVAL``, doubled with each of the *failures* in a row up to the maximum, minus
@@ -157,7 +162,7 @@ def error_lifetime(failures: int, asked: float | None, limits: Limits, jitter: f
 
 
 def validators(headers: Headers) -> dict[str, str]:
-    """The conditional request headers for an answer with *headers* (RFC 9110 13.1)."""
+    """Returns the conditional request headers for a response with *headers* (RFC 9110 13.1)."""
     tag = entity_tag(headers)
     if tag:
         return {"If-None-Match": tag}
@@ -166,7 +171,7 @@ def validators(headers: Headers) -> dict[str, str]:
 
 
 def entity_tag(headers: Headers) -> str:
-    """The ETag (RFC 9110 8.8.3); empty if it is missing, broken or meaningless.
+    """Returns the ETag (RFC 9110 8.8.3); empty if it is missing, broken or meaningless.
 
     An empty tag is well-formed, but a server that sends one sends it with every version.
     """
@@ -175,7 +180,8 @@ def entity_tag(headers: Headers) -> str:
 
 
 def confirms(received: Headers, stored: Headers) -> bool:
-    """Whether a 304 with the headers *received* confirms the answer *stored* (RFC 9111 4.3.4).
+    """Returns whether a 304 with headers *received* confirms the response *stored* (RFC 9111
+    4.3.4).
 
     Its validators must match the stored ones; If-None-Match compares weakly (RFC 9110 13.1.2).
     """
@@ -187,7 +193,8 @@ def confirms(received: Headers, stored: Headers) -> bool:
 
 
 def elapsed(since: float, now: float) -> float:
-    """Seconds from *since* to *now*; infinite if *since* lies in the future.
+    """Returns the seconds from *since* to *now*; infinite if *since* is over a minute in the
+    future.
 
     Otherwise records stored before a clock was set back would never expire.
     """

@@ -1,15 +1,15 @@
-"""Finds the rule that decides about a path, without trying every rule.
+"""The search for the rule that decides about a path, without trying every rule.
 
-Rules without wildcards are looked up by the beginnings of the path. Of a few with wildcards each is
-tried, best first. Of many only those are tried of which the path has some octets: one intersection
-of sets, those of the rules and of the path, finds them. Time grows with the rules and with the URL,
-never with their product, and no rule is tried twice.
+Rules without wildcards are looked up by the prefixes of the path. A few rules with wildcards are
+each tried, best first. Of many, only those are tried whose sought octets occur in the path: one
+intersection of two sets, the rules' and the path's, finds them. Time grows with the rules and with
+the URL, never with their product, and no rule is tried twice.
 
-:class:`Places` says where the parts of wildcard rules occur in a path. A few parts are searched
-for: nearly all paths are short, and nearly all files have few wildcards. For many in a long path
-that would take time in proportion to their product: ``aa...ab`` nearly matches everywhere in
-``aa...aa``. Then the beginnings of all rests of the path are sorted, once. Those that begin with a
-part stand next to each other, so a binary search finds its places.
+:class:`Places` finds where the parts of wildcard rules occur in a path. A few parts are searched
+for: nearly all paths are short, and nearly all files have few wildcards. For many parts in a long
+path, that would take time in proportion to their product: ``aa...ab`` nearly matches everywhere in
+``aa...aa``. Then the suffixes of the path are sorted, once. Those that begin with a part stand next
+to each other, so a binary search finds its places.
 
 A part of more than 32 octets is looked up 32 octets at a time. Each piece gives the set of its
 places, as the bits of a number; the part occurs where all these sets, each shifted back by its
@@ -21,19 +21,20 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-# A rule's path-pattern is split at its wildcards (2.2.3), and a rule is one number: of two rules
-# that match, the greater number decides. Numbers are fast to compare, and take little memory.
+# A path-pattern is split at its wildcards (2.2.3). A rule is one number, its rank: of two rules
+# that match, the greater one decides. Numbers are fast to compare, and take little memory.
 Pattern = tuple[bytes, tuple[bytes, ...], bytes | None]
 """A prefix, then the parts, each somewhere after the one before, then a tail at the very end.
 
-The tail is None if the pattern is open at its end, and empty if it is only the prefix.
+The tail is None if the pattern is open at its end, and empty if only the prefix itself matches.
 Since ``*`` matches any octets, the leftmost place of each part leaves the most room for the next:
 no other place needs to be tried, and matching never backtracks.
 """
 
 
 def matches(pattern: Pattern, path: bytes, places: Places | None = None) -> bool:
-    """Whether a pattern matches a path. *places* are those in this path, for many patterns."""
+    """Returns whether *pattern* matches *path*; with many patterns, *places* of the path speed it
+    up."""
     prefix, parts, tail = pattern
     if tail == b"":
         return path == prefix
@@ -64,7 +65,7 @@ def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
 
 
 def spelled(pattern: Pattern) -> bytes:
-    """The octets of a pattern, whose wildcards stand for nothing."""
+    """Returns the octets of *pattern*, with its wildcards left out."""
     return b"".join((pattern[0], *pattern[1], pattern[2] or b""))
 
 
@@ -73,65 +74,68 @@ Rank = int
 _LINES = 2**32 - 1
 
 NO_RANK: Rank = -(2**80) + 1
-"""Less than any rule; it allows."""
+"""The rank of no rule: less than that of any rule, and it allows."""
 
 
 def rank_of(weight: int, line: int, allow: bool) -> Rank:
-    """The rank of a rule. Among rules of the same weight, the first in the file is the greatest."""
+    """Returns the rank of a rule. Of rules with the same weight, the first in the file ranks
+    highest."""
     return (weight << 33) - (line << 1) + allow
 
 
 PER_WEIGHT = rank_of(1, 0, False)
-"""How much a rank grows with each unit of weight."""
+"""The amount by which a rank grows with each unit of weight."""
 
 
 def line_of(rank: Rank) -> int:
-    """The number of the rule's line."""
+    """Returns the line number of the rule with this rank."""
     return -(rank >> 1) & _LINES
 
 
 def allows(rank: Rank) -> bool:
-    """Whether the rule allows."""
+    """Returns whether the rule with this rank allows."""
     return rank & 1 == 1
 
 
 LONGEST = 32
-"""Length in octets of the longest parts that are looked up whole."""
+"""The length in octets of the longest parts that are looked up whole."""
 
 _HIGHEST = b"\xff" * (LONGEST + 1)
-"""Appended to a part, comes after all that begins with the part."""
+"""Octets that, appended to a part, sort after everything that begins with the part."""
 
 SHORT_PATH = 256
-"""Up to this length in octets, a path is always searched: sorting would take longer."""
+"""The length in octets up to which a path is always searched: sorting would take longer."""
 
 _SEARCHED = 2048
-"""So many octets of parts are searched for in a longer path before it is sorted."""
+"""The octets of parts that are searched for in a longer path before it is sorted."""
 
 _MOST_BITS = 1 << 25
-"""So many bits of places are kept."""
+"""The bits of place sets that are kept for one path."""
 
 
 class Places:
-    """The places of all parts in one path."""
+    """The places of pattern parts in one path."""
 
     __slots__ = ("_found", "_left", "_masks", "_sorted", "_starts", "path")
 
     def __init__(self, path: bytes) -> None:
         self.path = path
         self._left = _SEARCHED
-        """How many octets of parts may still be searched for."""
+        """The number of octets of parts that may still be searched for."""
         self._sorted: list[bytes] = []
-        """The first octets of each rest of the path, in order."""
+        """The first 32 octets of each suffix of the path, sorted."""
         self._starts: list[int] = []
-        """Where each of them begins."""
+        """The position in the path of each suffix in :attr:`_sorted`."""
         self._found: dict[bytes, list[int]] = {}
-        """The places of the parts that were looked up, in order."""
+        """The places of each part that was looked up, sorted."""
         self._masks: dict[bytes, int] = {}
 
     def walk(self, parts: Sequence[bytes], at: int) -> int:
-        """The end of the last part, if each part is taken at its first place after the one before,
-        starting at ``at``; -1 if they do not all follow each other."""
-        # Hostile files spend most time here, so the lookup of a part that is known is inlined.
+        """Returns the end of the last part, each taken at its first place after the one before.
+
+        The search starts at *at*. Returns -1 if the parts do not all follow each other.
+        """
+        # Hostile files cause most of their work here, so the lookup of a known part is inlined.
         find, known = self.path.find, self._found.get
         searched = self._searched(parts)
         for part in parts:
@@ -153,8 +157,10 @@ class Places:
         return at
 
     def _searched(self, parts: Sequence[bytes]) -> int:
-        """Up to which length these parts are searched for. A single octet always is: that is as
-        fast as a lookup."""
+        """Returns the length up to which parts are searched for, not looked up.
+
+        A single octet always is searched for: that is as fast as a lookup.
+        """
         size = len(self.path)
         if size > SHORT_PATH:
             self._left -= sum(map(len, parts))
@@ -163,7 +169,7 @@ class Places:
         return size
 
     def _behind(self, part: bytes, at: int) -> int:
-        """The end of the first ``part`` at or after ``at``; -1 if there is none."""
+        """Returns the end of the first *part* at or after *at*; -1 if there is none."""
         if len(part) > LONGEST:
             return self._behind_long(part, at)
         places = self._found[part] = self._all(part)
@@ -171,7 +177,7 @@ class Places:
         return places[first] + len(part) if first < len(places) else -1
 
     def _all(self, part: bytes) -> list[int]:
-        """All places of a part of up to 32 octets, in order."""
+        """Returns all places of a part of up to 32 octets, sorted."""
         if not self._sorted:
             self._sort()
         low = bisect_left(self._sorted, part)
@@ -208,20 +214,20 @@ class Places:
 
 
 Starred = tuple[Rank, bytes, "Pattern"]
-"""A rule with wildcards: its rank, octets that a path must have for it to match, and its
-path-pattern, taken apart."""
+"""A rule with wildcards: its rank, octets that any matching path has, and its pattern, taken
+apart."""
 
 MOST_SCANNED = 128
-"""So many rules are tried one after the other."""
+"""The number of rules up to which they are tried one after the other."""
 
 _SOUGHT = 4
-"""The number of octets, at most, by which rules with wildcards are looked up."""
+"""The most octets by which a rule with wildcards is looked up."""
 
 _ANY = (b"",)
 
 
 class Matcher:
-    """The rules of a crawler's groups, in the dialect's form."""
+    """The rules of a crawler's groups, in the dialect's form, compiled."""
 
     __slots__ = ("_lengths", "_literal", "_per_octet", "_prefixes", "_sought", "_tried")
 
@@ -232,17 +238,18 @@ class Matcher:
         per_octet: int = 0,
         wildcards: bool = True,
     ) -> None:
-        """Path-patterns with their ranks. The first have no wildcards, and are added to.
+        """Takes patterns with their ranks. *literal* has those without wildcards, and is added to.
 
-        *per_octet*: how much higher the ranks of those are, for each of their octets. If it is not
-        0, the longest of them decides.
+        *per_octet* is how much higher the ranks of *literal* are for each octet of the pattern. If
+        it is not 0, the longest of these patterns that matches decides among them.
         """
         self._per_octet = per_octet
         self._literal = literal
         starred: list[Starred] = []
         for text, rank in others:
             pattern = prefix, parts, tail = take_apart(text, wildcards)
-            # ``/dir/*`` matches like ``/dir/``, but a longer rule does not beat it for its length.
+            # ``/dir/*`` matches like ``/dir/`` but ranks higher, so the longest literal rule that
+            # matches need not beat it.
             if parts or tail is not None or (per_octet and prefix != text):
                 needed = max((prefix, *parts, tail or b""), key=len)[:LONGEST]
                 starred.append((rank, needed, pattern))
@@ -252,15 +259,15 @@ class Matcher:
                 literal[prefix] = rank
         starred.sort(reverse=True)
         self._lengths: list[int] = []
-        """How long the literal rules are; empty until one of them matches."""
+        """The lengths of the literal rules, longest first; empty until one of them matches."""
         self._prefixes = tuple(literal) if len(literal) <= MOST_SCANNED else _ANY
-        """Tells at once whether any of a few matches."""
+        """The literal rules if they are few, to tell at once whether any matches."""
         many = len(starred) > MOST_SCANNED
         self._sought = _by_sought(starred) if many else {}
         self._tried = _by_prefix(starred) if starred and not many else []
 
     def best(self, path: bytes) -> Rank:
-        """The rule that decides about a path, or :data:`NO_RANK`."""
+        """Returns the rank of the rule that decides about *path*, or :data:`NO_RANK`."""
         best = NO_RANK
         if path.startswith(self._prefixes):
             known, per_octet, size = self._literal.get, self._per_octet, len(path)
@@ -298,7 +305,7 @@ class Matcher:
 
 
 def _best_of(rules: list[Starred], path: bytes, places: Places | None, best: Rank) -> Rank:
-    """The better of *best* and the first rule that matches."""
+    """Returns the greater of *best* and the rank of the first rule that matches."""
     for rank, needed, pattern in rules:
         if needed in path:
             if rank < best:
@@ -309,14 +316,15 @@ def _best_of(rules: list[Starred], path: bytes, places: Places | None, best: Ran
 
 
 def _by_prefix(starred: list[Starred]) -> list[tuple[tuple[bytes, ...], list[Starred]]]:
-    """The rules that may match any path, and the others with all their prefixes."""
+    """Returns the rules that may match any path, and the others with all their prefixes."""
     anywhere = [rule for rule in starred if len(rule[2][0]) < 2]
     there = [rule for rule in starred if len(rule[2][0]) >= 2]
     return [(_ANY, anywhere), (tuple([prefix for _, _, (prefix, _, _) in there]), there)]
 
 
 def _by_sought(starred: list[Starred]) -> dict[int, dict[bytes, list[Starred]]]:
-    """The rules by some octets that a path must have, by the number of those; each once."""
+    """Returns the rules by octets that a path must have, under the number of these; each pattern
+    once."""
     found: dict[int, dict[bytes, list[Starred]]] = {}
     known: set[Pattern] = set()
     for rule in starred:

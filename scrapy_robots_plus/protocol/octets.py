@@ -1,7 +1,7 @@
-"""A body as served to UTF-8 octets (RFC 9309 2.3), up to the size limit (2.5), and these to text.
+"""Conversion of a served body to UTF-8 (RFC 9309 2.3), up to the size limit (2.5), and to text.
 
-Nothing here raises. A body that does not match its charset stays unchanged: its ASCII keys are
-still found (2.3.1.5).
+No octets raise. A body that does not match its charset stays unchanged: its ASCII keys are still
+found (2.3.1.5).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _SUPERSETS_OF_ASCII = frozenset(
         *("shift_jis", "euc_jp", "euc_kr", "gb2312", "gbk", "gb18030", "big5", "big5hkscs"),
     }
 )
-"""Charsets that are decoded: robots.txt files use them, they contain ASCII, and decoding takes
-linear time. Python knows more: ``idna`` is quadratic, and ``utf_7`` and EBCDIC make an ASCII file
+"""The charsets that are decoded: robots.txt files use them, they contain ASCII, and decoding takes
+linear time. Of Python's others, ``idna`` is quadratic, and ``utf_7`` and EBCDIC make an ASCII file
 unreadable if it is labelled so by mistake."""
 
 _MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
@@ -30,11 +30,11 @@ _WIDE = frozenset({"utf_16", "utf_16_le", "utf_16_be"})
 
 
 Body = bytes | bytearray | memoryview | str
-"""What a robots.txt may be given as."""
+"""The types in which a robots.txt may be given."""
 
 
 def as_octets(body: Body, charset: str) -> tuple[bytes, str]:
-    """Return the body as octets, and what they are encoded in: text in UTF-8, others in *charset*.
+    """Returns the body as octets, and their encoding: UTF-8 for text, otherwise *charset*.
 
     Raises TypeError for anything else, such as a path.
     """
@@ -49,11 +49,12 @@ def as_octets(body: Body, charset: str) -> tuple[bytes, str]:
 
 
 def to_utf8(body: bytes, charset: str) -> bytes:
-    """The body in UTF-8, without its byte order mark, which takes precedence over *charset*."""
+    """Returns the body in UTF-8, without its byte order mark, which takes precedence over
+    *charset*."""
     if body.startswith(b"\xef"):
         return _without_mark(body)
     if body[:2] in _MARKS or _name(charset) in _WIDE:
-        # There, an ASCII character has a NUL in one place of two: others are only labelled so.
+        # In UTF-16, every other octet of ASCII text is NUL: other bodies are only labelled so.
         first, second = body[::2].count(0), body[1::2].count(0)
         if abs(first - second) * 16 >= len(body):
             text = body.decode("utf-16-be" if first > second else "utf-16-le", "replace")
@@ -69,7 +70,7 @@ def _without_mark(body: bytes) -> bytes:
 
 def _transcoded(body: bytes, charset: str) -> bytes:
     name = _name(charset)
-    if name not in _SUPERSETS_OF_ASCII:  # as UTF-8 is not, which needs no decoding
+    if name not in _SUPERSETS_OF_ASCII:  # such as UTF-8, which needs no decoding
         return body
     try:
         return body.decode(name).encode()
@@ -84,7 +85,7 @@ def _name(charset: str) -> str:
 
 
 def whole_lines(body: bytes, size: int) -> bytes:
-    """At most ``size`` octets, without the line that the limit would cut in two.
+    """Returns at most *size* octets of *body*, without the line that the limit would cut in two.
 
     Half a rule is another rule: ``Disallow: /private`` could be cut to ``Disallow: /``.
     """
@@ -95,10 +96,10 @@ def whole_lines(body: bytes, size: int) -> bytes:
 
 
 def text(octets: bytes) -> str:
-    """Readable text: octets that are not UTF-8 are shown as ``\\xe9``."""
+    """Decodes octets to readable text: those that are not UTF-8 are shown as ``\\xe9``."""
     return octets.decode("utf-8", "backslashreplace")
 
 
 def texts(values: Iterable[bytes]) -> tuple[str, ...]:
-    """Each of the values as readable text."""
+    """Returns each of *values* as readable text."""
     return tuple(map(text, values))

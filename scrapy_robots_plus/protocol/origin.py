@@ -8,7 +8,7 @@ from urllib.parse import ParseResult, SplitResult, urlsplit
 
 ROBOTS_TXT = "/robots.txt"
 TDMREP = "/.well-known/tdmrep.json"
-"""Where an origin says whether its content may be mined (TDM Reservation Protocol)."""
+"""The file that says whether an origin's content may be mined (TDM Reservation Protocol)."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SCHEMES = {scheme: scheme for scheme in _DEFAULT_PORTS}
@@ -16,27 +16,28 @@ _BARE_URL = re.compile(r"(https?)://([a-z0-9._-]+)(?::([1-9][0-9]{0,4}))?(?:[/?#
 _MOST_PORT = 65_535
 
 LONGEST_URL = 8_000
-"""Characters of a URL that a site may name (RFC 9110 4.1 recommends 8,000 octets): what was found
-there is remembered with it."""
+"""The most characters of a URL that a site may name (RFC 9110 4.1 recommends 8,000 octets): it is
+kept with what was found there."""
 
 
 class Origin(NamedTuple):
-    """Scheme, host and port: each has a robots.txt of its own (RFC 9309 2.3, RFC 6454)."""
+    """A scheme, host and port: each origin has its own robots.txt (RFC 9309 2.3, RFC 6454)."""
 
     scheme: str
     """``http`` or ``https``."""
     host: str
-    """In lower case; an IPv6 address without brackets."""
+    """The host in lower case; an IPv6 address has no brackets."""
     port: int
-    """That of the scheme, 80 or 443, if the URL names none."""
+    """The port: that of the scheme, 80 or 443, if the URL names none."""
     path: str = ROBOTS_TXT
-    """The file of the origin: ``/robots.txt``, or W3C's ``/.well-known/tdmrep.json``."""
+    """The file that is meant: ``/robots.txt``, or W3C's ``/.well-known/tdmrep.json``."""
 
     @classmethod
     def of(cls, url: str | SplitResult | ParseResult) -> Origin | None:
-        """The origin of *url*; None if robots.txt does not apply (not http or https).
+        """Returns the origin of *url*; None if robots.txt does not apply (no host, or not http or
+        https).
 
-        Raises ValueError if the port is invalid.
+        Raises ValueError if the port or the IPv6 address is invalid.
         """
         if isinstance(url, str) and (plain := cls.plain(url)):
             return plain
@@ -52,7 +53,7 @@ class Origin(NamedTuple):
 
     @classmethod
     def plain(cls, url: str) -> Origin | None:
-        """The origin of *url* in a third of the time; None if only :meth:`of` can tell.
+        """Returns the origin of *url* in a third of the time; None if only :meth:`of` can tell.
 
         Most URLs are plain: lower case, without a user.
         """
@@ -67,7 +68,7 @@ class Origin(NamedTuple):
 
     @classmethod
     def named(cls, text: str) -> Origin | None:
-        """The origin whose ``str`` is *text*, as stores have it; None if it is none's.
+        """Returns the origin whose ``str`` is *text*, as stores have it; None if *text* names none.
 
         Raises ValueError if the port is invalid.
         """
@@ -82,12 +83,12 @@ class Origin(NamedTuple):
 
     @property
     def robots_url(self) -> str:
-        """Where its robots.txt is (RFC 9309 2.3), or the other file that is meant."""
+        """The URL of its robots.txt (RFC 9309 2.3), or of the other file that is meant."""
         return f"{self.scheme}://{self.authority}{self.path}"
 
     @property
     def tdmrep(self) -> Origin:
-        """The same, for its ``tdmrep.json``."""
+        """This origin with its ``tdmrep.json`` as the file that is meant."""
         return self._replace(path=TDMREP)
 
     def __str__(self) -> str:

@@ -1,7 +1,6 @@
-"""Crawl-delay, Request-rate and Visit-time: how fast and when, as values (no RFC covers them), and
-how long that alone takes.
+"""Crawl-delay, Request-rate and Visit-time as values, and how long they alone make a crawl take.
 
-An invalid value is ignored: it never raises and never becomes a huge delay.
+No RFC covers them. An invalid value is ignored: it never raises and never becomes a huge delay.
 """
 
 from __future__ import annotations
@@ -22,37 +21,40 @@ _MINUTE, _DAY = 60, 86_400
 class VisitTime(NamedTuple):
     """A daily window in UTC in which a site wants to be visited: Visit-time, not part of RFC 9309.
 
-    It goes over midnight where ``end`` is before ``start``.
+    The window spans midnight if ``end`` is before ``start``.
     """
 
     start: time
-    """Its first minute, UTC."""
+    """The first minute of the window, UTC."""
     end: time
-    """Its last minute, UTC."""
+    """The last minute of the window, UTC."""
 
     def __str__(self) -> str:
         return f"{self.start:%H:%M}-{self.end:%H:%M} UTC"
 
     def includes(self, moment: float) -> bool:
-        """Whether *moment*, in seconds since the epoch, is in the window, both ends included."""
+        """Returns whether *moment*, in seconds since the epoch, is in the window, both ends
+        included."""
         start = second_of(self.start)
         last_minute = (second_of(self.end) - start) % _DAY  # 0600-0845 ends with 08:45:59
         return (moment - start) % _DAY < last_minute + _MINUTE
 
     def begins_in(self, moment: float) -> float:
-        """Seconds from *moment* (since the epoch) until the window begins; 0 during the window."""
+        """Returns the seconds from *moment* (since the epoch) until the window begins; 0 during
+        it."""
         return 0.0 if self.includes(moment) else (second_of(self.start) - moment) % _DAY
 
 
 class RequestRate(NamedTuple):
-    """No more than ``requests`` in ``seconds``: Request-rate, not part of RFC 9309."""
+    """A limit of ``requests`` in ``seconds``: Request-rate, not part of RFC 9309."""
 
     requests: int
-    """How many requests."""
+    """The number of requests."""
     seconds: int
-    """In how many seconds."""
+    """The time for these requests, in seconds."""
     window: VisitTime | None = None
-    """Its hours, as the file names them; None for all day. A crawl keeps to it at any hour."""
+    """The hours that the file names for the rate; None for all day. A crawl keeps to it at any
+    hour."""
 
     def __str__(self) -> str:
         hours = f", {self.window}" if self.window else ""
@@ -60,17 +62,17 @@ class RequestRate(NamedTuple):
 
     @property
     def delay(self) -> float:
-        """Seconds from the start of one request to that of the next."""
+        """The seconds from the start of one request to that of the next."""
         return self.seconds / self.requests
 
 
 def second_of(minute: time) -> int:
-    """Seconds from midnight to the begin of a minute."""
+    """Returns the seconds from midnight to the beginning of a minute."""
     return (minute.hour * 60 + minute.minute) * _MINUTE
 
 
 def crawl_delay(value: bytes) -> float | None:
-    """Seconds; None if the value is negative, infinite or not a number."""
+    """Parses a number of seconds; returns None if it is negative, infinite or not a number."""
     if not _NUMBER.fullmatch(value):
         return None
     seconds = float(value)
@@ -78,7 +80,7 @@ def crawl_delay(value: bytes) -> float | None:
 
 
 def visit_time(value: bytes) -> VisitTime | None:
-    """``0600-0845`` or ``0600 0845`` (UTC); None for anything else."""
+    """Parses ``0600-0845`` or ``0600 0845`` (UTC); returns None for anything else."""
     match = re.fullmatch(_WINDOW, value)
     if not match:
         return None
@@ -90,7 +92,7 @@ def visit_time(value: bytes) -> VisitTime | None:
 
 
 def request_rate(value: bytes) -> RequestRate | None:
-    """``10/60``, ``1/10s``, ``100/15m 0600-0845``; None for anything else."""
+    """Parses ``10/60``, ``1/10s`` or ``100/15m 0600-0845``; returns None for anything else."""
     match = re.fullmatch(_RATE, value)
     if not match:
         return None
@@ -103,22 +105,22 @@ def request_rate(value: bytes) -> RequestRate | None:
 
 
 class Timetable(NamedTuple):
-    """When the requests to a host may be sent.
+    """The delay and the hours of the requests to a host.
 
-    Delays are seconds from the start of one request to that of the next.
+    A delay is the seconds from the start of one request to that of the next.
     """
 
     delay: float = 0.0
-    """At any hour."""
+    """The delay at any hour."""
     visits: VisitTime | None = None
     """The hours in which requests may be sent (Visit-time); None for all day."""
 
     def __bool__(self) -> bool:
-        """Whether any request has to wait at any hour."""
+        """Returns whether any request has to wait at any hour."""
         return bool(self.delay or self.visits)
 
     def seconds_for(self, requests: int, start: float) -> float:
-        """Seconds from *start* (since the epoch) until the last of *requests* is sent.
+        """Returns the seconds from *start* (since the epoch) until the last of *requests* is sent.
 
         The first is sent at once, or when the visiting hours begin: *n* requests take *n* - 1
         delays. Takes time in proportion to *requests*.
@@ -132,5 +134,6 @@ class Timetable(NamedTuple):
         return passed
 
     def opens_in(self, moment: float) -> float:
-        """Seconds from *moment* until the visiting hours begin; 0 during them."""
+        """Returns the seconds from *moment* (since the epoch) until the visiting hours begin; 0 in
+        them."""
         return self.visits.begins_in(moment) if self.visits else 0.0

@@ -1,4 +1,4 @@
-"""How text of a remote site, numbers and moments are shown in a terminal, a log or a table."""
+"""The display of remote text, numbers and moments in a terminal, a log or a table."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def printable(text: object, most: int | None = None) -> str:
-    """*text* with what is not printable escaped as in Python: ``\\x1b``, ``\\u202e``.
+    """Returns *text* with what is not printable escaped as in Python: ``\\x1b``, ``\\u202e``.
 
     A terminal obeys control characters, some can forge log lines or change the direction of what
-    follows, and halves of characters cannot be written. Everything else stays unchanged.
-    Text of more than *most* characters is cut and ends in ``...``.
+    follows, and lone surrogates cannot be written. Everything else stays unchanged. Text of more
+    than *most* characters is cut and ends in ``...``.
     """
     shown = str(text) if most is None else cut(str(text), most)
     if shown.isprintable():
@@ -25,17 +25,17 @@ def printable(text: object, most: int | None = None) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """*text*, or its first *most* characters and ``...``."""
+    """Returns *text*; if it is longer, its first *most* characters and ``...``."""
     return text if len(text) <= most else f"{text[:most]}..."
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 request``, ``1,200 requests``."""
+    """Returns a number with its noun: ``1 request``, ``1,200 requests``."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def duration(seconds: float) -> str:
-    """``5 h 20 min``, ``3 min 20 s``, ``12 s``: the two largest units."""
+    """Formats *seconds* in the two largest units: ``5 h 20 min``, ``3 min 20 s``, ``12 s``."""
     units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
     rest = max(1, round(seconds))
     parts: list[str] = []
@@ -47,14 +47,14 @@ def duration(seconds: float) -> str:
 
 
 class Word(str, Enum):
-    """Members are shown as their text, as those of ``enum.StrEnum`` of Python 3.11 are."""
+    """An enum whose members are shown as their text, like ``enum.StrEnum`` of Python 3.11."""
 
     def __str__(self) -> str:
         return str(self.value)
 
 
 class Explained(Word):
-    """Members have, beside their text, words that explain it."""
+    """An enum whose members have, beside their text, words that explain it."""
 
     _value_: str
     words: str
@@ -69,23 +69,25 @@ class Explained(Word):
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc).replace(tzinfo=None)
 
 FIRST_SECOND, LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0
-"""Of the years 1 and 9999, since the epoch: no other moment can be written."""
+"""The first second of the year 1 and the last of 9999, since the epoch: no moment outside can be
+written."""
 
 
 def rfc3339(moment: float) -> str:
-    """A moment, in seconds since the epoch, in UTC with microseconds (RFC 3339)."""
+    """Formats *moment*, in seconds since the epoch, in UTC with microseconds (RFC 3339)."""
     second, microsecond = divmod(round(moment * 1_000_000), 1_000_000)
     return f"{_second(second)}.{microsecond:06}Z"
 
 
 @lru_cache(maxsize=16)
 def _second(moment: int) -> str:
-    """Many requests leave in the same one."""
+    """Formats a whole second. Cached, because many requests leave in the same one."""
     return (_EPOCH + timedelta(seconds=moment)).isoformat()
 
 
 def moment_of(text: str) -> float:
-    """Seconds since the epoch, from RFC 3339 in UTC (``Z``). Raises ValueError for other text."""
+    """Parses RFC 3339 in UTC (``Z``) to seconds since the epoch. Raises ValueError for other
+    text."""
     if not text.endswith("Z"):
         raise ValueError(f"expected a time in UTC that ends in Z, not {text!r}")
     moment = datetime.fromisoformat(text[:-1])

@@ -1,7 +1,7 @@
-"""From a crawler's name to the names by which sites address it (RFC 9309 2.2.1).
+"""The names by which sites address a crawler, found in its own name (RFC 9309 2.2.1).
 
 A site writes a product token in a user-agent line: letters, ``_`` and ``-``. A User-Agent header
-contains it in one of a few ways (RFC 9110 10.1.5 and custom), the likeliest first:
+contains it in one of a few forms (RFC 9110 10.1.5, and common practice), the likeliest first:
 
 - ``Mozilla/5.0 (compatible; Foobot/2.1; +https://foo.example/bot)``: what follows "compatible";
 - ``Foobot``, ``Foobot/1.0 (+https://foo.example/bot)``: the first product;
@@ -10,7 +10,7 @@ contains it in one of a few ways (RFC 9110 10.1.5 and custom), the likeliest fir
 - ``Mozilla/5.0 (X11; Linux; Foobot/1.0) ... Safari/537.36``: a product in a comment.
 
 A header with only browsers' names has no token. No form is certain, so a file may also address a
-crawler by any other word of its header, but for those that do not tell crawlers apart.
+crawler by any other word of its header, except those that do not tell crawlers apart.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ Agent = str | bytes | Sequence[str] | Sequence[bytes]
 in order of preference."""
 
 AgentNames = str | tuple[str, ...]
-"""Names as text, hashable: one, or several in order of preference."""
+"""The names of a crawler as text, hashable: one, or several in order of preference."""
 
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _CASED = re.compile("[^\u0130\u212a]+")
 _WORD = re.compile(r"\w[^\s/;,()]*")
 _ANY_WORD = re.compile(r"\w[^\s/;,()\[\]+:\"']*")
 _LETTERS = re.compile(r"[^\W\d_]|\d+[^\W\d_]{3}")
-"""How a name begins that is no version: ``Foobot``, ``360Spider``."""
+"""The beginning of a name that is not a version: ``Foobot``, ``360Spider``."""
 _VERSION = re.compile(r"[-_.]v?\d[\w.-]*$")
-"""``larbin_2.6.2`` is larbin."""
+"""The version at the end of a name: ``larbin_2.6.2`` is larbin."""
 _COMMENT = re.compile(r"\(([^()]*)\)")
 _COMPATIBLE = re.compile(r"\bcompatible\b([^()]*)", re.IGNORECASE)
 _PRODUCT = re.compile(r"\s*\w[^\s/]*/\S*\s*")
-"""``Foobot/1.0``, perhaps with more behind it."""
+"""A product with its version, such as ``Foobot/1.0``."""
 _ADDRESS = re.compile(
     r"\+?(?:https?:|www\.)[^\s;,()]*|[^\s;,()/]+(?:@|\[at\])[^\s;,()]*", re.IGNORECASE
 )
 _LIKE = re.compile(r"\blike\s+[^\s;,()]+", re.IGNORECASE)
-"""Names another: ``like Gecko``, ``like Googlebot``."""
+"""A comparison with another product: ``like Gecko``, ``like Googlebot``."""
 
 _MOZILLA = "mozilla"
 _NAMED_MOZILLA = re.compile(r"\bcompatible;\s*mozilla", re.IGNORECASE)
 
 _LONGEST = 1000
-"""Characters of a header that are read."""
+"""The number of characters of a header that are read."""
 _MOST_WORDS = 64
-"""Words of a header that may be names."""
+"""The number of words of a header that may be names."""
 _DEEPEST = 4
-"""How deep parentheses may be nested."""
+"""The depth to which nested parentheses are read."""
 
 # Products and words in browsers' headers that never name a crawler.
 _BROWSERS = frozenset(
@@ -67,7 +67,7 @@ _BROWSERS = frozenset(
     ]
 )  # fmt: skip
 
-# What other words of a header say of any crawler, of its machine or in a sentence.
+# Words of a header that fit any crawler, describe its machine, or are part of a sentence.
 _KINDS = frozenset(["agent", "bot", "crawler", "robot", "scraper", "spider"])
 _GENERIC = _KINDS.union(
     [
@@ -88,7 +88,7 @@ _GENERIC = _KINDS.union(
 
 
 def token_in(value: str) -> str:
-    """The token that a user-agent line's value starts with, in lower case; may be empty.
+    """Returns the token that a user-agent line's value starts with, in lower case; may be empty.
 
     Like the reference parser, cuts the value at the first character that cannot be in a token:
     ``Foobot/1.0`` means ``foobot``.
@@ -98,37 +98,39 @@ def token_in(value: str) -> str:
 
 
 def word_in(value: str) -> str:
-    """The word that a value starts with, in lower case; may be empty.
+    """Returns the word that a value starts with, in lower case; may be empty.
 
-    It is the token if the word is one. ``MJ12bot``, ``008`` and ``Jävla-bot`` are not, but crawlers
-    have such names, and sites address them by the whole word.
+    A token is such a word. ``MJ12bot``, ``008`` and ``Jävla-bot`` are no tokens, but crawlers have
+    such names, and sites address them by the whole word.
     """
     match = _WORD.match(value)
     return fold(match.group()) if match else ""
 
 
 def fold(name: str) -> str:
-    """In lower case, but for the Kelvin sign, which is no k, and the Turkish dotted I, which is no
-    i: 2.2.1 only defines case for ASCII."""
+    """Returns *name* in lower case, except for the Kelvin sign and the Turkish dotted I.
+
+    They are neither k nor i: 2.2.1 only defines case for ASCII.
+    """
     return _CASED.sub(lambda match: match[0].lower(), name)
 
 
 def product_tokens(agent: Agent, strict: bool = False) -> tuple[str, ...]:
-    """The tokens that a crawler is known by, in lower case and in order of preference (RFC 9309
-    2.2.1): of each header, its likeliest name.
+    """Returns the tokens that a crawler is known by, in lower case and in order of preference.
 
-    Empty for ``*``, for a browser's header and for what holds no name at all. With ``strict``, a
-    name that is neither a token nor stands in a header has none either.
+    There is one for each header: its likeliest name (RFC 9309 2.2.1). Empty for ``*``, for a
+    browser's header and for what holds no name at all. With *strict*, a name that is neither a
+    token nor in a header has none either.
     """
     tokens = (each[0] for each in _names_in(as_names(agent), strict))
     return tuple(dict.fromkeys(filter(None, tokens)))
 
 
 def names_of(agent: Agent, strict: bool = False) -> tuple[str, ...]:
-    """The names by which a file may address a crawler, in lower case (RFC 9309 2.2.1): those in
-    each header, the likeliest first, in order of preference of the headers.
+    """Returns the names by which a file may address a crawler, in lower case (RFC 9309 2.2.1).
 
-    A token has itself alone. ``strict`` is as in :func:`product_tokens`.
+    The headers are in order of preference, with the likeliest name of each first. A token has only
+    itself. *strict* is as in :func:`product_tokens`.
     """
     names = chain.from_iterable(_names_in(as_names(agent), strict))
     return tuple(dict.fromkeys(filter(None, names)))
@@ -141,15 +143,15 @@ def _names_in(names: AgentNames, strict: bool) -> tuple[tuple[str, ...], ...]:
 
 
 def has_product_token(agent: Agent) -> bool:
-    """Whether sites can address this crawler by a name of its own (RFC 9309 2.2.1).
+    """Returns whether sites can address this crawler by a name of its own (RFC 9309 2.2.1).
 
-    False for the name or the header of a browser: its user should be told.
+    False for the name or the header of a browser: the crawler's user should be told.
     """
     return not _BROWSERS.issuperset(product_tokens(agent))
 
 
 def as_names(agent: Agent) -> AgentNames:
-    """The names as text, hashable."""
+    """Returns the names of *agent* as text, hashable."""
     if isinstance(agent, (str, bytes, bytearray)):
         return as_text(agent)
     return tuple(as_text(name) for name in agent)
@@ -166,7 +168,7 @@ def as_text(name: str | bytes | bytearray) -> str:
 
 
 def _names_in_header(header: str, strict: bool) -> tuple[str, ...]:
-    """The product token, which may be empty, and the other words that may be names."""
+    """Returns the product token, which may be empty, and the other words that may be names."""
     if _TOKEN.fullmatch(header):
         return (header.lower(),)
     if "/" not in header and "(" not in header and (strict or ";" not in header):
@@ -180,7 +182,7 @@ def _names_in_header(header: str, strict: bool) -> tuple[str, ...]:
 
 
 def _candidates(header: str) -> Iterator[str]:
-    """What may be the product token, the likeliest first; some may be empty."""
+    """Yields what may be the product token, the likeliest first; some may be empty."""
     outside, comments = _split(header)
     generic = ""
     for match in _COMPATIBLE.finditer(header):
@@ -207,7 +209,7 @@ def _candidates(header: str) -> Iterator[str]:
 
 
 def _split(header: str) -> tuple[str, list[str]]:
-    """What stands outside of parentheses, and what in each pair of them."""
+    """Returns the text outside of parentheses, and the text in each pair of them."""
     comments: list[str] = []
     for _ in range(_DEEPEST):
         comments += _COMMENT.findall(header)
@@ -227,7 +229,7 @@ def _words(header: str) -> Iterator[str]:
 
 
 def _if_own(name: str) -> str:
-    """*name* if it may be one crawler's own, else nothing."""
+    """Returns *name* if it may belong to one crawler, else an empty string."""
     generic = name in _GENERIC or (len(name) == 1 and name.isascii())
     return "" if generic else _unless_browser(name)
 

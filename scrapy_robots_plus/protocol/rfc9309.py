@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 MAX_BYTES: Final = 512_000
-"""How many octets of a body are read: the parsing limit must be at least 500 KiB (2.5)."""
+"""The number of octets of a body that are read: the limit must be at least 500 KiB (2.5)."""
 
 MAX_LINE: Final = 2083 * 8 - 1
-"""How many octets of a line are read. The RFC sets no limit; this is the reference parser's, eight
-times the longest URL that browsers used to accept."""
+"""The number of octets of a line that are read. The RFC sets no limit; this is the reference
+parser's, eight times the longest URL that browsers used to accept."""
 
 MAX_REDIRECTS: Final = 5
-"""How many redirects in a row are followed: crawlers should follow at least five (2.3.1.2)."""
+"""The number of redirects in a row that are followed: it should be at least five (2.3.1.2)."""
 
 EXPIRY: Final = 86_400
-"""How many seconds a copy may be used: no more than 24 hours (2.4)."""
+"""The seconds for which a copy may be used: no more than 24 hours (2.4)."""
 
 UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Octets that mean the same whether escaped or not (RFC 3986 2.3)."""

@@ -28,7 +28,7 @@ READERS: dict[Field, Callable[[bytes], Any]] = {
     Field.REQUEST_RATE: pace.request_rate,
     Field.VISIT_TIME: pace.visit_time,
 }
-"""What reads the values that are about time; None for those that cannot be understood."""
+"""The parsers of values about pace and visiting hours; each returns None for an invalid value."""
 
 _WHOLE_URL = re.compile("https?://[^/]", re.IGNORECASE)
 
@@ -37,35 +37,37 @@ class CleanParam(NamedTuple):
     """Query parameters that do not change a page: Yandex's Clean-param, not part of RFC 9309."""
 
     params: tuple[str, ...]
-    """Names of parameters, as served."""
+    """The names of the parameters, as served."""
     path: str = ""
-    """The beginning of the paths that this holds for; empty for all."""
+    """The prefix of the paths that the rule applies to; empty for all paths."""
 
 
 def clean_param(value: str) -> CleanParam:
-    """``ref&sort /shop/``: parameters, and the path they apply to."""
+    """Parses a value such as ``ref&sort /shop/``: parameters, and the path they apply to."""
     params, path = (*value.split(None, 1), "", "")[:2]
     return CleanParam(tuple(filter(None, params.split("&"))), path)
 
 
 def is_whole_url(value: object) -> bool:
-    """Whether it is text, or octets, of a URL with a scheme, http or https, and a host."""
+    """Returns whether *value* is text, or octets, of an http or https URL with a host."""
     return isinstance(value, (str, bytes)) and bool(_WHOLE_URL.match(as_text(value)))
 
 
 _PATHS_BEGIN = ("", "/", "?", b"", b"/", b"?")
 
 MAX_RULE = 500
-"""Characters of a Clean-param rule, as Yandex has it: half of a longer one might be another."""
+"""The most characters of a Clean-param rule, as at Yandex. Longer ones are ignored: a part of one
+could be another rule."""
 
 _MAX_ASKED = 16
-"""For how many crawlers a file keeps compiled rules."""
+"""The number of crawlers for which a file keeps compiled rules."""
 
 _MAX_COMPILED = 50_000
-"""How many compiled rules it keeps for all of them: as many as 500 KiB can contain."""
+"""The number of compiled rules that a file keeps for all crawlers: as many as 500 KiB can
+contain."""
 
 OVERHEAD = 512
-"""Octets that a parsed file takes in memory besides its lines, about."""
+"""The octets of memory that a parsed file takes besides its lines, roughly."""
 
 
 class RobotsTxt:
@@ -82,7 +84,7 @@ class RobotsTxt:
         self._lines = lines
         self._groups = Groups(lines, dialect)
         self._rules: dict[Agent, Rules] = {}
-        """Those of the crawlers that have asked."""
+        """The rules of the crawlers that were asked about."""
 
     @classmethod
     def parse(
@@ -92,14 +94,14 @@ class RobotsTxt:
         charset: str | None = None,
         max_bytes: int | None = None,
     ) -> RobotsTxt:
-        """Parses a body. Never raises, whatever it contains.
+        """Parses *body*. Never raises because of what a body contains.
 
-        ``dialect`` may be a name, as ``ROBOTS_DIALECT`` takes it. Raises ValueError, listing the
-        names there are, for any other; TypeError for a body of another type, such as a path.
+        *dialect* may be a name, as ``ROBOTS_DIALECT`` takes it. Raises ValueError, listing the
+        known names, for any other name; TypeError for a body of another type, such as a path.
 
-        ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
-        that end within the first ``max_bytes`` octets are read, of text its octets in UTF-8; None,
-        the default, reads all. A crawl applies its limit (2.5) when it fetches the file.
+        *charset* is from the Content-Type header, if it has one. With *max_bytes*, only the lines
+        that end within so many octets are read (of text, octets in UTF-8); None, the default, reads
+        all. A crawl applies its limit (2.5) when it fetches the file.
         """
         dialect = dialect_named(dialect)
         octets, charset = as_octets(body, charset or dialect.charset)
@@ -108,8 +110,10 @@ class RobotsTxt:
         return cls(to_lines(to_utf8(octets, charset), dialect.forgiving), dialect)
 
     def rules_for(self, agent: Agent) -> Rules:
-        """The rules that apply to a crawler, put in order when it first asks, once for all crawlers
-        that share them."""
+        """Returns the rules that apply to a crawler.
+
+        Made when first asked for, and shared by all crawlers with the same groups.
+        """
         try:
             return self._rules[agent]
         except (KeyError, TypeError):
@@ -125,9 +129,11 @@ class RobotsTxt:
         return rules
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
-        """Whether the crawler may fetch the URL. Raises ValueError if the agent is a whole URL or a
-        path, and the URL is neither: then the two were exchanged."""
-        # A crawl asks this of each URL, so the lookup of :meth:`_rules_for` is inlined.
+        """Returns whether the crawler may fetch the URL.
+
+        Raises ValueError if *agent* is a URL or a path, and *url* neither: the two were exchanged.
+        """
+        # A crawl calls this for each URL, so the lookup of :meth:`_rules_for` is inlined.
         rules = self._rules.get(agent) if isinstance(agent, str) else None
         return (rules or self._rules_for(agent, url)).allowed(url)
 
@@ -140,44 +146,53 @@ class RobotsTxt:
         return self.rules_for(agent)
 
     def verdict(self, url: str | bytes, agent: Agent) -> Verdict:
-        """Whether the crawler may fetch the URL, and which rule on which line decides. Raises
-        ValueError as :meth:`allowed` does."""
+        """Returns whether the crawler may fetch the URL, and which rule on which line decides.
+
+        Raises ValueError as :meth:`allowed` does.
+        """
         return self._rules_for(agent, url).verdict(url)
 
     def explain(self, url: str | bytes, agent: Agent) -> Explanation:
-        """The verdict, and every matching rule that it beat. Raises ValueError as :meth:`allowed`
-        does."""
+        """Returns the verdict, and every matching rule that was beaten.
+
+        Raises ValueError as :meth:`allowed` does.
+        """
         return self._rules_for(agent, url).explain(url)
 
     def names_for(self, agent: Agent) -> tuple[str, ...]:
-        """The names under which the crawler looks for its groups, in order of preference: its
-        product tokens (2.2.1) and other words of its headers, or what the dialect compares."""
+        """Returns the names under which the crawler looks for its groups, in order of preference.
+
+        They are its product tokens (2.2.1) and other header words, or what the dialect compares.
+        """
         return self._groups.names_for(as_names(agent))
 
     def crawl_delay(self, agent: Agent) -> float | None:
-        """The Crawl-delay of the crawler's groups in seconds; the longest, if there are several.
+        """Returns the longest Crawl-delay of the crawler's groups, in seconds; None without one.
 
-        None if they have none. A crawler with a group of its own does not inherit that of ``*``.
+        A crawler with a group of its own does not inherit that of ``*``.
         """
         return max(self._understood(agent, Field.CRAWL_DELAY), default=None)
 
     def request_rate(self, agent: Agent) -> RequestRate | None:
-        """The slowest Request-rate of the crawler's groups. A rate for the whole day takes
-        precedence over one for some hours. None if they have none."""
+        """Returns the slowest Request-rate of the crawler's groups; None if they have none.
+
+        A rate for the whole day takes precedence over one for some hours.
+        """
         rates = self._understood(agent, Field.REQUEST_RATE)
         return max(rates, key=lambda rate: (rate.window is None, rate.delay), default=None)
 
     def visit_time(self, agent: Agent) -> VisitTime | None:
-        """The first Visit-time of the crawler's groups; None if they have none."""
+        """Returns the first Visit-time of the crawler's groups; None if they have none."""
         return next(iter(self._understood(agent, Field.VISIT_TIME)), None)
 
     def _understood(self, agent: Agent, field: Field) -> list[Any]:
-        """Those that can be understood, of the lines of one *field* in the crawler's groups."""
+        """Returns the valid values of the lines of one *field* in the crawler's groups."""
         found = (READERS[field](line.value) for line in self.members(agent, field))
         return [value for value in found if value is not None]
 
     def members(self, agent: Agent, field: Field) -> Iterator[Line]:
-        """The lines of one *field*, other than rules, in the crawler's groups, in file order."""
+        """Yields the lines of one *field*, other than rules, in the crawler's groups, in file
+        order."""
         names = set(self.names_for(agent))
         for section in self.rules_for(agent).chosen:
             meant = _meant(section, names)
@@ -187,21 +202,27 @@ class RobotsTxt:
 
     @property
     def uses_for_all(self) -> tuple[Line, ...]:
-        """The Content-Usage and Content-Signal lines that stand apart from all groups, in file
-        order: above the first, or behind a blank line. Sites mean all crawlers by them."""
+        """The Content-Usage and Content-Signal lines apart from all groups, in file order.
+
+        They are above the first group, or behind a blank line. Sites mean all crawlers by them.
+        """
         if not self._groups.is_about_uses:
             return ()
         return tuple(lines_apart(self._lines, self.dialect.forgiving))
 
     def addressed_as(self, agent: Agent) -> set[str]:
-        """The names by which the user-agent lines of the crawler's groups address it: its own, or
-        ``*`` (2.2.1). Empty if no group applies to it."""
+        """Returns the names by which the crawler's groups address it: its own, or ``*`` (2.2.1).
+
+        Empty if no group applies to it.
+        """
         names = set(self.names_for(agent))
         return set().union(*(_meant(section, names) for section in self.rules_for(agent).chosen))
 
     def groups_for(self, agent: Agent) -> tuple[tuple[str, ...], ...]:
-        """The user-agent values of each group that applies to the crawler, in file order; empty if
-        none does."""
+        """Returns the user-agent values of each group that applies to the crawler, in file order.
+
+        Empty if none applies.
+        """
         return tuple(section.shown for section in self.rules_for(agent).chosen)
 
     @property
@@ -210,8 +231,11 @@ class RobotsTxt:
         return tuple(section.shown for section in self._groups.sections)
 
     def as_text(self) -> str:
-        """The lines that were read. Parsed again, they mean the same, unless one is not UTF-8:
-        its octets are shown as ``\\xe9``."""
+        """Returns the lines that were read, as text.
+
+        Parsed again, they mean the same, unless one is not UTF-8: its octets are shown as
+        ``\\xe9``.
+        """
         return "\n".join(texts(self._lines))
 
     @property
@@ -224,12 +248,14 @@ class RobotsTxt:
 
     @property
     def size(self) -> int:
-        """Octets of the lines that were read."""
+        """The size of the lines that were read, in octets."""
         return sum(map(len, self._lines))
 
     def file_wide(self, field: Field) -> Iterator[Line]:
-        """The lines of one *field* that count for the whole file (Sitemap, Host, Clean-param,
-        License) and have a value, in file order."""
+        """Returns the lines of one *field* that count for the whole file and have a value.
+
+        The fields are Sitemap, Host, Clean-param and License. Lines are in file order.
+        """
         return (line for line in self._groups.globals if line.field is field and line.value)
 
     def _values(self, field: Field) -> Iterator[str]:
@@ -242,8 +268,10 @@ class RobotsTxt:
 
     @property
     def licenses(self) -> tuple[str, ...]:
-        """License URLs as served, each once, in file order (RSL 1.0). What is not a whole URL is
-        left out: files of other sorts, too, have lines such as ``License: none``."""
+        """License URLs as served, each once, in file order (RSL 1.0).
+
+        Only whole URLs: other kinds of files, too, have lines such as ``License: none``.
+        """
         urls = (line.value for line in self.file_wide(Field.LICENSE) if is_whole_url(line.value))
         return tuple(dict.fromkeys(map(text, urls)))
 
@@ -254,13 +282,15 @@ class RobotsTxt:
 
     @property
     def clean_params(self) -> tuple[CleanParam, ...]:
-        """Clean-param lines, in file order. Those of more than 500 characters do not count."""
+        """The Clean-param rules, in file order. Those of more than 500 characters do not count."""
         values = self._values(Field.CLEAN_PARAM)
         return tuple(clean_param(value) for value in values if len(value) <= MAX_RULE)
 
 
 def _meant(section: Section, names: set[str]) -> set[str]:
-    """Which names of a group match those of a crawler that it applies to: its own, else ``*``; if
-    neither, a part of a name matched, and any may count."""
+    """Returns the names by which a group applies to a crawler that goes by *names*.
+
+    Its own, else ``*``; if the group has neither, a part of a name matched, and any may count.
+    """
     named = set(chain.from_iterable(section.names))
     return named & names or named & {STAR} or named

@@ -1,6 +1,4 @@
-"""The rules that apply to one crawler: read, put in order, compiled; and their verdict on a URL
-(RFC 9309 2.2.2).
-"""
+"""The rules that apply to one crawler, read and compiled, and their verdicts (RFC 9309 2.2.2)."""
 
 from __future__ import annotations
 
@@ -36,7 +34,8 @@ if TYPE_CHECKING:
 
 
 _WEIGHT_OF_OCTET = 2
-"""An allow gets 1 more: it beats a disallow of the same length, but not one that is longer."""
+"""The weight of one octet. An allow gets 1 more: it beats a disallow of the same length, but not a
+longer one."""
 
 _PER_OCTET = _WEIGHT_OF_OCTET * PER_WEIGHT
 
@@ -44,11 +43,11 @@ _PER_OCTET = _WEIGHT_OF_OCTET * PER_WEIGHT
 def ranked(
     numbers: Iterable[int], lines: list[bytes], dialect: Dialect
 ) -> Iterator[tuple[bytes, Rank]]:
-    """The normalized patterns of the rules on some lines, each with the rank of its rule.
+    """Yields the normalized patterns of the rules on some lines, each with the rank of its rule.
 
     2.2.2: the rule with the most octets decides; if an allow and a disallow have the same length,
-    the allow does. Among equal rules, the first in the file is named. An empty pattern means
-    nothing. In some dialects the first rule decides, and an empty one says the reverse.
+    the allow does. Of equal rules, the first in the file is named. An empty pattern means nothing.
+    In some dialects the first rule decides, and an empty one says the reverse.
     """
     safe, form = rule_form(dialect)
     by_order = dialect.first_rule_decides
@@ -66,7 +65,7 @@ def ranked(
             continue
         if pattern:
             yield pattern, rank_by_length(pattern, number, allow)
-        # With its index page, the directory is allowed: a rule with a length of its own (google).
+        # An allowed index page also allows its directory, by a rule of that length (google).
         slash = pattern.rfind(b"/")
         if allow and pattern.startswith(b"/index.htm", slash):
             directory = pattern[: slash + 1] + b"$"
@@ -74,7 +73,7 @@ def ranked(
 
 
 def rank_by_length(pattern: bytes, number: int, allow: bool) -> Rank:
-    """The rank of a rule where the one with the most octets decides."""
+    """Returns the rank of a rule where the one with the most octets decides."""
     return rank_of(len(pattern) * _WEIGHT_OF_OCTET + allow, number, allow)
 
 
@@ -84,7 +83,7 @@ def _add_usual(
     literal: dict[bytes, Rank],
     others: list[tuple[bytes, Rank]],
 ) -> list[int]:
-    """Adds the rules whose octets stay as they are; returns the numbers of the others.
+    """Adds the rules whose octets stay as they are; returns the line numbers of the others.
 
     Nine of ten rules take this shortcut, which gives the same result as :func:`ranked`. The ranks
     in *literal* are those of an empty pattern.
@@ -114,6 +113,7 @@ def _add_usual(
 
 
 MOST_OCTETS = 8192
+"""The most octets of :meth:`Rules.compact`."""
 _ROBOTS_TXT = b"/robots.txt"
 
 _OF_ROBOTS_TXT = Verdict(True, Reason.ROBOTS_TXT)
@@ -121,13 +121,14 @@ _WITHOUT_GROUP = Verdict(True, Reason.NO_GROUP)
 _WITHOUT_RULE = Verdict(True, Reason.NO_RULE)
 
 _MOST_VERDICTS = 64
-"""How many verdicts are kept."""
+"""The number of verdicts that are kept."""
 
 
 def deciding_pattern(compact: bytes, url: str | bytes, dialect: Dialect) -> bytes | None:
-    """Which of :meth:`Rules.compact` decides: URLs with the same one have the same verdict.
+    """Returns the pattern in *compact* that decides: URLs with the same one have the same verdict.
 
-    None if none matches, or there is none; a line end if the URL is allowed whatever they say.
+    *compact* is from :meth:`Rules.compact`. Returns None if none of its patterns matches; a line
+    end if the URL is allowed whatever they say.
     """
     path = path_in_form(url, dialect)
     if _is_robots_txt(path, dialect):
@@ -142,7 +143,7 @@ def deciding_pattern(compact: bytes, url: str | bytes, dialect: Dialect) -> byte
 
 
 def path_in_form(url: str | bytes, dialect: Dialect) -> bytes:
-    """Path and query of a URL, as rules are compared with them."""
+    """Returns the path and query of *url* in the form in which rules are compared with them."""
     octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
     usual = usual_url(octets)
     path = usual[1] if usual else path_of(octets)
@@ -156,7 +157,7 @@ def _is_robots_txt(path: bytes, dialect: Dialect) -> bool:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Rules:
-    """What the file says to one crawler: its groups, merged and compiled.
+    """The rules of a file for one crawler: its groups, merged and compiled.
 
     ``chosen`` are the groups that apply to the crawler; without any, everything is allowed.
     """
@@ -165,9 +166,9 @@ class Rules:
     _lines: list[bytes]
     _dialect: Dialect
     _with_rules: list[Section] = field(init=False)
-    """The groups that have any, in file order."""
+    """The groups that have rules, in file order."""
     _verdicts: dict[Rank, Verdict] = field(default_factory=dict, init=False)
-    """Those of rules that have decided: most URLs of a site meet the same few."""
+    """The verdicts of rules that have decided: most URLs of a site meet the same few."""
     _safe: bytes = field(init=False)
     _form: Callable[[bytes], bytes] = field(init=False)
     _matcher: Matcher | None = field(default=None, init=False)
@@ -186,12 +187,12 @@ class Rules:
         return ranked(numbers, self._lines, self._dialect)
 
     def patterns(self) -> Iterator[tuple[Pattern, Rank]]:
-        """The patterns of the rules, each with its rank; one rule may have two."""
+        """Yields the patterns of the rules, each with its rank; one rule may have two."""
         for pattern, rank in self._ranked():
             yield take_apart(pattern, self._dialect.wildcards), rank
 
     def compile(self) -> Matcher:
-        """Compiles the rules, which otherwise the first question does."""
+        """Compiles the rules, as the first question would."""
         literal: dict[bytes, Rank] = {}
         others: list[tuple[bytes, Rank]] = []
         lines, dialect = self._lines, self._dialect
@@ -205,7 +206,7 @@ class Rules:
         return self._matcher
 
     def allowed(self, url: str | bytes) -> bool:
-        """Whether the URL may be fetched."""
+        """Returns whether the URL may be fetched."""
         # A crawl calls this for each URL, so :func:`path_in_form` is inlined.
         octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
         usual = usual_url(octets)
@@ -216,12 +217,12 @@ class Rules:
         return best & 1 == 1 or _is_robots_txt(path, self._dialect)
 
     def compact(self) -> bytes | None:
-        """The patterns of the rules in a few hundred octets, kept for hosts that are rarely needed;
-        see :func:`deciding_pattern`.
+        """Returns the rules' patterns in a few hundred octets, for hosts that are rarely needed.
 
-        One a line, the strongest first, so that the first match decides. Compiled rules are faster
-        but take some twenty times the memory; without either, the whole file would be parsed again.
-        None if there are too many rules, if they are too long, or if one has a line end.
+        There is one on each line, the strongest first, so that the first match decides; see
+        :func:`deciding_pattern`. Compiled rules are faster but take some twenty times the memory;
+        without either, the whole file would be parsed again. None if there are too many rules, if
+        they are too long, or if one has a line end.
         """
         if self.size > MOST_SCANNED:
             return None
@@ -233,7 +234,7 @@ class Rules:
         return compact if fits else None
 
     def verdict(self, url: str | bytes) -> Verdict:
-        """Whether the URL may be fetched, and which rule decides."""
+        """Returns whether the URL may be fetched, and which rule decides."""
         path = path_in_form(url, self._dialect)
         if _is_robots_txt(path, self._dialect):
             return _OF_ROBOTS_TXT
@@ -250,9 +251,9 @@ class Rules:
         return verdict
 
     def explain(self, url: str | bytes) -> Explanation:
-        """The verdict, and every matching rule that it beat.
+        """Returns the verdict, and every matching rule that was beaten.
 
-        Tries each rule individually, so it takes longer than the verdict.
+        Tries each rule individually, so it takes longer than :meth:`verdict`.
         """
         verdict, path = self.verdict(url), path_in_form(url, self._dialect)
         places = Places(path)
@@ -263,7 +264,7 @@ class Rules:
         return Explanation(verdict, tuple(reversed(named.values())))
 
     def _named(self, rank: Rank) -> Verdict:
-        """The verdict of a rule, as written in the file."""
+        """Returns the verdict of a rule, which is quoted as written in the file."""
         number = line_of(rank)
         rule = text(self._lines[number - 1].partition(b"#")[0].strip())
         at = bisect_right(self._with_rules, number, key=lambda group: group.rules[0])

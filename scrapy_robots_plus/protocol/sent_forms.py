@@ -24,16 +24,16 @@ _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})[^\W_]{2}")
 
 _SKIPPED = dict.fromkeys(map(ord, "\t\r\n"))
-"""What every parser of URLs skips (https://url.spec.whatwg.org 4.4, and urllib)."""
+"""The characters that every parser of URLs skips (https://url.spec.whatwg.org 4.4, and urllib)."""
 _STRIPPED = "".join(map(chr, range(0x21)))
-"""What browsers strip at both ends."""
+"""The characters that browsers strip at both ends."""
 
 _rewritten_escape = re.compile(r"%(?![0189A-F][0-9A-F]|2[0235B]|3[CE]|5[B-E]|60|7[BCDF])").search
 """Finds an escape that a library decodes or puts in upper case, or a bare ``%``."""
 
 
 def sent_forms(url: str) -> tuple[str, ...]:
-    """The other URLs that a download handler may send for *url*, which must be absolute.
+    """Returns the other URLs that a download handler may send for *url*, which must be absolute.
 
     Nearly always empty. Without fragments, which are never sent. Takes time linear in the URL.
     """
@@ -67,8 +67,9 @@ def _forms_of(url: str) -> tuple[str, ...]:
 
 
 def _cleaned(url: str) -> Iterator[str]:
-    """*url* as urllib and browsers read it. Scrapy has cleaned it, unless told to keep it
-    as it is (``verbatim_url``).
+    """Yields *url* as urllib and as browsers read it.
+
+    Scrapy has cleaned it, unless told to keep it as it is (``verbatim_url``).
     """
     url = url.partition("#")[0]
     yield url.translate(_SKIPPED)
@@ -77,49 +78,51 @@ def _cleaned(url: str) -> Iterator[str]:
 
 
 def target_of(url: str) -> str:
-    """Path and query of an absolute URL, as in the first line of a request (RFC 9112 3.2.1)."""
+    """Returns path and query of an absolute URL, as in a request line (RFC 9112 3.2.1)."""
     parts = _PARTS.match(url)
     return (parts[2] or "/") + parts[3] if parts else url
 
 
 def asks_for_robots_txt(url: str) -> bool:
-    """Whether *url* is implicitly allowed (RFC 9309 2.2.2): with a query it is not."""
+    """Returns whether *url* is implicitly allowed (RFC 9309 2.2.2): with a query it is not."""
     return target_of(url) == "/robots.txt"
 
 
 def _http11(path: str, query: str) -> str:
-    """Scrapy's HTTP/1.1 handler (Twisted): splits the URL with urllib and joins the parts.
+    """Rewrites like Scrapy's HTTP/1.1 handler (Twisted): splits the URL with urllib and joins it.
 
-    ``/a;`` and ``/a?`` lose their last character; ``//a`` becomes ``////a`` in newer Pythons.
-    White space at the end is dropped.
+    ``/a;`` and ``/a?`` lose their last character; ``//a`` becomes ``////a`` in newer Pythons. White
+    space at the end is dropped.
     """
     bare, params = _params(path)
     return urlunparse(("", "", bare, params, query[1:], "")).rstrip(" \t\n\r\v\f")
 
 
 def _http2(path: str, query: str) -> str:
-    """Scrapy's HTTP/2 handler: the same, but it drops the parameters."""
+    """Rewrites like Scrapy's HTTP/2 handler: drops the parameters and an empty query."""
     return _params(path)[0] + (query if query != "?" else "")
 
 
 def _httpx(path: str, query: str) -> str:
-    """httpx: resolves dot segments unless escaped; ``/a/b/..`` becomes ``/a``."""
+    """Rewrites like httpx: resolves dot segments unless escaped; ``/a/b/..`` becomes ``/a``."""
     return _without_dot_segments(path, as_browsers=False) + query
 
 
 def _browser(path: str, query: str) -> str:
-    """Browsers (https://url.spec.whatwg.org) and curl: resolve dot segments, escaped or not."""
+    """Rewrites like browsers (https://url.spec.whatwg.org) and curl: resolves all dot segments,
+    escaped or not."""
     return _without_dot_segments(path) + query
 
 
 def _curl(path: str, query: str) -> str:
-    """curl_cffi: also decodes escapes of unreserved characters, and makes missing ones."""
+    """Rewrites like curl_cffi: also decodes escapes of unreserved characters, and makes missing
+    ones."""
     return _quoted(_decoded(path, _UNRESERVED), _decoded(query, _UNRESERVED), f"{_CURL}%")
 
 
 def _curl_again(path: str, query: str) -> str:
-    """curl_cffi, if anything in the URL looks like an escape and is none, such as ``%u00e9``:
-    escapes each ``%`` of it."""
+    """Rewrites like curl_cffi a URL with something like an escape that is none, such as ``%u00e9``:
+    escapes each ``%``."""
     return _quoted(path, query, _CURL)
 
 
@@ -129,8 +132,8 @@ def _quoted(path: str, query: str, safe: str) -> str:
 
 
 def _aiohttp(path: str, query: str) -> str:
-    """aiohttp (yarl): decodes escapes of allowed characters, puts others in upper case, escapes a
-    bare ``%``, then resolves dot segments."""
+    """Rewrites like aiohttp (yarl): decodes escapes of allowed characters, puts others in upper
+    case, escapes a bare ``%``, then resolves dot segments."""
     path = _decoded(_BARE_PERCENT.sub("%25", path), _AIOHTTP_PATH, str.upper)
     query = _decoded(_BARE_PERCENT.sub("%25", query), _AIOHTTP_QUERY, str.upper)
     return _without_dot_segments(path) + (query if query != "?" else "")
@@ -140,14 +143,15 @@ _SENDERS = (_aiohttp, _httpx, _browser, _curl, _http2, _http11)
 
 
 def _params(path: str) -> tuple[str, str]:
-    """The path up to the first semicolon of its last segment, and the rest."""
+    """Returns the path up to the first semicolon of its last segment, and the rest."""
     folder, slash, name = path.rpartition("/")
     name, _, params = name.partition(";")
     return folder + slash + name, params
 
 
 def _decoded(text: str, decoded: Container[str], other: Callable[[str], str] = str) -> str:
-    """Decodes escapes of *decoded*; *other* makes of other escapes what they become."""
+    """Decodes escapes of the characters in *decoded*; replaces each other escape by *other* of
+    it."""
 
     def decode(match: re.Match[str]) -> str:
         character = chr(int(match[1], 16))
@@ -157,8 +161,10 @@ def _decoded(text: str, decoded: Container[str], other: Callable[[str], str] = s
 
 
 def _without_dot_segments(path: str, as_browsers: bool = True) -> str:
-    """RFC 3986 5.2.4, but empty segments stay. For browsers, ``%2e`` is a dot as well, and a folder
-    that is left ends in a slash."""
+    """Resolves dot segments (RFC 3986 5.2.4), but keeps empty segments.
+
+    For browsers, ``%2e`` is a dot as well, and a dot segment at the end leaves a slash.
+    """
     kept: list[str] = []
     segments = path.split("/")[1:]
     for number, segment in enumerate(segments, 1):

@@ -1,7 +1,9 @@
-"""How a site treats a crawl that its robots.txt lets in, learnt from its answers. No I/O, no clock.
+"""A site's treatment of a crawl that its robots.txt lets in, learnt from responses. No I/O, no
+clock.
 
-A page that is refused says nothing about its site: several different ones in a row do, and any that
-is answered says the contrary. A limit lets many pages through, so it takes more of them to end it.
+One page that is refused says nothing about its site: several different ones in a row do, and any
+that is served says the contrary. A limit lets many pages through, so more of them must come to end
+it.
 """
 
 from __future__ import annotations
@@ -13,42 +15,45 @@ from .printable import Word, cut
 
 
 class Standing(Word):
-    """How a site treats a crawl."""
+    """A site's treatment of a crawl."""
 
     OPEN = "open"
     DENIED = "denied"
-    """Its robots.txt denies all requests. The only one that no answer of a page tells."""
+    """Its robots.txt denies all requests. The only standing that no response to a page tells."""
     WALLED = "walled"
-    """Pages that its robots.txt allows are refused, or a challenge takes their place."""
+    """Pages that its robots.txt allows are refused, or replaced by a challenge."""
     PRICED = "priced"
-    """It wants to be paid."""
+    """The site wants to be paid."""
     LIMITED = "limited"
-    """It asks for fewer requests."""
+    """The site asks for fewer requests."""
     BROKEN = "broken"
-    """It fails, or cannot be reached."""
+    """The site fails, or cannot be reached."""
 
 
 CHALLENGE = "cf-mitigated"
 HEADERS = (CHALLENGE, "crawler-price", "www-authenticate", "retry-after")
-"""Those that tell how a site treats a crawl."""
+"""The headers that tell how a site treats a crawl."""
 
 
 _MOST_OF_A_PRICE = 100
-"""Characters; it is remembered of each host."""
+"""The most characters of a price, which is remembered for each host."""
 
 _QUOTED = re.compile('"[^"]*"')
 
 
 def is_challenge(headers: Mapping[str, str]) -> bool:
-    """Whether an answer is a page that finds out whether a person asks. *headers*: names in lower
-    case.
+    """Returns whether a response is a page that tests whether a person asks.
+
+    *headers*: names in lower case.
     """
     return headers.get(CHALLENGE, "").strip().lower() == "challenge"
 
 
 def standing_in(status: int, headers: Mapping[str, str]) -> tuple[Standing, str, bool]:
-    """What one answer says, in which words, and whether it says so of itself: a mere 403, 401 or
-    5xx may have many reasons. *headers*: :data:`HEADERS`, names in lower case.
+    """Returns what one response says, in which words, and whether it says so clearly.
+
+    A mere 403, 401 or 5xx is not clear: it may have many reasons. *headers*: :data:`HEADERS`, names
+    in lower case.
     """
     if is_challenge(headers):
         return Standing.WALLED, "cf-mitigated: challenge", True
@@ -68,27 +73,28 @@ def standing_in(status: int, headers: Mapping[str, str]) -> tuple[Standing, str,
 
 
 class Site:
-    """What the latest answers of one site say."""
+    """The standing of one site, from its latest responses."""
 
     __slots__ = ("_calm", "_kind", "_urls", "standing", "why")
 
     CLEAR = 2
-    """So many different URLs in a row decide, if each answer speaks for itself."""
+    """The number of different URLs in a row that decide, if the last response is clear."""
     SEVERAL = 5
-    """So many, if the last one is a mere status."""
+    """The number of different URLs in a row that decide, if the last response is a mere status."""
     CALM = 20
-    """So many answers in a row end a limit. For anything else, one does."""
+    """The number of responses in a row that end a limit. For anything else, one does."""
 
     def __init__(self) -> None:
         self.standing = self._kind = Standing.OPEN
         self.why = ""
-        """What the last refusal said: ``403``, ``cf-mitigated: challenge``."""
+        """The words of the last refusal: ``403``, ``cf-mitigated: challenge``."""
         self._urls: set[int] = set()
-        """Different ones that were refused in the same way in a row, as hashes."""
+        """The different URLs that were refused in the same way in a row, as hashes."""
         self._calm = 0
 
     def heard(self, url: str, says: Standing, why: str, *, is_clear: bool) -> bool:
-        """Takes in the answer to a request for *url*, which is as :func:`standing_in` returns it.
+        """Records the response to *url*, as :func:`standing_in` returns it.
+
         Returns whether :attr:`standing` has changed.
         """
         before = self.standing

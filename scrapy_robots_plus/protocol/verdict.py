@@ -8,12 +8,12 @@ from typing import NamedTuple
 from .printable import Explained, printable
 
 _SHOWN = 500
-"""Characters of a rule or a URL that a description shows."""
+"""The number of characters of a rule or a URL that a description shows."""
 
 
 class Reason(Explained):
-    """What decided. The values are the last part of the ``robotstxt/forbidden/…`` stats; in the
-    words, ``{}`` stands for the URL of the robots.txt."""
+    """The reason of a verdict. The values are the last part of the ``robotstxt/forbidden/…`` stats;
+    in the words, ``{}`` stands for the URL of the robots.txt."""
 
     RULE = "rule", "a rule of {}"
     """A rule of the file matches (RFC 9309 2.2.2)."""
@@ -63,28 +63,28 @@ class Verdict:
     rule: str | None = None
     """The deciding line, e.g. ``Disallow: /private/``."""
     line: int | None = None
-    """Its line in the file, counted from 1."""
+    """The number of the deciding line in the file, counted from 1."""
     group: tuple[str, ...] | None = None
     """The user-agent values of the group that holds the rule."""
     robots_url: str | None = None
-    """The robots.txt that decided, after redirects."""
+    """The URL of the robots.txt that decided, after redirects."""
     outcome: str | None = None
-    """Its HTTP status, or the failure to get it, e.g. ``200`` or ``timeout``."""
+    """The HTTP status of the robots.txt, or the failure to get it, e.g. ``200`` or ``timeout``."""
     delay: float | None = None
     """The Crawl-delay in seconds, if the reason is :attr:`Reason.CRAWL_DELAY`."""
     form: str | None = None
     """The path and query that decided, if a download handler may rewrite those of the URL."""
     override: str | None = None
     """The reason of the override that the URL was judged under, or its keys if it has no reason.
-    None if there is none."""
+    None if there was no override."""
     use: str | None = None
     """The use that the site objects to, such as ``train-ai``, if the reason is
-    :attr:`Reason.AI_PREFERENCE`. ``rule`` is then what says so."""
+    :attr:`Reason.AI_PREFERENCE`. ``rule`` is then the text of the objection."""
     source: str | None = None
-    """Where it says so: a line of the robots.txt or a header, such as ``X-Robots-Tag``."""
+    """Where the site objects: a line of the robots.txt or a header, such as ``X-Robots-Tag``."""
 
     def describe(self) -> str:
-        """What decided, in words, e.g. ``Disallow: /a, line 3 of https://x.example/robots.txt``.
+        """Returns what decided, in words: ``Disallow: /a, line 3 of https://x.example/robots.txt``.
 
         Safe to print: control characters from the site are escaped, and long rules are cut short.
         """
@@ -107,7 +107,8 @@ class Verdict:
         return f"{words} ({self.outcome})" if self.outcome else words
 
     def _objection(self, where: str) -> str:
-        """``Content-Usage: train-ai=n, line 3 of robots.txt, disallows train-ai``"""
+        """Returns, e.g., ``Content-Usage: train-ai=n, line 3 of robots.txt, disallows
+        train-ai``."""
         if self.rule is None:
             return self.reason.words
         said = f"line {self.line} of {where}" if self.line else printable(self.source, _SHOWN)
@@ -124,9 +125,9 @@ class Explanation(NamedTuple):
     """
 
     verdict: Verdict
-    """That of the rule that decides."""
+    """The verdict of the rule that decides."""
     beaten: tuple[Verdict, ...] = ()
-    """What each of them would have said, the strongest first."""
+    """The verdicts of the beaten rules, the strongest first."""
 
     def __bool__(self) -> bool:
         return self.verdict.allowed

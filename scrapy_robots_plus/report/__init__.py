@@ -1,1 +1,1 @@
-"""What does the user see? Warnings, progress, the final table, the close reason."""
+"""What the user sees of a crawl: warnings, progress, the table at the end, the summary file."""

@@ -1,4 +1,4 @@
-"""Logs when a robots.txt cannot be read, what that means, and when it can be read again."""
+"""The messages that a robots.txt cannot be read, what follows, and that it can be read again."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ if TYPE_CHECKING:
 logger = crawl_log(__name__)
 
 MOST_OF_AN_EXCEPTION = 500
-"""Characters of its text that are shown: a server may have written it."""
+"""Characters of an exception's text that are shown: a server may have written it."""
 
 
 class Outage(NamedTuple):
     """What was logged about an origin whose robots.txt cannot be read."""
 
     denies: bool
-    """Whether its requests are denied because of it."""
+    """Whether requests to the origin are denied because of it."""
     told: bool
-    """Whether it got a warning of its own."""
+    """Whether it was logged as a warning."""
 
 
 class Outages:
-    """One warning per origin and outage; after ``MOST_WARNINGS``, at DEBUG."""
+    """The outages of a crawl, each logged once: the first ``MOST_WARNINGS`` as warnings, others at
+    DEBUG.
+    """
 
     MOST_WARNINGS = 20
 
@@ -43,7 +45,7 @@ class Outages:
         self._warnings = 0
 
     def landed(self, origin: Origin, policy: Policy | None) -> None:
-        """A fetch has ended and produced *policy*."""
+        """Handles the end of a fetch that produced *policy*: logs if an outage begins or ends."""
         if policy is None or self._crawl.is_closing:
             return
         before = self._open.get(origin)
@@ -104,4 +106,4 @@ _THE_REST = " Further ones are logged at DEBUG; see the table at the end of the 
 
 
 _WRAPPED = r"\[?<twisted\.python\.failure\.Failure [\w.]+: (.*?)>\]?"
-"""How Twisted shows an exception that it wraps in another one."""
+"""The form in which Twisted shows an exception that is wrapped in another one."""

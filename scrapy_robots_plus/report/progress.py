@@ -1,4 +1,4 @@
-"""What the queue is waiting for: one message at every ``LOGSTATS_INTERVAL``."""
+"""What the queue is waiting for: one message every ``LOGSTATS_INTERVAL`` seconds."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _GROUPS = {
     State.HELD: "held back",
     State.REFUSED: "with an unreadable robots.txt",
 }
-"""In any other state they are ready."""
+"""The words for the states of a lane. In any other state it is ready."""
 _ASKED_FOR_THEIR_DELAY = 1_000
-"""Lanes, those with the most requests: it takes a hundred times as long as counting them."""
+"""How many lanes, those with the most requests, are asked for their delay: asking takes a hundred
+times as long as counting them."""
 
 
 def log_progress(crawler: Crawler) -> None:
@@ -41,8 +42,9 @@ def log_progress(crawler: Crawler) -> None:
 
 
 def describe(hosts: Hosts) -> str:
-    """What the *hosts* wait for, with how many requests, and for how long; and what only the file
-    of a job holds.
+    """Returns what *hosts* wait for, with how many requests, and for how long.
+
+    Adds how many hosts only the job's file holds. Empty if nothing waits.
     """
     lanes = [lane for queue in hosts.queues for lane in queue]
     parts = [_in_groups(lanes, hosts)] if lanes else []

@@ -1,4 +1,4 @@
-"""The summary of a crawl for machines, as docs/end-of-crawl.md describes it, and its file."""
+"""The machine-readable summary of a crawl, described in docs/end-of-crawl.md, and its file."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
 
 SCHEMA = 1
-"""Goes up if a key goes or gets another meaning, not if one is added."""
+"""The version of the schema. It rises if a key is removed or redefined, not if one is added."""
 
 
 def summary(crawl: Crawl, started: float, reason: str) -> Iterator[str]:
-    """The text of the JSON object in pieces, so that a million origins need no memory; a line each.
+    """Yields the text of the JSON object, a line per origin: a million origins need no memory.
 
-    *started*: seconds since the epoch; *reason*: that of Scrapy's ``spider_closed``.
+    *started*: seconds since the epoch. *reason*: that of Scrapy's ``spider_closed``.
     """
     head = json.dumps(_head(crawl, started, reason), indent=1)
     yield head.removesuffix("\n}") + ',\n "sites": ['
@@ -100,17 +100,17 @@ logger = crawl_log(__name__)
 
 
 class SummaryFile:
-    """The file of one crawl. That it cannot be written is told in the log, and does not end it."""
+    """The summary file of one crawl. If it cannot be written, that is logged; the crawl goes on."""
 
     def __init__(self, crawl: Crawl, pattern: str) -> None:
-        """*pattern*: the setting."""
+        """Takes *pattern*, the value of ``ROBOTS_SUMMARY_FILE``."""
         self._crawl = crawl
         self._started = crawl.clock.wall()
         spider = crawl.crawler.spider
         self._path = filled_in(pattern, spider.name if spider else "", self._started)
 
     def prepare(self) -> None:
-        """Makes the folder, and tells at once if no file can be written there."""
+        """Creates the folder, and logs at once if no file can be written there."""
         with self._writing(), TemporaryFile(dir=self._path.parent):
             pass
 
@@ -121,11 +121,11 @@ class SummaryFile:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Makes the folder; what fails then, or inside, is told."""
+        """Creates the folder; logs what fails then or inside the ``with`` block."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             yield
-        except (OSError, ValueError) as error:  # ValueError: no name of a file
+        except (OSError, ValueError) as error:  # ValueError: not the name of a file
             logger(self._crawl.crawler).error(
                 "ROBOTS_SUMMARY_FILE: %(path)s cannot be written (%(why)s)",
                 {"path": printable(self._path), "why": printable(error)},

@@ -1,8 +1,8 @@
 """The table at the end of a crawl: each origin's robots.txt, and the outcome of its requests.
 
-Of a large crawl it shows some origins of each group, and the sum of the others, so that the columns
-always add up to the headline. A group is what happened, ``timeout, all denied`` for example:
-thirty dead hosts take no more lines than any other group.
+For a large crawl it shows some origins of each group, and the sum of the others, so that the
+columns always add up to the headline. A group is all origins to which the same happened, such as
+``timeout, all denied``: thirty dead hosts take no more lines than any other group.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 class Kind(IntEnum):
-    """What is most notable about an origin, in the order in which it is shown."""
+    """The most notable thing about an origin, in the order in which origins are shown."""
 
     DENIED = 0
-    """Some of its requests were denied."""
+    """Some requests were denied."""
     SKIPPED = 1
-    """It asks for a delay that is too long, and is not crawled."""
+    """The origin asks for a delay that is too long, and is not crawled."""
     UNREADABLE = 2
-    """Its robots.txt cannot be read."""
+    """The robots.txt cannot be read."""
     CLOSED = 3
-    """It refuses pages that its robots.txt allows, or fails."""
+    """The origin refuses pages that its robots.txt allows, or fails."""
     SLOW = 4
-    """It asks for a delay, which is kept."""
+    """The origin asks for a delay, which is kept."""
     OTHER = 5
 
 
@@ -47,13 +47,13 @@ class Site(NamedTuple):
 
     origin: Origin
     policy: Policy | None
-    """None if its robots.txt was not read."""
+    """The policy of its robots.txt; None if that was not read."""
     allowed: int
     denied: int
     given_up: bool = False
     """Whether its host was given up because it had refused too many requests."""
     answers: Standing = Standing.OPEN
-    """How it treats the requests that are allowed."""
+    """How the origin treats allowed requests."""
 
     @property
     def kind(self) -> Kind:
@@ -69,7 +69,7 @@ class Site(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """``200, rules``, ``503, all denied``, ..."""
+        """What happened, in words: ``200, rules``, ``503, all denied``, ..."""
         words = "not read" if self.policy is None else self.policy.in_words
         if self.given_up:
             return f"{words}, given up"
@@ -77,7 +77,7 @@ class Site(NamedTuple):
 
     @property
     def standing(self) -> Standing:
-        """How it treats the crawl: its robots.txt first, then its answers."""
+        """How the origin treats the crawl: by its robots.txt first, then by its answers."""
         if self.allowed or not self.denied:
             return self.answers
         if self._is_unreachable:
@@ -86,17 +86,17 @@ class Site(NamedTuple):
 
     @property
     def is_unreadable(self) -> bool:
-        """Whether its robots.txt cannot be read now, whatever follows from that."""
+        """Whether the robots.txt cannot be read now, whatever follows from that."""
         return self.failure is not None or self._is_unreachable
 
     @property
     def is_closed(self) -> bool:
-        """Whether its robots.txt was read, and denied all of its requests."""
+        """Whether the robots.txt was read, and all requests were denied."""
         return self.kind is Kind.DENIED and not (self.allowed or self.is_unreadable)
 
     @property
     def failure(self) -> Outcome | None:
-        """Why it cannot be read now."""
+        """Why the robots.txt cannot be read now; None if it can, or if it was not read at all."""
         return None if self.policy is None else self.policy.record.failure
 
     @property
@@ -113,19 +113,19 @@ class Site(NamedTuple):
 
     @property
     def delay_asked(self) -> float | None:
-        """The longest delay that its robots.txt asks for, in seconds."""
+        """The longest delay that the robots.txt asks for, in seconds."""
         return None if self._asked is None else self._asked.asked
 
     @property
     def delay(self) -> float | None:
-        """The longest delay that was kept because of it, in seconds."""
+        """The longest delay that was kept for the origin, in seconds."""
         return None if self.policy is None else self.policy.delay
 
 
 def sites_of(tally: Tally) -> list[Site]:
-    """Every origin that *tally* remembers, the most notable first.
+    """Returns every origin that *tally* remembers, the most notable first.
 
-    By kind; then most denials, longest delay, most requests.
+    The order is by kind; then by most denials, longest delay, most allowed requests.
     """
     sites = [
         Site(origin, row.policy, row.allowed, row.denied, row.given_up, row.standing)
@@ -138,19 +138,19 @@ def sites_of(tally: Tally) -> list[Site]:
 
 MOST_LINES = 20
 MOST_GROUPS = 8
-"""The smallest are shown as one. Half of the lines at most: each group needs one for an origin and
-one for the sum of the others."""
+"""How many groups are shown; the smallest are merged. At most half of the lines, as each group
+needs one line for an origin and one for the sum of the others."""
 MOST_OF_A_NAME = 60
 """Characters of an origin that are shown."""
 
 _HEAD = ("site", "robots.txt", "delay asked", "delay kept", "allowed", "denied")
 _WORDS = 2
-"""So many columns hold words, the others numbers."""
+"""How many columns hold words, before those that hold numbers."""
 _DELAYS = slice(2, 4)
 
 
 def headline(tally: Tally, mode: str = "obey") -> str:
-    """The totals in words."""
+    """Returns the totals in words."""
     to_be = "" if mode == "obey" else "would be "
     parts = {
         f"{counted(len(tally), 'site')}, {counted(tally.allowed, 'request')} allowed": True,
@@ -164,9 +164,9 @@ def headline(tally: Tally, mode: str = "obey") -> str:
 
 
 def table(tally: Tally, *, delays: bool = True) -> str:
-    """The most notable origins of each group, and sums of the others, in ``MOST_LINES`` at most.
+    """Returns the most notable origins of each group, and sums of the others.
 
-    *delays*: whether the crawl keeps delays, so that there are any to show.
+    It has ``MOST_LINES`` at most below its head. *delays*: whether the crawl keeps delays to show.
     """
     forgotten, origins = tally.forgotten, tally.forgotten_origins
     rows = [_HEAD, *_lines(sites_of(tally), MOST_LINES - bool(origins))]
@@ -190,7 +190,7 @@ def _lines(sites: Sequence[Site], most: int) -> Iterator[tuple[str, ...]]:
 
 
 def _line(name: str, sites: Sequence[Site]) -> tuple[str, ...]:
-    """One site, or the sum of several."""
+    """Returns the cells of one site, or of the sum of several."""
     are_skipped = all(site.is_skipped for site in sites)
     asked = _range([site.delay_asked for site in sites])
     kept = "skipped" if are_skipped else _range([site.delay for site in sites])
@@ -199,7 +199,7 @@ def _line(name: str, sites: Sequence[Site]) -> tuple[str, ...]:
 
 
 def _groups(sites: Iterable[Site]) -> list[list[Site]]:
-    """*sites* by what happened, in their order; the smallest groups together as the last."""
+    """Returns *sites* by what happened, in their order; the smallest groups are one, the last."""
     by_what: defaultdict[tuple[Kind, str], list[Site]] = defaultdict(list)
     for site in sites:
         by_what[site.kind, site.in_words].append(site)
@@ -216,7 +216,7 @@ def _rank(group: Sequence[Site]) -> tuple[Kind, int, int]:
 
 
 def _share(sizes: Sequence[int], most: int) -> int:
-    """How many lines each group may take, so that all together take *most*; at least two."""
+    """Returns how many lines each group may take, at least two, so that all take at most *most*."""
     share = 2
     while share < most and sum(min(size, share + 1) for size in sizes) <= most:
         share += 1
@@ -224,7 +224,7 @@ def _share(sizes: Sequence[int], most: int) -> int:
 
 
 def _in_words(sites: Sequence[Site]) -> Iterator[str]:
-    """What happened, with the number of those that a sum must not hide."""
+    """Yields what happened to *sites*, and the numbers of those that a sum must not hide."""
     happened = {site.in_words for site in sites}
     is_one = len(happened) == 1
     yield printable(happened.pop()) if is_one else "various"
@@ -242,7 +242,7 @@ def _in_words(sites: Sequence[Site]) -> Iterator[str]:
 
 
 def _range(delays: Sequence[float | None]) -> str:
-    """``-``, ``2 s``, ``0.5 to 60 s``; ``2 s for 7`` if so many of them have one."""
+    """Returns ``-``, ``2 s`` or ``0.5 to 60 s``; ``2 s for 7`` if only seven have a delay."""
     known = sorted(delay for delay in delays if delay is not None)
     if not known:
         return "-"
@@ -252,16 +252,16 @@ def _range(delays: Sequence[float | None]) -> str:
 
 
 def _text(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Words are aligned left, numbers right."""
+    """Returns a line of the table, with words aligned left and numbers right."""
     words = map(str.ljust, cells[:_WORDS], widths)
     numbers = map(str.rjust, cells[_WORDS:], widths[_WORDS:])
     return "  ".join((*words, *numbers))
 
 
 def shortened(name: object, most: int) -> str:
-    """*name*, printable, in at most *most* characters: its middle gives way.
+    """Returns *name*, printable, cut in the middle to at most *most* characters.
 
-    The end of a host name says whose it is.
+    The end is kept: in a host name it says whose it is.
     """
     shown = printable(name)
     if len(shown) <= most:
@@ -271,7 +271,7 @@ def shortened(name: object, most: int) -> str:
 
 
 def uses_line(crawl: Crawl) -> str | None:
-    """The last line of the table; None if the crawl is for nothing that a site could object to."""
+    """Returns the line about uses below the table; None if a site could not object to any."""
     settings, tally = crawl.settings, crawl.get(Tally)
     objections = _objections(crawl)
     skipped = tally.skipped_requests + tally.skipped_pages
@@ -289,7 +289,7 @@ def uses_line(crawl: Crawl) -> str | None:
 
 
 def uses_fields(crawl: Crawl) -> dict[str, Any]:
-    """The same for the summary file, and what sites prefer."""
+    """Returns what the summary file says about uses, and what sites prefer."""
     settings, collector = crawl.settings, crawl.stats
     return {
         "ai_uses": list(settings.ai_uses),

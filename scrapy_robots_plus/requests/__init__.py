@@ -1,1 +1,1 @@
-"""May this request go?"""
+"""The decision whether a request may be sent."""

@@ -1,4 +1,4 @@
-"""``ROBOTS_CLEAN_PARAM``: of URLs that a site's Clean-param calls equal, one is requested."""
+"""``ROBOTS_CLEAN_PARAM``: of the URLs that a site's Clean-param calls equal, one is requested."""
 
 from __future__ import annotations
 
@@ -28,46 +28,47 @@ _NO_RULES = CleanParams(())
 
 
 class EqualUrls:
-    """Remembers the URLs that were let through, and refuses others that are equal to one of them.
+    """The filter that remembers URLs that were let through, and refuses others equal to one of them.
 
-    Not a matter of request fingerprints: these are taken when a request is scheduled, before the
-    rules of its site may be known, and must not change when they are.
+    Request fingerprints would not do: they are taken when a request is scheduled, when the rules of
+    its site may not be known yet, and must not change when they are.
 
     - A request that comes again, retried or requeued, is not a duplicate of itself, nor is one that
       it was redirected to.
-    - Only what comes through the scheduler is refused, as by Scrapy's own filter of duplicates: not
-      the requests of ``engine.download_async()``, nor those with ``dont_filter``.
+    - Only requests from the scheduler are refused, as by Scrapy's own duplicate filter: not those
+      of ``engine.download_async()``, nor those with ``dont_filter``.
     """
 
     MOST = 100_000
-    """URLs that are remembered. Beyond that, those that were asked for longest ago are forgotten,
-    and may be requested again.
+    """The most URLs that are remembered. The ones asked for longest ago are forgotten first, and may
+    be requested again.
     """
 
     SHORT = 100
-    """Names of parameters up to which the rules of a file are kept for any number of hosts."""
+    """The most parameter names in a short file: the rules of ``ROBOTS_CACHE_SIZE`` such are kept."""
     MOST_LONG = 8
-    """Files with more whose rules are kept; those of others are read again."""
+    """The number of long files whose rules are kept; those of others are read again."""
 
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
         self._stats = compat.stats_of(crawler)
         self._first: Recent[bytes, bytes] = Recent(self.MOST)
-        """The fingerprint of a cleaned URL, and of the URL that was let through for it."""
+        """The fingerprints of URLs that were let through, by those of the cleaned URLs."""
         self._rules: Recent[str, CleanParams] = Recent(settings.cache_size)
-        """By the hash of the file."""
+        """The rules of short files, by the hash of the file."""
         self._long: Recent[str, CleanParams] = Recent(self.MOST_LONG)
-        """Those of long files, which take up to 9 MB each."""
+        """The rules of long files, by the hash of the file. They take up to 9 MB each."""
         crawler.signals.connect(self._scheduled, signals.request_scheduled)
 
     def _scheduled(self, request: Request) -> None:
-        """*request* goes to the scheduler."""
+        """Marks *request* as scheduled, unless it is of a kind that is not compared."""
         if request.method in ("GET", "HEAD") and not request.body:
             request.meta[SCHEDULED_META_KEY] = True
 
     def let_through(self, request: Request, policy: Policy) -> None:
-        """*request*, which was scheduled, is about to be sent. Raises RobotsDuplicate if it must
-        not be.
+        """Remembers *request*, which was scheduled and is about to be sent.
+
+        Raises RobotsDuplicate if it must not be.
         """
         cleaned = self._rules_of(policy).cleaned(request.url)
         if cleaned is None:
@@ -83,12 +84,12 @@ class EqualUrls:
             raise error
 
     def _comes_from(self, first: bytes, request: Request) -> bool:
-        """Whether *request* was redirected from the URL with that fingerprint."""
+        """Returns whether *request* was redirected from the URL with the fingerprint *first*."""
         urls = request.meta.get(REDIRECT_META_KEY) or ()
         return any(self._fingerprint(request, url) == first for url in urls)
 
     def _fingerprint(self, request: Request, url: str) -> bytes:
-        """That of *request*, if it were for *url*."""
+        """Returns the fingerprint that *request* would have if it were for *url*."""
         request = request if url == request.url else request.replace(url=url)
         return compat.fingerprint(request, self._crawler)
 

@@ -1,4 +1,4 @@
-"""Decides what happens to a request because of robots.txt, and tells those who want to know."""
+"""The decision what happens to a request because of robots.txt, and what is told of it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 logger = crawl_log(__name__)
 
 MOST_REASONS = 100
-"""Reasons of overrides that get a stat of their own: each request may name another one."""
+"""The most reasons of overrides that get their own stat: each request may name another one."""
 
 _SHOWN = 100
-"""Characters of a reason in the name of a stat."""
+"""The most characters of a reason in the name of a stat."""
 
 
 class Asked(NamedTuple):
@@ -49,18 +49,18 @@ class Asked(NamedTuple):
     origin: Origin
     agent: AgentNames
     settings: RobotsSettings
-    """Those of the request."""
+    """The settings of the request."""
     was_scheduled: bool = False
-    """Whether it comes from the scheduler, if equal URLs are compared."""
+    """Whether the request comes from the scheduler; False unless equal URLs are compared."""
 
     @classmethod
     def again(cls, request: Request, sent: Sent) -> Asked:
-        """*request*, which was judged before, and what it was judged by."""
+        """Returns *request*, which was judged before, and what it was judged by."""
         return cls(request, sent.policy.origin, sent.agent, sent.policy.settings)
 
 
 def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> Refused:
-    """What happens to requests to *origin* while its host is given up, or walled."""
+    """Returns the refusal of requests to *origin* while its host is given up, or it is walled."""
     url = origin.robots_url if policy is None else policy.record.url
     override = None if policy is None else policy.settings.override
     label = None if override is None else override.label
@@ -69,7 +69,8 @@ def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> R
 
 
 Decision = Passes | Refused | Request | None
-"""A request goes back to the scheduler, because its robots.txt cannot be read yet.
+"""The decision about a request. A Request goes to the scheduler in its place, as its robots.txt
+cannot be read yet.
 
 None: it may be sent, and no policy decided. It may be for the robots.txt itself. Or the spider
 closed before there was a policy, and the crawl keeps delays only.
@@ -77,9 +78,9 @@ closed before there was a policy, and the crawl keeps delays only.
 
 
 class Judge:
-    """Finds the policy for a request, waits for it if needed, and asks it.
+    """The judge of requests: it finds the policy for each, waits for it if needed, and asks it.
 
-    Leaves the tally and the stats of refusals to the middleware.
+    The tally and the stats of refusals are left to the middleware.
     """
 
     def __init__(self, crawl: Crawl) -> None:
@@ -91,13 +92,13 @@ class Judge:
         self._stats = crawl.stats
         self._kept: WeakSet[Request] = WeakSet()
         """Copies that were returned for the scheduler when the spider had closed. One that comes
-        again did not go there: ``engine.download_async()`` sends whatever it gets."""
+        again never reached it: ``engine.download_async()`` sends whatever it gets."""
 
     def is_exempt(self, request: Request, origin: Origin) -> bool:
-        """Whether *request* may be for the robots.txt that is being fetched.
+        """Returns whether *request* may be for the robots.txt that is being fetched.
 
         A middleware may have replaced our request with it, and it would wait for itself. It is
-        always allowed (2.2.2).
+        always allowed (RFC 9309 2.2.2).
         """
         if asks_for_sitemaps(request):  # it is never sent
             return False
@@ -105,7 +106,7 @@ class Judge:
         return is_fetching and asks_for_robots_txt(request.url)
 
     async def judge(self, asked: Asked) -> Decision:
-        """The decision about a request."""
+        """Returns the decision about the request in *asked*."""
         request, origin, agent, settings, _ = asked
         if PUT_BACK_META_KEY in request.meta:
             request.dont_filter = request.meta.pop(PUT_BACK_META_KEY)
@@ -122,7 +123,7 @@ class Judge:
             return self._closed_first(request, origin, settings)
         url = request.url
         if policy.denies_as_unreachable and asks_for_sitemaps(request):
-            url = f"{origin}/"  # 2.2.2 allows a robots.txt; but what is in it must have been read
+            url = f"{origin}/"  # 2.2.2 allows a robots.txt, but its sitemaps must have been read
         verdict = policy.judged(url, agent)
         if verdict.allowed:
             given_up = self._given_up.reason(origin)
@@ -136,9 +137,9 @@ class Judge:
         return Refused(policy.signed(verdict), policy)
 
     def _holds(self, origin: Origin, policy: Policy) -> bool:
-        """Whether the queue would hold a request that this *policy* denies as unreachable.
+        """Returns whether the queue holds a request that *policy* denies as unreachable.
 
-        It looks at the origin, not at the override of a request.
+        The queue goes by the origin, not by the override of a request.
         """
         if not self._settings.enforces:
             return False
@@ -148,7 +149,7 @@ class Judge:
         return known is not None and known.denies_as_unreachable
 
     def _closed_first(self, request: Request, origin: Origin, settings: RobotsSettings) -> Decision:
-        """The spider closed before there was a policy."""
+        """Returns the decision about *request* if the spider closed before there was a policy."""
         if not self._settings.enforces:
             return None
         copy = self._copy_for_scheduler(request, origin)
@@ -159,15 +160,15 @@ class Judge:
         return Refused(closing_verdict(origin), None)
 
     # A request that a middleware returns goes to the scheduler. The duplicate filter has seen it,
-    # so it gets ``dont_filter``; its original value is restored when the request comes again.
+    # so the copy has ``dont_filter``; the original value is restored when it comes again.
 
     def _copy_for_scheduler(self, request: Request, origin: Origin) -> Request | None:
-        """The request to return, to keep one in the queue while its robots.txt cannot be read.
+        """Returns a copy that the queue keeps while the robots.txt of *origin* cannot be read.
 
-        None if the request is to fail.
+        None if *request* is to fail.
         """
         if compat.is_closing(self._crawler):
-            # Whatever the fetch ended in: the closing crawl may have cut it off itself.
+            # However the fetch ended: the closing crawl itself may have cut it off.
             return self.at_closing(request)
         readiness = self._crawl.readiness
         if readiness is None or not readiness.takes_back(request, origin):
@@ -175,10 +176,10 @@ class Judge:
         return self._copy(request)
 
     def at_closing(self, request: Request) -> Request | None:
-        """The request to return for one that was still waiting when the spider closed.
+        """Returns a copy for the scheduler of *request*, which waited when the spider closed.
 
-        None if the scheduler forgets its requests or would not get this one, or if it cannot be
-        written to disk.
+        None if the scheduler forgets its requests or would not get this one, or if *request* cannot
+        be written to disk.
         """
         crawler = self._crawler
         if request in self._kept:
@@ -196,9 +197,7 @@ class Judge:
 
 
 class Outcomes:
-    """The tally, the stats, the log, the signal and the stamps of a crawl, and what listens to
-    decisions.
-    """
+    """The tally, stats, log, signal and stamps of a crawl, and the listeners to its decisions."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
@@ -210,7 +209,7 @@ class Outcomes:
         self._override_reasons: set[str] = set()
 
     def exempt(self, request: Request) -> None:
-        """*request* passes without a robots.txt check."""
+        """Records that *request* passes without a robots.txt check."""
         self._tally.exempt(request)
         self._pages.exempt(request)
         if says_not_to_ask(request) and TAP_META_KEY not in request.meta:
@@ -220,7 +219,7 @@ class Outcomes:
                 listener(request)
 
     def passed(self, asked: Asked, decision: Passes) -> None:
-        """A request is allowed."""
+        """Records that a request is allowed."""
         policy = decision.policy
         request, origin, agent, *_ = asked
         self._tally.allow(request, origin, self._shown(origin, policy))
@@ -231,7 +230,7 @@ class Outcomes:
             self._tell(asked, decision)
 
     def refused(self, asked: Asked, decision: Refused) -> None:
-        """A request is denied."""
+        """Records and announces that a request is denied."""
         request, origin, agent, *_ = asked
         policy = decision.policy
         if policy is not None:
@@ -250,7 +249,7 @@ class Outcomes:
         self._tell(asked, decision)
 
     def revoke(self, asked: Asked) -> None:
-        """A request was allowed, and is judged again, or not sent after all."""
+        """Takes an allowed request out of the counts: it is judged again, or not sent after all."""
         self._tally.revoke(asked.request, asked.origin)
         self._count_override(asked.settings.override, -1)
 
@@ -264,7 +263,7 @@ class Outcomes:
             self._stats.inc_value(keys.filled(keys.OVERRIDDEN_BY_REASON, reason), requests)
 
     def _shown(self, origin: Origin, policy: Policy | None) -> Policy | None:
-        """What the table shows of *origin*: its own policy, not that of one request."""
+        """Returns the policy that the table shows for *origin*: its own, not that of one request."""
         if policy is None or policy.settings.override is None:
             return policy
         if policy.settings is self._crawl.settings.for_origin(origin):

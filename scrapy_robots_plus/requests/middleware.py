@@ -1,4 +1,4 @@
-"""Checks every request against robots.txt, and drops what it forbids."""
+"""The middleware that checks every request against robots.txt, and drops what that forbids."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ logger = crawl_log(__name__)
 class RobotsMiddleware:
     """Downloader middleware that replaces Scrapy's ``RobotsTxtMiddleware``.
 
-    If the crawl neither obeys rules nor keeps delays of any host, it raises
+    If the crawl obeys no rules, keeps no delays of any host and declares no uses, it raises
     :exc:`~scrapy.exceptions.NotConfigured`, like Scrapy's own.
 
     ``policies`` (:class:`~scrapy_robots_plus.origins.policies.Policies`) answers questions
@@ -109,8 +109,8 @@ class RobotsMiddleware:
     async def process_request(self, request: Request) -> Request | Response | None:
         """Waits for the robots.txt of *request* if needed. Raises RobotsIgnored if it is denied.
 
-        Returns a request that the scheduler is to keep for later, or the answer to one for the
-        sitemaps that a robots.txt names.
+        Returns a request that the scheduler is to keep for later, or the response to a request for
+        the sitemaps that a robots.txt names.
         """
         was_scheduled = request.meta.pop(SCHEDULED_META_KEY, False)
         request.meta.pop(STAMP_META_KEY, None)  # it came with the meta of another request
@@ -123,7 +123,7 @@ class RobotsMiddleware:
         return await self._judged(Asked(request, origin, agent, settings, was_scheduled))
 
     async def _process_request_last(self, request: Request) -> Request | Response | None:
-        """Runs after all middlewares, which may have changed the User-Agent."""
+        """Judges *request* again, after all middlewares, if one has changed its User-Agent."""
         sent = self._pages.under(request)
         if sent is None or sent.is_denied or sent.policy.settings.user_agent is not None:
             return None
@@ -159,7 +159,7 @@ class RobotsMiddleware:
                 assert_never(decision)
 
     def _let_through(self, asked: Asked, policy: Policy) -> None:
-        """Nothing keeps the pace of *policy* in observe mode, but the table shows it."""
+        """Puts the pace of *policy* in force; in observe mode, only shows it in the table."""
         if self._pacing is None:
             policy.pace_of(asked.agent)
             return
@@ -169,7 +169,7 @@ class RobotsMiddleware:
         self._pacing.expect(asked.request, asked.origin, policy)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
-        """Hands *response* on, or raises RobotsUseDisallowed for what its headers say.
+        """Returns *response*; raises RobotsUseDisallowed if its page objects to a use of the crawl.
 
         After an error of this package, returns *request* for the next run.
         """
@@ -188,13 +188,13 @@ class RobotsMiddleware:
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        """Keeps requests for the next run that were allowed but not sent before closing.
+        """Returns a request for the next run if it was allowed, but not sent before closing.
 
-        Likewise those that an error of this package kept from being sent. Raises RobotsGivenUp for
-        those that were allowed but not sent before giving up their host.
+        Also does so if an error of this package kept it from being sent. Raises RobotsIgnored if it
+        was allowed, but its host was given up or new rules denied it before it was sent.
         """
         if isinstance(exception, RobotsIgnored):
-            return None  # a denial: all is done
+            return None  # a denial, already counted
         if is_of_this_package(exception):
             self.crawl.errors.tell("what a request meets on its way", exception)
             return self._judge.at_closing(request)
@@ -214,7 +214,7 @@ class RobotsMiddleware:
     # What follows
 
     def _rules_came(self, origin: Origin, policy: Policy | None) -> None:
-        """Requests that passed under an older robots.txt may still wait for their moment."""
+        """Applies *policy* to requests that passed under an older robots.txt, and still wait."""
 
         def is_denied(request: Request) -> bool:
             sent = self._pages.under(request)
@@ -227,21 +227,21 @@ class RobotsMiddleware:
         self._pacing.recheck(origin, (policy and policy.delay) or 0.0, is_denied)
 
     def _now_denied(self, asked: Asked) -> Refused | None:
-        """Why a request that has passed is denied by what is known now; None if it is not."""
+        """Returns why what is known now denies a request that has passed; None if it does not."""
         request, origin, agent, settings, _ = asked
         policy = self.policies.usable(origin, settings)
         given_up = self._given_up.reason(origin)
         if given_up is not None:
             return given_up_refusal(origin, policy, given_up)
         if policy is None or policy.denies_as_unreachable:
-            return None  # it has passed under a copy that was good
+            return None  # it passed under an older copy that was good
         verdict = policy.judged(request.url, agent)
         return None if verdict.allowed else Refused(policy.signed(verdict), policy)
 
     def _checked_settings(self, request: Request, origin: Origin) -> RobotsSettings:
-        """The settings of *request*.
+        """Returns the settings of *request*.
 
-        Raises RobotsOverrideError if its own override is wrong; in observe mode, it counts without.
+        Raises RobotsOverrideError if its own override is wrong; observe mode goes on without it.
         """
         try:
             return self.crawl.request_settings.of(request, origin)
@@ -255,7 +255,7 @@ class RobotsMiddleware:
             return self.crawl.settings.for_origin(origin)
 
     def _refuse(self, asked: Asked, refused: Refused, because: Exception | None = None) -> None:
-        """Counts and reports it. Raises RobotsIgnored, except in observe mode."""
+        """Counts and reports a refusal. Raises RobotsIgnored, except in observe mode."""
         self._outcomes.refused(asked, refused)
         if self.settings.enforces:
             raise denial_of(refused.verdict)(asked.request.url, refused.verdict) from because

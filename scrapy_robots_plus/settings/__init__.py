@@ -1,4 +1,4 @@
-"""Every setting: what it is called, what it may be, what it means, in one place.
+"""Every setting in one place: its name, what it may be and what it means.
 
-To add one, declare it in ``declared.py``; then ``make tables``.
+To add one, declare it in ``declared.py``; then run ``make tables``.
 """

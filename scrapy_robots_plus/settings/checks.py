@@ -1,5 +1,6 @@
-"""What a setting may be. Each check returns the value to use, or raises ValueError saying what is
-expected.
+"""Checks of what a setting may be.
+
+Each returns the value to use, or raises ValueError saying what is expected.
 """
 
 from __future__ import annotations
@@ -27,17 +28,18 @@ _T = TypeVar("_T")
 
 
 class UnexpectedError(ValueError):
-    """A value is not what the words of its check say."""
+    """An error for a value that is not what the words of its check say."""
 
 
 class Check(Generic[_T]):
-    """What a setting may be."""
+    """A check of what a setting may be."""
 
     def __init__(self, type: str, convert: Callable[[Any], _T]) -> None:  # noqa: A002
         self.type = type
-        """In words, as Markdown: the docs say it, and errors do."""
+        """What the value may be, in Markdown, for the docs and for errors."""
         self.convert = convert
-        """Returns the value to use. Raises ValueError saying what is wrong, or UnexpectedError."""
+        """A function that returns the value to use, or raises UnexpectedError or a ValueError that
+        says what is wrong."""
 
     def read(self, value: object) -> _T:
         """Returns the value to use. Raises ValueError saying what is expected."""
@@ -48,23 +50,23 @@ class Check(Generic[_T]):
 
     @property
     def expected(self) -> str:
-        """What a message says of a value that is something else."""
+        """The words in which a message says what was expected."""
         return f"expected {self.type.replace('`', '')}"
 
 
 def check(type: str) -> Callable[[Callable[[Any], _T]], Check[_T]]:  # noqa: A002
-    """Makes a :class:`Check` of the function that converts a value."""
+    """Returns a decorator that makes a :class:`Check` of a function that converts a value."""
     return partial(Check, type)
 
 
-# What is told of wrong values
+# Messages about wrong values
 
 _MOST_SHOWN = 500
-"""How many characters of a value are shown, and of what is said of it."""
+"""The limit in characters for each part of a message, such as the value."""
 
 
 def problem(name: str, value: object, expected: object) -> str:
-    """What is told of the wrong *value* of a setting, or of a part of one, without passwords."""
+    """Returns a message about the wrong *value* of a setting or a part of one, without passwords."""
     if isinstance(value, str):
         shown = repr(without_password(value))
     else:
@@ -74,23 +76,24 @@ def problem(name: str, value: object, expected: object) -> str:
 
 
 class WrongPartsError(ValueError):
-    """A value that is a dict has wrong parts."""
+    """An error for a dict that has wrong parts."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
-        """What is told of each; it begins with the part, ``['example.com']['obey']``."""
+        """A message about each part, which it begins with: ``['example.com']['obey']``."""
         super().__init__("; ".join(self.problems))
 
     def of(self, name: str) -> list[str]:
-        """What is told of each, if it is a part of *name*."""
+        """Returns the messages, each for a part of the setting *name*."""
         return [f"{cut(without_password(name), _MOST_SHOWN)}{each}" for each in self.problems]
 
 
 def read_or_tell(
     problems: list[str], name: str, reader: Callable[[Any], _T], value: object
 ) -> _T | None:
-    """What *reader* makes of *value*. If it raises ValueError, returns None, and *problems* say
-    what is wrong with *name*.
+    """Returns what *reader* makes of *value*.
+
+    If it raises ValueError, adds what is wrong with *name* to *problems* and returns None.
     """
     try:
         return reader(value)
@@ -105,7 +108,7 @@ def read_or_tell(
 
 
 def or_unset(given: Check[_T]) -> Check[_T | None]:
-    """Like *given*; None if there is no value, as Scrapy's command line says: ``None``."""
+    """Returns a check like *given* that also takes no value: None, empty, or the text ``None``."""
 
     @check(f"{given.type}, or `None`")
     def read(value: object) -> _T | None:
@@ -116,7 +119,7 @@ def or_unset(given: Check[_T]) -> Check[_T | None]:
 
 
 def one_of(choices: Any) -> Check[Any]:
-    """A check for the words of a ``Literal``, in any case."""
+    """Returns a check for the words of a ``Literal``, in upper or lower case."""
     words = get_args(choices)
     *others, last = (f"`'{word}'`" for word in words)
 
@@ -159,19 +162,19 @@ FOREVER = 10 * 365 * 86_400
 
 
 def number(unit: str, low: float, high: float) -> Check[float]:
-    """A check for a number of *unit* between *low* and *high*."""
+    """Returns a check for a number of *unit* between *low* and *high*."""
     words = f"a number of {unit} between {low:,} and {high:,}"
     return Check(words, lambda value: _number(value, low, high))
 
 
 def whole_number(unit: str, low: int, high: int) -> Check[int]:
-    """Like :func:`number`, without a fraction."""
+    """Returns a check like :func:`number` that takes no fraction."""
     words = f"a whole number of {unit} between {low:,} and {high:,}"
     return Check(words, lambda value: int(_number(value, low, high, whole=True)))
 
 
 def pair(unit: str, low: float, high: float) -> Check[tuple[float, float]]:
-    """A check for two numbers like :func:`number`, the first no larger than the second."""
+    """Returns a check for two numbers like :func:`number`, the first no larger than the second."""
 
     @check(f"two numbers of {unit} between {low:,} and {high:,}, the smaller first")
     def read(value: object) -> tuple[float, float]:
@@ -210,7 +213,10 @@ def share(value: object) -> float:
 
 
 def json_if_text(value: object) -> object:
-    """Dicts come from ``-s`` and from environment files as JSON, as elsewhere in Scrapy."""
+    """Parses a dict that is given as JSON, as ``-s`` and environment files do; returns other values.
+
+    Raises ValueError if the JSON is not valid.
+    """
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             return json.loads(value)
@@ -232,7 +238,7 @@ def _has_names(value: object) -> bool:
 
 
 def _names(value: object) -> tuple[str, ...]:
-    """The names in a list, or in a text with commas between them."""
+    """Returns the names in a list, or in a text with commas between them."""
     names = value.split(",") if isinstance(value, str) and value else value or ()
     if not isinstance(names, (list, tuple)):
         raise UnexpectedError
@@ -261,7 +267,7 @@ def ai_tokens(value: object) -> tuple[str, ...]:
 def agent(value: object) -> str | tuple[str, ...]:
     if isinstance(value, str) and value.strip():
         if "," in value and not {"/", "("} & set(value):
-            raise UnexpectedError  # no header: only the first of these names would count
+            raise UnexpectedError  # not a header: only the first name would count
         return value
     names = tuple(value) if isinstance(value, (list, tuple)) else ()
     if not names or not all(isinstance(name, str) and name.strip() for name in names):
@@ -288,7 +294,7 @@ dialect: Check[Dialect] = Check(
     "URL of a Redis server (`redis://127.0.0.1:6379/0`)"
 )
 def shared_pace(value: object) -> str:
-    """Opens nothing. Raises ValueError, which shows no password."""
+    """Returns the value, opening nothing. Raises ValueError, which shows no password."""
     if isinstance(value, str) and value.lower() in ("process", "off"):
         return value.lower()
     return check_place(value, shared_pace.expected)
@@ -308,7 +314,7 @@ def file_name(value: object) -> str:
 
 
 _STANDS_FOR = r"%%|%\((?:name|time)\)s"
-"""What Python's ``%`` puts something else for; it would take more, ``%s`` for example."""
+"""The placeholders that may be filled in. Python's ``%`` takes more, ``%s`` for example."""
 
 
 @check("`True`, `False`, or the path of a folder")
@@ -328,7 +334,10 @@ def warc_file(value: object) -> str:
 
 
 def filled_in(setting: str, name: str, began: float) -> Path:
-    """The absolute path that *setting* names for a spider *name* and a crawl that *began*."""
+    """Returns the absolute path of *setting* for a spider's *name* and a crawl that *began* then.
+
+    *began* is in seconds since the epoch.
+    """
     time = datetime.fromtimestamp(int(began), timezone.utc).isoformat().replace(":", "-")
     return Path(setting % {"name": name, "time": time}).absolute()
 
@@ -343,7 +352,7 @@ _MOMENT = r"(?a)\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)
     "zone: `+02:00`)"
 )
 def until(value: object) -> float:
-    """Seconds since the epoch."""
+    """Returns seconds since the epoch."""
     text = str(value).strip()
     found = re.fullmatch(_MOMENT, text)
     try:

@@ -1,6 +1,6 @@
-"""Every setting, declared once, in the order of docs/settings.md; then ``make tables``.
+"""Every setting, declared once, in the order of docs/settings.md.
 
-What is checked, documented, overridden, suggested and warned of follows from here.
+Checks, docs, overrides, suggestions and warnings follow from it. After a change, ``make tables``.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# What some settings may be
+# The values of some settings
 
 Mode = Literal["obey", "observe"]
-"""What a crawl does with verdicts: what they deny is not sent, or they are counted and logged only
-and nothing is denied or delayed."""
+"""What a crawl does with verdicts: it does not send what they deny, or it only counts and logs them
+and denies and delays nothing."""
 
 Politeness = Literal["default", "gentle", "archive"]
-"""What several settings are together, unless the user has set them: ``gentle`` has a delay for
+"""A preset of several settings, for those that the user has not set: ``gentle`` has a delay for
 every host, ``archive`` puts patience before speed."""
 
 TooLong = Literal["clamp", "skip"]
-"""What happens to a Crawl-delay over the maximum: that is kept instead, or the host is not
+"""What happens to a Crawl-delay over the maximum: the maximum is kept instead, or the host is not
 crawled."""
 
 OnVisitTime = Literal["ignore", "obey"]
@@ -42,24 +42,24 @@ OnVisitTime = Literal["ignore", "obey"]
 hours."""
 
 OnWall = Literal["report", "stop"]
-"""What is done about a site that refuses pages which its robots.txt allows: it is shown, or its
+"""What is done about a site that refuses pages which its robots.txt allows: it is reported, or its
 requests fail."""
 
 AiPolicy = Literal["observe", "skip"]
-"""What happens to pages whose site objects to a use that the crawl is for: they are crawled,
-stamped and counted, or they are not requested, or not handed to the spider."""
+"""What happens to pages whose site objects to a use of the crawl: they are crawled, stamped and
+counted, or they are not requested or not handed to the spider."""
 
 ContentUse = Literal["immediate", "reference", "full"]
-"""How far a crawl uses what it fetches (contentsignals.org), each use including those before it:
-nothing is stored; it is indexed, quoted and linked; it is summarized or reproduced."""
+"""How far a crawl uses what it fetches (contentsignals.org), each use including those before it: it
+stores nothing; it indexes, quotes and links; it summarizes or reproduces."""
 
 PageAction = Literal["ignore", "observe", "obey"]
-"""What is done about a directive by which a page speaks of itself: pages are not read for it, or
-what the page led to is marked and goes on, or it is dropped."""
+"""What is done about a page's own directive: pages are not read for it, or what the page led to is
+marked and goes on, or it is dropped."""
 
 
 def uses_of(ai_uses: Iterable[str], content_use: str | None) -> tuple[str, ...]:
-    """All that a crawl is for, as statements name it: ``train-ai``, ``use=full``."""
+    """Returns all uses of a crawl, as statements name them: ``train-ai``, ``use=full``."""
     return (*ai_uses, *(() if content_use is None else (f"use={content_use}",)))
 
 
@@ -72,8 +72,8 @@ NEEDS = {
     "uses": "ROBOTS_AI_USES",
     "audit_log": "ROBOTS_AUDIT_LOG",
 }
-"""What must be so of a ``RobotsSettings`` for another setting to have an effect, and which setting
-says so."""
+"""Attributes of ``RobotsSettings`` without which other settings have no effect, and the setting
+behind each."""
 SECONDS = checks.number("seconds", 0, FOREVER)
 
 
@@ -82,30 +82,30 @@ class Setting(NamedTuple):
 
     check: Check[Any]
     default: Any
-    """As a user would write it; it is checked like any other value."""
+    """The default, as a user would write it; it is checked like any other value."""
     example: Any
     """Another value, as a user would write it."""
     need: str | None = None
-    """Of :data:`NEEDS`: without it, another value than the default has no effect, which is warned
-    of."""
+    """A key of :data:`NEEDS`: without it, a value other than the default has no effect, and causes
+    a warning."""
     overridable: bool = False
-    """Whether it is a key of ``ROBOTS_OVERRIDES`` too, under the name of its field."""
+    """Whether the name of its field is a key of ``ROBOTS_OVERRIDES`` too."""
     name: str = ""
 
 
 def setting(check: Check[_T], **declared: Any) -> _T:
-    """Declares a setting of the type that *check* returns. *declared*: the other fields of its
-    :class:`Setting`.
+    """Declares a setting of the type that *check* returns.
 
-    Its name is ``ROBOTS_`` and that of its field. The docstring below it is a paragraph of Markdown
-    for docs/settings.md. The README shows only its first sentence.
+    *declared* are the other fields of its :class:`Setting`. Its name is ``ROBOTS_`` and that of its
+    field. The docstring below it is a paragraph of Markdown for docs/settings.md; the README shows
+    only the first sentence.
     """
     made: Any = Setting(check, **declared)
     return made  # type: ignore[no-any-return]
 
 
 class Declared:
-    """The settings of a crawl, as they are read."""
+    """The settings of a crawl, with their values as read."""
 
     # What is obeyed
 
@@ -383,7 +383,7 @@ class Declared:
 
 
 _SCRAPYS = {"obey": "ROBOTSTXT_OBEY", "user_agent": "ROBOTSTXT_USER_AGENT"}
-"""Settings that Scrapy has, too, by their fields."""
+"""The names of settings that Scrapy has too, by their fields."""
 
 DECLARED: dict[str, Setting] = {
     field: each._replace(name=_SCRAPYS.get(field, f"ROBOTS_{field.upper()}"))
@@ -399,10 +399,10 @@ def _override_keys() -> Mapping[str, Callable[[object], Any]]:
 
 
 def request_override(value: object) -> Override:
-    """The override of one request. Raises :class:`WrongPartsError`, naming every wrong key."""
+    """Returns the override of a request. Raises :class:`WrongPartsError`, naming all wrong keys."""
     return override_from(value, _override_keys())
 
 
 def names() -> list[str]:
-    """Every setting of this package."""
+    """Returns the names of all settings of this package."""
     return [declared.name for declared in DECLARED.values()]

@@ -1,4 +1,4 @@
-"""Which of several patterns names an origin most precisely: origins, hosts, ``*.`` and a host."""
+"""Patterns of which the most specific counts: origins, hosts, and ``*.`` before a host."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _EXPECTED = (
 )
 
 _HOST = r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*"
-"""Underscores are in no host name, but in names that are used as such."""
+"""The form of a host. Underscores are in no host name, but in names that are used as such."""
 _LONGEST = 253
-"""Characters of a name that there can be (RFC 1035 2.3.4)."""
+"""The most characters that a name can have (RFC 1035 2.3.4)."""
 
 
 def plain_host(host: str) -> str:
-    """*host* in the one form that is compared: lower case, ASCII (IDNA), without a trailing dot.
+    """Returns *host* in the form that is compared: lower case, ASCII (IDNA), no trailing dot.
 
     IPv6 addresses are in their short form, without brackets. Raises ValueError if it is not a host.
     """
@@ -40,7 +40,7 @@ def plain_host(host: str) -> str:
 
 
 def plain_pattern(text: object) -> str:
-    """*text*, a pattern as a user writes it, in the one form that is compared.
+    """Returns a pattern, which a user wrote as *text*, in the one form that is compared.
 
     An origin always names its port. Raises ValueError saying what is expected.
     """
@@ -68,8 +68,7 @@ def _key(origin: Origin, host: str) -> str:
 
 
 class HostPatterns(dict[str, _T]):
-    """A value for each pattern, as :func:`plain_pattern` returns it; :meth:`of` finds the value of
-    the most specific one.
+    """Values by pattern, as :func:`plain_pattern` returns it; :meth:`of` finds the most specific.
 
     An origin comes before its host, a host before wildcards, a longer wildcard before a shorter.
     ``*.example.com`` stands for all hosts below ``example.com``, at any depth, and not for
@@ -77,14 +76,15 @@ class HostPatterns(dict[str, _T]):
     """
 
     def of(self, origin: Origin) -> _T | None:
-        """The value for *origin*; None if no pattern names it."""
+        """Returns the value for *origin*; None if no pattern names it."""
         return next((self[each] for each in _patterns_for(origin) if each in self), None)
 
 
 @lru_cache(maxsize=500)  # a name of many labels has 22 kB of patterns
 def _patterns_for(origin: Origin) -> tuple[str, ...]:
-    """All that name *origin*, the most specific first. Requests ask for the same one several
-    times.
+    """Returns all patterns that name *origin*, the most specific first.
+
+    They are cached, as requests ask for the same origin several times.
     """
     try:
         host = plain_host(origin.host)

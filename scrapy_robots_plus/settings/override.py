@@ -1,6 +1,4 @@
-"""Overrides: what a user has decided about some hosts, or one request, instead of what the settings
-say.
-"""
+"""Overrides: a user's decisions about some hosts, or one request, in place of the settings."""
 
 from __future__ import annotations
 
@@ -18,26 +16,25 @@ from .host_patterns import HostPatterns, plain_pattern
 
 if TYPE_CHECKING:
     Keys = Mapping[str, Callable[[Any], Any]]
-    """Every key of an override, with what reads its value."""
+    """The keys of an override, each with the function that reads its value."""
 
 
 ABOUT = ("reason", "by", "evidence", "until")
-"""Keys that say something about an override, and change nothing by themselves."""
+"""Keys that describe an override and change nothing by themselves."""
 _SHOWN_AS_READ = ("ai_uses", "content_use", "ai_policy", "ai_tokens")
 
 
 class Override:
-    """The keys of one override: docs/overrides.md has them all.
+    """The keys and values of one override; docs/overrides.md lists all keys.
 
-    Two overrides are equal only if they are the same object: what is derived from one is kept for
-    it.
+    Two overrides are equal only if they are the same object, as settings are cached by override.
     """
 
     def __init__(self, read: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         self.read = read
-        """The values to use."""
+        """The values to use, by key."""
         self.given = given
-        """The keys as the user wrote them."""
+        """The values as the user wrote them, by key."""
 
     @property
     def label(self) -> str:
@@ -46,14 +43,14 @@ class Override:
 
     @property
     def until(self) -> float | None:
-        """When it ends, in seconds since the epoch: from then on it does not apply."""
+        """When the override ends, in seconds since the epoch; None if it does not."""
         return self.read.get("until")
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it changes in the settings of a crawl, by their fields.
+        """The settings of a crawl that the override changes, by their fields.
 
-        A host whose robots.txt it switches off is not asked by its pages either, unless it says so.
+        If it switches robots.txt off, it also switches off page directives that it does not set.
         """
         changed: dict[str, Any] = {}
         if self.read.get("obey") is False:
@@ -62,12 +59,13 @@ class Override:
         return changed
 
     def with_changes(self, other: Override) -> Override:
-        """This override with the keys of *other* laid over it."""
+        """Returns this override with the keys of *other* laid over it."""
         return Override({**self.read, **other.read}, {**self.given, **other.given})
 
     def as_json(self) -> dict[str, Any]:
-        """The keys as configured, for JSON; lists and options as they are read, a text of one's
-        own as its SHA-256.
+        """Returns the keys as configured, for JSON.
+
+        Lists and options are as they are read; ``robots_txt`` is the SHA-256 of its text.
         """
         read = {name: self.read[name] for name in _SHOWN_AS_READ if name in self.read}
         shown = {**self.given, **read}
@@ -102,11 +100,11 @@ EXTRA_KEYS: dict[str, Callable[[Any], Any]] = {
     "crawl_delay": checks.number("seconds", 0, checks.FOREVER).read,
     "robots_txt": _robots_txt.read,
 }
-"""The keys of an override that are no settings, or are read otherwise, with what reads them."""
+"""The keys of an override that are no settings, or are read differently, with what reads them."""
 
 
 def override_from(value: object, keys: Keys) -> Override:
-    """The override that *value*, a dict of *keys*, describes.
+    """Returns the override that *value*, a dict of *keys*, describes.
 
     Raises :class:`WrongPartsError`, naming every key that is wrong.
     """
@@ -134,7 +132,7 @@ def _no_key(key: object, keys: Keys, _: object) -> None:
 
 
 def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:
-    """The overrides of ``ROBOTS_OVERRIDES``, by host.
+    """Returns the overrides in *value*, that of ``ROBOTS_OVERRIDES``, by host.
 
     Raises ValueError saying what is expected; :class:`WrongPartsError` names hosts and keys.
     """

@@ -1,5 +1,6 @@
-"""The settings of one crawl: reads and checks them, says which are wrong, do not exist or have no
-effect, and what follows from them.
+"""The settings of one crawl, read and checked, and what follows from them.
+
+Reports settings that are wrong, do not exist or have no effect.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class RobotsSettingsError(UsageError, ValueError):
-    """Settings have values that cannot be used.
+    """An error for settings with values that cannot be used.
 
     The message names each with its value and what is expected. Scrapy's commands print a
     ``UsageError`` without a traceback.
@@ -65,41 +66,41 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 _MOST_WARNINGS = 100
-"""Of overrides that have ended: requests may bring any number of them."""
+"""The most warnings of overrides that have ended: requests may bring any number of them."""
 
 
 class RobotsSettings(Declared):
-    """The settings of one crawl, checked. :meth:`from_settings` makes it.
+    """The settings of one crawl, checked. :meth:`from_settings` reads them.
 
-    Those of one origin may differ: ``for_origin()`` returns them.
+    The settings of one origin may differ: ``for_origin()`` returns them.
     """
 
     override: Override | None = None
-    """What makes these settings differ from those of the crawl; None if they are those."""
+    """The override that makes these settings differ from the crawl's; None if they are those."""
     crawl_delay: float | None = None
     """The delay in seconds that an override sets, 0 for none; None if the robots.txt decides."""
     robots_txt: str | None = None
     """The text that an override puts in place of the site's, which is not fetched."""
     now: Callable[[], float] = time.time
-    """Tells whether an override has ended: a crawl puts its own clock here."""
+    """The clock, in seconds since the epoch, that tells when an override ends. A crawl sets it."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
         vars(self).update(values)
 
     def with_changes(self, **changes: Any) -> RobotsSettings:
-        """These settings, but for *changes* by their fields."""
+        """Returns these settings with *changes*, by field."""
         return RobotsSettings({**self._values, **changes})
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
-        """Reads and checks all. Raises :class:`RobotsSettingsError`, which names all wrong ones."""
-        # What a user sets goes before a preset. A wrong name of one is told as any wrong value.
+        """Reads and checks all settings. Raises :class:`RobotsSettingsError`, naming wrong ones."""
+        # What a user sets comes before a preset. A wrong preset is reported as any wrong value.
         preset = PRESETS.get(str(settings.get(DECLARED["politeness"].name)).lower(), {})
         problems: list[str] = []
         read: dict[str, Any] = {}
         for field, declared in DECLARED.items():
-            # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
+            # Unset, ROBOTSTXT_OBEY is off as in Scrapy: only the add-on turns it on.
             unset = False if field == "obey" else declared.default
             value = settings.get(declared.name, preset.get(declared.name, unset))
             read[field] = read_or_tell(problems, declared.name, declared.check.read, value)
@@ -115,7 +116,7 @@ class RobotsSettings(Declared):
     # Overrides
 
     def for_origin(self, origin: Origin) -> RobotsSettings:
-        """The settings for *origin*: these, unless an override that has not ended names it.
+        """Returns the settings for *origin*: these, unless an override in force names it.
 
         Each override always gives the same object.
         """
@@ -127,8 +128,9 @@ class RobotsSettings(Declared):
         return self._by_override[override]
 
     def has_ended(self, override: Override, origin: Origin) -> bool:
-        """Whether the ``until`` of *override* has passed: a warning says so once. *origin*: for
-        which it was found.
+        """Returns whether the ``until`` of *override*, found for *origin*, has passed.
+
+        If so, a warning says it once.
         """
         if override.until is None or self.now() < override.until:
             return False
@@ -145,7 +147,7 @@ class RobotsSettings(Declared):
 
     @cached_property
     def _ended(self) -> set[Override]:
-        """Those of which a warning has said so."""
+        """The overrides that a warning has reported as ended."""
         return set()
 
     @cached_property
@@ -153,12 +155,12 @@ class RobotsSettings(Declared):
         return {override: self.under(override) for override in self.overrides.values()}
 
     def under(self, override: Override) -> RobotsSettings:
-        """These settings with *override* laid over them, and over the override they have."""
+        """Returns these settings with *override* laid over them and any override they have."""
         merged = override if self.override is None else self.override.with_changes(override)
         return self.with_changes(override=merged, **override.settings)
 
     def for_fetching(self, origin: Origin) -> RobotsSettings:
-        """The settings under which the file of *origin* is fetched and kept, if it is."""
+        """Returns the settings under which the file of *origin* is fetched and kept, if it is."""
         settings = self.for_origin(origin)
         if settings.needs_file:
             return settings
@@ -170,7 +172,7 @@ class RobotsSettings(Declared):
 
     @property
     def own_delay(self) -> float:
-        """The delay in seconds that the user wants where no robots.txt decides."""
+        """The user's own delay in seconds, for where no robots.txt decides."""
         return self.default_delay if self.crawl_delay is None else self.crawl_delay
 
     @cached_property
@@ -182,40 +184,40 @@ class RobotsSettings(Declared):
 
     @cached_property
     def is_on(self) -> bool:
-        """Whether rules or delays are obeyed, of any origin, or uses declared, to which its pages
-        may object."""
+        """Whether, for any origin, rules or delays are obeyed or uses are declared, to which its
+        pages may object."""
         return self.keeps_any_delays or any(each.obey or each.uses for each in self.of_all_origins)
 
     @cached_property
     def reads_pages(self) -> bool:
-        """Whether pages are asked what they say of themselves."""
+        """Whether pages are read for their own directives."""
         return not self.nofollow == self.noindex == "ignore"
 
     @cached_property
     def reads_any_pages(self) -> bool:
-        """Whether those of any origin are."""
+        """Whether the pages of any origin are read for their own directives."""
         return any(each.reads_pages for each in self.of_all_origins)
 
     @property
     def keeps_any_delays(self) -> bool:
-        """Whether delays are kept, of any origin."""
+        """Whether delays are kept for any origin."""
         return any(each.keeps_delays or each.own_delay for each in self.of_all_origins)
 
     @property
     def of_all_origins(self) -> tuple[RobotsSettings, ...]:
-        """These settings, and those under each override."""
+        """All settings of the crawl: these, and those under each override."""
         return (self, *self._by_override.values())
 
     # What follows from several settings
 
     @cached_property
     def uses(self) -> tuple[str, ...]:
-        """What the crawl is for, as a site may object to it: ``train-ai``, ``use=full``."""
+        """The uses of the crawl, to which a site may object: ``train-ai``, ``use=full``."""
         return uses_of(self.ai_uses, self.content_use)
 
     @cached_property
     def skipped_uses(self) -> tuple[str, ...]:
-        """The uses because of which pages are skipped whose site objects to them."""
+        """The uses for which a page is skipped if its site objects to them."""
         return self.uses if self.ai_policy == "skip" else ()
 
     @property
@@ -240,12 +242,13 @@ class RobotsSettings(Declared):
 
 
 _SCRAPYS_OWN = "ROBOTSTXT_PARSER"
-"""Scrapy's only robots.txt setting that is not declared here."""
+"""The only robots.txt setting of Scrapy that this package does not declare."""
 
 
 def report_unknown_settings(settings: BaseSettings) -> None:
-    """Warns of settings named ``ROBOTS_…`` or ``ROBOTSTXT_…`` that do not exist, each with the
-    nearest name that does. The prefix would make all names similar, so it is not compared.
+    """Warns of settings named ``ROBOTS_…`` or ``ROBOTSTXT_…`` that do not exist.
+
+    Suggests the nearest name. The prefix would make all names similar, so it is not compared.
     """
     known = {name.partition("_")[2]: name for name in (*names(), _SCRAPYS_OWN)}
     for name in settings:
@@ -258,7 +261,7 @@ def report_unknown_settings(settings: BaseSettings) -> None:
 
 
 def report_settings_without_effect(settings: RobotsSettings) -> None:
-    """Warns of each that the user sets, and that needs another one which is off, of every host."""
+    """Warns of each setting that the user set in vain: one that it needs is off for every host."""
     preset = PRESETS[settings.politeness]
     for field, declared in DECLARED.items():
         need = declared.need

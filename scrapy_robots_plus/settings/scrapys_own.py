@@ -1,4 +1,4 @@
-"""Settings of Scrapy and scrapy-redis that this package reads. They are checked there."""
+"""Settings that this package reads, and that Scrapy or scrapy-redis checks."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 
 
 def class_in(settings: BaseSettings, name: str) -> Any:
-    """The class that the setting *name* names, such as ``SCHEDULER``; None if it is unset, as
-    ``SCHEDULER_START_DISK_QUEUE`` if start requests are kept with the others.
+    """Returns the class in the setting *name*, such as ``SCHEDULER``; None if it is unset.
+
+    ``SCHEDULER_START_DISK_QUEUE`` is unset, for example, if start requests are kept with others.
     """
     return load_object(settings[name]) if settings[name] else None
 
 
 def is_replaced(component: type, settings: BaseSettings, name: str) -> bool:
-    """Whether the project has placed a subclass of *component* in the setting *name*, such as
-    ``EXTENSIONS``: that takes its place. To be asked when Scrapy makes the components.
+    """Returns whether a subclass of *component* replaces it in the setting *name*.
+
+    *name* is ``EXTENSIONS`` or the like. To be called when Scrapy makes the components.
     """
     placed = settings.getdict(name).items()
     kinds = {load_object(each) for each, where in placed if where is not None} - {component}
@@ -34,19 +36,19 @@ def is_replaced(component: type, settings: BaseSettings, name: str) -> bool:
 
 
 def has_workers(settings: BaseSettings) -> bool:
-    """Whether ``SCHEDULER`` is that of scrapy-redis, or derived from it."""
+    """Returns whether ``SCHEDULER`` is that of scrapy-redis, or derived from it."""
     return _comes_from("scrapy_redis", class_in(settings, "SCHEDULER"))
 
 
 def names_our_queue(settings: BaseSettings) -> bool:
-    """Whether ``SCHEDULER_QUEUE_CLASS``, which scrapy-redis reads, is a queue of this package.
+    """Returns whether ``SCHEDULER_QUEUE_CLASS``, for scrapy-redis, is a queue of this package.
 
-    If there is no such class, scrapy-redis says so.
+    A class that does not exist is left for scrapy-redis to report.
     """
     named = settings.get("SCHEDULER_QUEUE_CLASS") or ""
     try:
         queue = load_object(named)
-    except ImportError:  # of ours, if scrapy-redis is not installed
+    except ImportError:  # even ours, if scrapy-redis is not installed
         return str(named).startswith("scrapy_robots_plus.")
     except (NameError, TypeError, ValueError):
         return False
@@ -54,30 +56,31 @@ def names_our_queue(settings: BaseSettings) -> bool:
 
 
 def has_our_priority_queue(settings: BaseSettings) -> bool:
-    """Whether ``SCHEDULER_PRIORITY_QUEUE`` is that of this package."""
+    """Returns whether ``SCHEDULER_PRIORITY_QUEUE`` is ours, or derived from it."""
     return _comes_from("scrapy_robots_plus", class_in(settings, "SCHEDULER_PRIORITY_QUEUE"))
 
 
 def _comes_from(package: str, found: type) -> bool:
-    """Neither needs to be imported for that."""
+    """Returns whether *found* derives from a class of *package*, without importing that."""
     return any(base.__module__.partition(".")[0] == package for base in found.__mro__)
 
 
 def job_folder(settings: BaseSettings) -> str | None:
-    """``JOBDIR``; None if no job is to be resumed."""
+    """Returns ``JOBDIR``; None if it is unset or empty."""
     return settings.get("JOBDIR") or None
 
 
 def user_agent_in_headers(settings: BaseSettings) -> str | None:
-    """The User-Agent in ``DEFAULT_REQUEST_HEADERS``; None if there is none."""
+    """Returns the User-Agent in ``DEFAULT_REQUEST_HEADERS``; None if there is none."""
     value = Headers(settings.getdict("DEFAULT_REQUEST_HEADERS") or {}).get("User-Agent")
     return as_text(value) if value else None
 
 
 def redis_url(settings: BaseSettings) -> str | None:
-    """The server of scrapy-redis as a URL: from ``REDIS_URL``, ``REDIS_HOST``, ``REDIS_PORT``,
-    ``REDIS_DB`` and ``REDIS_PARAMS``, in the order in which scrapy-redis and redis-py read them.
-    None if more is needed to get there than a URL says, such as Sentinel.
+    """Returns the URL of the server of scrapy-redis; None if it takes more, such as Sentinel.
+
+    The URL is from ``REDIS_URL``, ``REDIS_HOST``, ``REDIS_PORT``, ``REDIS_DB`` and
+    ``REDIS_PARAMS``, in the order in which scrapy-redis and redis-py read them.
     """
     from redis.connection import parse_url
 
@@ -85,7 +88,7 @@ def redis_url(settings: BaseSettings) -> str | None:
     given = {each: settings.get(f"REDIS_{each.upper()}") for each in ("url", "host", "port", "db")}
     params |= {each: value for each, value in given.items() if value}
     client = params.get("redis_cls", "redis.Redis")
-    if not isinstance(client, str):  # a class, or whatever makes a client, which has no such names
+    if not isinstance(client, str):  # a class, or another callable, which lacks these names
         client = f"{client.__module__}.{getattr(client, '__qualname__', '')}"
     package, kind = client.partition(".")[0], client.rpartition(".")[2]
     if package != "redis" or kind not in _CLIENTS or _BEYOND_A_URL & params.keys():
@@ -109,7 +112,7 @@ _OPTIONS = ("client_name", "protocol", "socket_connect_timeout", "socket_timeout
 
 
 def _url_of(params: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """The URL of a server with the parameters of a client. *options*: further ones."""
+    """Returns the URL of a server with the parameters of a client and further *options*."""
     user, password = (quote(str(params.get(each) or ""), "") for each in ("username", "password"))
     number, path = params.get("db"), params.get("path") or params.get("unix_socket_path")
     options = {**options, **{each: params[each] for each in _OPTIONS if params.get(each)}}

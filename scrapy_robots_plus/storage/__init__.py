@@ -1,6 +1,6 @@
-"""Where records live between crawls. No Scrapy, no Twisted, no clock.
+"""The stores that keep records. They use no Scrapy, no Twisted and no wall clock.
 
-A new kind of store begins in ``open_by_scheme.py``.
+To add a kind of store, start in ``open_by_scheme.py``.
 """
 
 from .open_by_scheme import check_store_uri, open_store

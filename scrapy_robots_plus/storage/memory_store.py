@@ -1,4 +1,4 @@
-"""Records in memory, for one crawl."""
+"""The store that keeps records in memory, for one crawl."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class MemoryStore(Store):
-    """Drops the least recently used records first.
+    """A store in memory. It drops the least recently used records first.
 
-    Records are kept encoded: some hundred bytes each rather than some thousand.
+    Records are kept encoded: that takes hundreds of bytes each instead of thousands.
     """
 
     def __init__(self, max_records: int, max_body: int = MAX_BYTES) -> None:

@@ -1,7 +1,7 @@
-"""Which stores there are, by the scheme with which ``ROBOTS_STORE`` begins: ``memory``, ``sqlite:``
-and a path, or the URL of a Redis server. A new kind of store begins here.
+"""The choice of a store by the scheme of ``ROBOTS_STORE``. To add a kind of store, start here.
 
-The path may be relative to the working directory and contain any character
+The setting is ``memory``, ``sqlite:`` and a path, or the URL of a Redis server. The path may be
+relative to the working directory and contain any character but NUL
 (``sqlite:robots.db``, ``sqlite:/var/lib/my crawls/r.db``).
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ON_SERVERS = ("redis", "rediss", "unix")
 SCHEMES = ("memory", "sqlite", *_ON_SERVERS)
-"""What the URI of a store begins with."""
+"""The schemes with which the URI of a store may begin."""
 
 _EXPECTED = (
     "expected 'memory', 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db), or a Redis "
@@ -29,17 +29,18 @@ _EXPECTED = (
 
 
 def check_store_uri(uri: object) -> str:
-    """*uri* as it is, if it names a store as ``ROBOTS_STORE`` does. Opens nothing.
+    """Returns *uri* unchanged if it is a valid value of ``ROBOTS_STORE``. Opens nothing.
 
-    Raises ValueError saying what is accepted, without the password in *uri*.
+    Raises ValueError otherwise. The message says what is accepted, and hides the password in *uri*.
     """
     return "memory" if uri == "memory" else check_place(uri, _EXPECTED)
 
 
 def check_place(uri: object, expected: str) -> str:
-    """*uri* as it is, if it is ``sqlite:`` and a path, or the URL of a Redis server. Opens nothing.
+    """Returns *uri* unchanged if it is ``sqlite:`` and a path, or a Redis URL. Opens nothing.
 
-    Raises ValueError saying what is *expected*, without the password in *uri*.
+    Raises ValueError otherwise. The message says what is *expected* (of a Redis URL: what that may
+    look like), and hides the password in *uri*.
     """
     scheme, colon, path = uri.partition(":") if isinstance(uri, str) else ("", "", "")
     if scheme in _ON_SERVERS and colon:
@@ -59,17 +60,17 @@ def open_store(
     *,
     as_it_is: bool = False,
 ) -> Store:
-    """The store that *uri* names as ``ROBOTS_STORE`` does, made if there is none yet.
+    """Opens the store that *uri* names, a value of ``ROBOTS_STORE``; creates it if needed.
 
-    It is for at most *max_records* records, with bodies of at most *max_body* bytes: by default
-    512,000 (RFC 9309 2.5). A Redis server limits its memory itself; it removes each record
-    *seconds_of_use* seconds after it was last asked for: by default 31 days. Whether the server
-    answers is seen when it is first asked.
+    It keeps at most *max_records* records, with bodies of at most *max_body* bytes: by default
+    512,000 (RFC 9309 2.5). A Redis server limits its memory itself, and removes each record
+    *seconds_of_use* seconds after its file was last requested: by default 31 days. The server is
+    not contacted before the store is first used.
 
-    *as_it_is*: for a look at it. A file is not created, repaired or set aside, and a record that
-    cannot be trusted stays.
+    *as_it_is* opens the store only to look at it: a file is not created, repaired or set aside, and
+    a record that cannot be trusted stays.
 
-    Raises ValueError if *uri* names no store, and :exc:`~scrapy_robots_plus.StoreError` if it
+    Raises ValueError if *uri* is not valid, and :exc:`~scrapy_robots_plus.StoreError` if the store
     cannot be opened.
     """
     scheme, _, path = check_store_uri(uri).partition(":")

@@ -1,10 +1,10 @@
-"""A record, and its bytes. Nothing in the bytes is ever executed.
+"""The record of an origin, and its format in bytes. Decoding never executes anything.
 
 ======  ====  =============================================================================
 offset  size  version 2; numbers are big-endian
 ======  ====  =============================================================================
 0       1     the version, 2
-1       16    the first half of the SHA-256 of all that follows
+1       16    the first half of the SHA-256 of everything after it
 17      1     1 if ``readable``, else 0
 18      8     ``fetched_at``, IEEE 754 double
 26      8     ``failed_at``, IEEE 754 double
@@ -12,8 +12,8 @@ offset  size  version 2; numbers are big-endian
 38            the content, as a zlib stream (RFC 1950) with :data:`_DICTIONARY` preset
 ======  ====  =============================================================================
 
-Content: all fields but the body of a :class:`RobotsRecord` by their names, as a JSON object in
-ASCII; a line feed; the body.
+The content is a JSON object in ASCII with all fields of a :class:`RobotsRecord` but the body, by
+name; a line feed; the body.
 """
 
 from __future__ import annotations
@@ -39,40 +39,41 @@ KEPT_HEADERS = ("cache-control", "content-type", "date", "etag", "expires", "las
 class RobotsRecord(NamedTuple):
     """What is known about an origin's robots.txt: its last readable answer, and failures since.
 
-    Freshness is that of RFC 9111, within the bounds of RFC 9309 2.4. Times are wall clock, in
-    seconds since the epoch; spans are seconds.
+    Freshness follows RFC 9111, within the bounds of RFC 9309 2.4. Times are wall clock, in seconds
+    since the epoch; durations are in seconds.
     """
 
     origin: Origin
-    """Whose robots.txt it is."""
+    """The origin whose robots.txt this is."""
     access: Access
-    """The access of the last readable answer; if there never was one, that of the failure
-    according to the status policy."""
+    """The access that the last readable answer gave; if there never was one, the access that the
+    status policy gives to the failure."""
     outcome: Outcome
-    """The HTTP status of the last readable answer; if there never was one, the failure."""
+    """The HTTP status of the last readable answer; if there never was one, that of the failure, or
+    its kind."""
     url: str
-    """Where the answer came from, after redirects."""
+    """The URL of the answer, after redirects."""
     fetched_at: float
-    """When the answer was received or last found unchanged."""
+    """When the answer was received, or last found to be unchanged."""
     lifetime: float
-    """How many seconds after ``fetched_at`` it is fresh."""
+    """For how many seconds after ``fetched_at`` the answer is fresh."""
     headers: Mapping[str, str] = MappingProxyType({})
-    """Headers of the answer that are needed later, names in lower case: ``cache-control``,
-    ``content-type``, ``date``, ``etag``, ``expires``, ``last-modified``."""
+    """The headers of the answer that are needed later, with names in lower case:
+    ``cache-control``, ``content-type``, ``date``, ``etag``, ``expires``, ``last-modified``."""
     sha256: str = ""
-    """Hash of ``body``, in hexadecimal; empty if there are no rules."""
+    """The SHA-256 of ``body`` in hexadecimal; empty if there are no rules."""
     failure: Outcome | None = None
-    """Why the last fetch could not read the file; None if it could."""
+    """Why the last fetch failed to read the file; None if it did not fail."""
     failures: int = 0
-    """How many times in a row it could not be read."""
+    """How many fetches in a row have failed to read the file."""
     failed_at: float = 0.0
-    """When that last happened."""
+    """When a fetch last failed to read the file; 0 for never."""
     retry_in: float = 0.0
-    """How many seconds after ``failed_at`` it is fetched again."""
+    """How many seconds after ``failed_at`` the file is fetched again."""
     is_cut: bool = False
-    """Whether the file is longer than ``body`` was (``ROBOTS_FETCH_MAX_BYTES``)."""
+    """Whether the file was cut because it is longer than ``ROBOTS_FETCH_MAX_BYTES``."""
     body: bytes = b""
-    """The text of the rules. Empty in records in memory, which keep the parsed rules instead."""
+    """The file. Empty in the record of a policy, which keeps the parsed rules instead."""
 
     def __repr__(self) -> str:
         return f"RobotsRecord{self[:-1]}"  # not the body
@@ -87,9 +88,9 @@ class RobotsRecord(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Which of two records of one origin is the newer: the greater one.
+    """The order of two records of one origin: the greater one is newer.
 
-    An answer is newer than any failure to get one. A failure since then adds to its answer, so
+    A record with an answer is newer than any without one. A later failure adds to that answer, so
     the time of the answer counts before the time of the failure: a copy outlives an outage (RFC
     9309 2.3.1.4). Times are wall clock, in seconds since the epoch.
     """
@@ -99,46 +100,46 @@ class Standing(NamedTuple):
     fetched_at: float
     """When the answer was received, or last found to be unchanged."""
     failed_at: float
-    """When it was last tried in vain to get it; 0 for never since."""
+    """When a fetch last failed to read the file; 0 for never."""
 
     @classmethod
     def of(cls, record: RobotsRecord) -> Standing:
-        """That of *record*."""
+        """Returns the standing of *record*."""
         return cls(record.readable, record.fetched_at, record.failed_at)
 
     @property
     def touched_at(self) -> float:
-        """When the origin was last asked, answer or not: wall clock, seconds since the epoch."""
+        """When the file was last requested, in vain or not: wall clock, seconds since the epoch."""
         return max(self.fetched_at, self.failed_at)
 
 
 class StoreError(Exception):
-    """A store (``ROBOTS_STORE``) cannot do what it was asked.
+    """The failure of a store (``ROBOTS_STORE``) to do what it was asked.
 
-    The message names the store and says why. Nothing is half done: what was stored before still
-    is. The crawl can go on without the store.
+    The message names the store and says why. Nothing is half done: what was stored before stays.
+    The crawl can go on without the store.
     """
 
 
 class CodecError(StoreError, ValueError):
-    """The bytes are not a record, or the record cannot be encoded."""
+    """The error for bytes that are not a record, or a record that cannot be encoded."""
 
 
 VERSION = 2
-"""The version that :func:`encode` writes."""
+"""The version of the format that :func:`encode` writes."""
 
 MAX_HEADER = 65_536
-"""Bytes of a header at most: ten times the longest that servers' headers lead to."""
+"""The most bytes of the JSON object: ten times what the longest headers of servers lead to."""
 
 _PREFIX = struct.Struct(">B16s?ddI")
 LENGTH_OF_STANDING = _PREFIX.size
-"""Bytes of a record that :func:`standing` needs. No two records begin with the same."""
+"""How many bytes of a record :func:`standing` needs. No two records begin with the same ones."""
 _CHECKED = 17
-"""Where the bytes begin that the checksum is of."""
+"""The offset of the first byte that the checksum covers."""
 
 _IN_HEADER = [name for name in RobotsRecord._fields if name != "body"]
 
-# Part of version 2: changing one byte of it makes every stored record unreadable.
+# The dictionary belongs to version 2: a change of one byte makes every stored record unreadable.
 _DICTIONARY = (
     b"Disallow: /search\nDisallow: /*?\nCrawl-delay: 10\n"
     b"User-agent: *\nDisallow: /wp-admin/\nAllow: /wp-admin/admin-ajax.php\n\n"
@@ -156,9 +157,9 @@ _DICTIONARY = (
 
 
 def encode(record: RobotsRecord, max_body: int = MAX_BYTES) -> bytes:
-    """*record* as bytes.
+    """Returns *record* as bytes.
 
-    Raises :class:`CodecError` if :func:`decode` would not return the same record. That includes a
+    Raises :class:`CodecError` if :func:`decode` would not return an equal record. That includes a
     record without its body: read back, it would allow everything.
     """
     try:
@@ -173,16 +174,17 @@ def encode(record: RobotsRecord, max_body: int = MAX_BYTES) -> bytes:
         prefix = _PREFIX.pack(VERSION, bytes(16), *Standing.of(record), len(content))
     except (TypeError, ValueError, struct.error) as error:
         raise CodecError(f"{record.origin} cannot be encoded: {error}") from error
-    # Less working memory than the default, which is allocated each time: three times as fast for
-    # usual files, and the output is no larger.
+    # Working memory is allocated each time: less than the default is three times as fast for usual
+    # files, and the output is no larger.
     deflate = zlib.compressobj(memLevel=6, zdict=_DICTIONARY)
     checked = prefix[_CHECKED:] + deflate.compress(content) + deflate.flush()
     return prefix[:1] + _checksum(checked) + checked
 
 
 def decode(data: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
-    """The record in *data*. Takes time and memory in proportion to *data* and *max_body*, whatever
-    *data* claims to be.
+    """Returns the record in *data*.
+
+    Time and memory are proportional to *data* and *max_body*, whatever *data* claims to be.
 
     Raises :class:`CodecError` for anything but the complete, unchanged output of :func:`encode`,
     and for a body of more than *max_body* bytes.
@@ -194,7 +196,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
         raise CodecError("the record is damaged: wrong checksum")
     try:
         inflate = zlib.decompressobj(zdict=_DICTIONARY)
-        content = inflate.decompress(data[_PREFIX.size :], length + 1)  # and no more
+        content = inflate.decompress(data[_PREFIX.size :], length + 1)  # a bound for hostile data
         header, _, body = content.partition(b"\n")
         if len(body) > max_body or not inflate.eof:
             raise ValueError("the body is too large")
@@ -209,12 +211,12 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
 
 
 def standing(data: bytes) -> Standing:
-    """The standing of the record in *data*, read without decoding or checking the rest."""
+    """Returns the standing of the record in *data*, without decoding or checking the rest."""
     return Standing(*_unpacked(data)[:3])
 
 
 def most_bytes(max_body: int) -> int:
-    """The longest output of :func:`encode` for bodies of up to *max_body* bytes."""
+    """Returns how long the output of :func:`encode` can be, for bodies up to *max_body* bytes."""
     content = _most_content(max_body)
     return _PREFIX.size + content + content // 4 + 64  # zlib's overhead for incompressible data
 

@@ -1,4 +1,4 @@
-"""Talking to a Redis server, with short waits and one kind of error."""
+"""The connection to a Redis server, with short timeouts and one kind of error."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 SECONDS = 1.0
-"""How long to wait for a connection, and for each answer. Options of the URL can say otherwise."""
+"""The timeout for connecting, and for each answer. Options of the URL can set another."""
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
-"""Seconds for which a server that did not answer is left alone: twice as long each time."""
+"""The longest pause in seconds after a server did not answer. Pauses double from FIRST_PAUSE."""
 
 _LONGEST_MESSAGE = 300
 
@@ -36,26 +36,26 @@ _LASTING = re.compile(r"\b(WRONGTYPE|NOAUTH|CROSSSLOT)\b|unknown command|can't r
 
 
 class ServerError(StoreError):
-    """The Redis server cannot do what it was asked.
+    """The failure of a Redis server to do what it was asked.
 
     The message names the server, without user and password, and says why.
     """
 
     is_lasting = False
-    """Whether it will not do it later either: the user may not, a key holds something else, or the
-    server is a node of a cluster and the client does not know."""
+    """Whether a retry would fail, too: the user may not, a key holds something else, or the server
+    is a node of a cluster and the client does not know."""
 
 
 class ServerAwayError(ServerError):
-    """The server did not answer, or is left alone because it did not answer before."""
+    """The error for a server that does not answer, or is left alone as it did not answer before."""
 
 
 class Server:
-    """A Redis server, or a cluster of them, that is asked from any thread, one call after another.
+    """A Redis server or cluster, used from any thread, one call after another.
 
-    Connects when it is first asked. After a failure it is left alone for a growing pause, from
-    :data:`FIRST_PAUSE` to *longest_pause*: meanwhile calls fail at once, so that a dead
-    server costs no more than a wait now and then.
+    The first call connects. A server that does not answer is left alone for a growing pause, from
+    :data:`FIRST_PAUSE` to *longest_pause* seconds. Calls fail at once meanwhile, so that a dead
+    server costs no more than a timeout now and then.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class Server:
         longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         self.restarts = 0
-        """How many times another process than before was seen: the server was started again, or
-        another one is in its place. Its latest data may be lost.
+        """How many times another server process answered than before: after a restart, or another
+        server has taken over. The latest data may be lost.
         """
         self._processes: dict[str, bytes] = {}
-        """By node of a cluster."""
+        """The process that answered last, by node of a cluster; "" for a single server."""
         self.name = hidden(url)
-        """The URL, without what must not be shown."""
+        """The URL without user, password and options, for messages."""
         self._url = url
         self._monotonic = monotonic
         self._client: Redis | None = None
@@ -81,10 +81,10 @@ class Server:
         self._why = ""
 
     for_a_cluster = "the URL needs the option cluster=true"
-    """What to set for a Redis Cluster."""
+    """The hint in messages about what to set for a Redis Cluster."""
 
     def run(self, call: Callable[[Redis], _T]) -> _T:
-        """What *call* returns, which is given the client and does nothing but ask it.
+        """Returns the result of *call*, which gets the client and does nothing but use it.
 
         Raises :class:`ServerError` if the server answers with an error, :class:`ServerAwayError`
         if it does not answer.
@@ -99,9 +99,9 @@ class Server:
         return result
 
     def look(self, key: str | bytes, most: int = 0) -> Seen:
-        """What is under *key*, up to *most* octets of it; 0 for all. Raises as :meth:`run`.
+        """Returns the value at *key*, up to *most* bytes of it; 0 for all. Raises as :meth:`run`.
 
-        Notices another process (:attr:`restarts`).
+        Counts in :attr:`restarts` if another process answers than before.
         """
         seen: Seen = self._run_script(key, most)
         node = ""
@@ -121,12 +121,11 @@ class Server:
         *,
         though_full: bool = False,
     ) -> Seen | None:
-        """Puts *new* under *key* for so many *seconds*, if what is there begins with *was*: that is
-        as :meth:`look` has found it. Deletes the key if *new* is empty. *though_full*: also if the
-        server has no memory left for others.
+        """Sets *key* to *new* for *seconds* if its value still begins with *was*.
 
-        Returns what :meth:`look` would return if another client has changed it, None otherwise.
-        Raises as :meth:`run`.
+        *was*: as :meth:`look` found it. An empty *new* deletes the key. *though_full*: writes even
+        if the server is out of memory. Returns None if it has written; if another client has
+        changed the value, what :meth:`look` would return. Raises as :meth:`run`.
         """
         milliseconds = max(1, ceil(seconds * 1000))
         arguments = (most, was, new, milliseconds, int(though_full))
@@ -140,12 +139,12 @@ class Server:
         return Seen(value, int(seconds) + int(microseconds) / 1e6, process)
 
     def close(self) -> None:
-        """Lets the connection go, for good. Never raises."""
+        """Closes the connection for good. Never raises."""
         client, self._client = self._client, None
         self._alone_until, self._why = inf, f"{self.name}: it is closed"
         if client is not None:
-            with suppress(Exception):  # it is not needed any more
-                getattr(client, "disconnect_connection_pools", list)()  # a cluster's closes none
+            with suppress(Exception):  # it is no longer needed
+                getattr(client, "disconnect_connection_pools", list)()  # close() keeps them open
                 client.close()
 
     def _connected(self) -> Redis:
@@ -174,20 +173,20 @@ class Server:
         words = str(error) or type(error).__name__
         if _is_moved(error):
             words = f"the server belongs to a Redis Cluster: {self.for_a_cluster}"
-        for secret in secrets_in(self._url):  # some servers repeat a command they do not know
+        for secret in secrets_in(self._url):  # some servers quote an unknown command
             words = words.replace(secret, "***")
         return f"{self.name}: {printable(words.rstrip('.'), _LONGEST_MESSAGE)}"
 
 
 class Seen(NamedTuple):
-    """What a server has under a key."""
+    """The value at a key of a server, as it was read."""
 
     value: bytes
-    """Empty if there is nothing, or a value of another type."""
+    """The bytes at the key; empty if there are none, or a value of another type."""
     now: float
-    """The server's time: seconds since the epoch."""
+    """The server's time, in seconds since the epoch."""
     process: bytes
-    """Which process of the server answered; empty if the user may not ask."""
+    """The ``run_id`` of the process that answered; empty if the user may not run INFO."""
 
 
 @cache
@@ -200,17 +199,20 @@ def _is_moved(error: Exception) -> bool:
 
 
 def _is_of_redis(error: Exception) -> bool:
-    """Whether redis-py raised *error*. What no Redis server answers may lead to any exception."""
+    """Returns whether redis-py raised *error*.
+
+    It may raise anything if what answers is not a Redis server.
+    """
     frames = walk_tb(error.__traceback__)
     modules = [frame.f_globals.get("__name__", "") for frame, _ in frames]
     return any(module.partition(".")[0] == "redis" for module in modules)
 
 
 def connect(url: str) -> Redis:
-    """A client for the server of *url*. It connects when it is first asked.
+    """Returns a client for *url*. One of a single server connects when it is first used.
 
-    It waits :data:`SECONDS` for each answer, asks nothing twice, and returns bytes. Raises
-    :class:`ServerAwayError` if *url* cannot be used.
+    It waits :data:`SECONDS` for each answer, never retries, and returns bytes. Raises what redis-py
+    does if *url* cannot be used, or no node of a cluster answers.
     """
     import redis
     from redis.backoff import NoBackoff
@@ -229,7 +231,7 @@ def connect(url: str) -> Redis:
 
 
 def _without_ours(url: str) -> str:
-    """*url* without the options that only this package knows."""
+    """Returns *url* without the options that only this package knows."""
     place, mark, options = url.partition("?")
     kept = [each for each in options.split("&") if each.partition("=")[0] != "cluster"]
     return place + mark + "&".join(kept)

@@ -1,4 +1,4 @@
-"""Records on a Redis server, shared by all crawls that use it, on whatever machine."""
+"""The store that keeps records on a Redis server, shared by crawls on any machine."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _BEFORE, _AFTER = "{robots:", "}:record"
 _PATTERN = f"{_BEFORE}*{_AFTER}"
 
 _AT_ONCE = 1_000
-"""Keys that the server looks at for one answer."""
+"""How many keys the server looks at for one answer of a scan."""
 
 
 def key_of(name: object) -> bytes:
-    """The key of the record of the origin *name*.
+    """Returns the key of the record of the origin *name*.
 
-    The braces are its hash tag: what else there is of an origin is on the same node of a cluster.
+    The braces mark its hash tag: all keys of an origin are on the same node of a cluster.
     """
     return f"{_BEFORE}{name}{_AFTER}".encode("utf-8", "surrogateescape")
 
@@ -45,17 +45,17 @@ def key_of(name: object) -> bytes:
 _HOUR = 3_600.0
 
 _LEAST_SECONDS = 60.0
-"""For which a record is kept, wherever the clock stood that dated it."""
+"""How many seconds a record is kept at least, however wrong the clock was that dated it."""
 
 
 class RedisStore(Store):
-    """Each record has an expiry time, so that the server removes what is of no use.
+    """A store on a Redis server. Each record expires when it is no longer of use.
 
-    The server's memory is limited by its own settings: see docs/storage.md. What is damaged, too
-    large or of a later version is ignored, and overwritten by the next record of its origin.
+    The server's memory is limited by its own settings: see docs/storage.md. A record that is
+    damaged, too large or of a later version is ignored; the next one of its origin overwrites it.
 
-    Redis keeps keys in no order. So :meth:`scan` goes through all keys of the database first, and
-    holds the names of all records.
+    Redis keeps keys in no order. So :meth:`scan` first goes through all keys of the database, and
+    holds the names of all records in memory.
     """
 
     remote = True
@@ -64,7 +64,7 @@ class RedisStore(Store):
         self, url: str, max_body: int = MAX_BYTES, seconds_of_use: float = SECONDS_OF_USE
     ) -> None:
         self.server = Server(url)
-        """Where the records are."""
+        """The server that keeps the records."""
         self.name = self.server.name
         self._max_body = max_body
         self._seconds_of_use = seconds_of_use
@@ -88,14 +88,15 @@ class RedisStore(Store):
         return True
 
     def _seconds_of(self, record: RobotsRecord) -> float:
-        """How long *record* is of use: one of a file that was never readable, until it is tried
-        again, and so that it is known then for how long that was.
+        """Returns for how many seconds *record* is of use.
+
+        If the file was never readable: an hour past the next fetch, which counts its failures on.
         """
         return self._seconds_of_use if record.readable else record.retry_in + _HOUR
 
     def _found(self, name: str) -> RobotsRecord | None:
         most = most_bytes(self._max_body)
-        data = self.server.look(key_of(name), most + 1).value  # one more than a record can have
+        data = self.server.look(key_of(name), most + 1).value  # one more than the longest record
         self.losses = self.server.restarts
         if not data:
             return None
@@ -108,7 +109,7 @@ class RedisStore(Store):
 
     def _names(self) -> Iterator[str]:
         found: Any = self.server.run(lambda client: client.scan_iter(_PATTERN, _AT_ONCE))
-        names = set()  # some keys may come twice
+        names = set()  # SCAN may return a key twice
         while (key := self.server.run(lambda _: next(found, None))) is not None:
             names.add(key[len(_BEFORE) : -len(_AFTER)].decode("utf-8", "surrogateescape"))
         return iter(sorted(names))
@@ -118,7 +119,7 @@ class RedisStore(Store):
 
 
 def _is_newer(held: bytes, record: RobotsRecord, latest: float) -> bool:
-    """Whether what is *held* is newer than *record*, and not of a time after *latest*."""
+    """Returns whether the record in *held* is newer than *record*, and not later than *latest*."""
     try:
         known = standing(held)
     except CodecError:

@@ -1,4 +1,4 @@
-"""URLs of a Redis server. They may hold a password, which is never shown."""
+"""URLs of Redis servers. A password in one is never shown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from urllib.parse import parse_qsl, unquote
 
 PIP = 'pip install "scrapy-robots-plus[redis]"'
-"""How to get the package that talks to Redis."""
+"""The command that installs the client for Redis."""
 
 EXPECTED = (
     "expected redis://[USER:PASSWORD@]HOST[:PORT][/DB], the same with rediss:// for TLS, or "
@@ -24,7 +24,7 @@ _FORMS = {
     "rediss": _CREDENTIALS + _HOST + _OPTIONS,
     "unix": _CREDENTIALS + _PATH + _OPTIONS,
 }
-"""What may follow ``://``. Strict: what is not understood could be part of a password."""
+"""What may follow ``://``, by scheme. Strict: anything else could be part of a password."""
 
 _LIKE_OURS = r"(?i)\W*(?:b\W*)?(rediss?|unix):"
 _USER_INFO = r"//[^\s/]*@"
@@ -40,10 +40,10 @@ _TLS_OPTIONS = frozenset(
 
 
 def check_redis_url(url: str) -> str:
-    """*url* as it is, if it names a Redis server. Connects to nothing.
+    """Returns *url* unchanged if it is valid for a Redis server. Connects to nothing.
 
-    Raises ValueError, which shows nothing of *url* that could be part of a password, and says what
-    is accepted; or how to install the package for Redis where it is missing.
+    Raises ValueError otherwise, or if the package ``redis`` is missing. The message says what is
+    accepted, or how to install the package, and shows no part of *url* that may be a password.
     """
     match = _match(url)
     if match is None:
@@ -59,7 +59,7 @@ def check_redis_url(url: str) -> str:
 
 
 def hidden(url: str) -> str:
-    """*url* without user, password and options, to be shown."""
+    """Returns *url* without user, password and options, for messages."""
     match = _match(url)
     scheme, _, rest = url.partition(":")
     if match is None:
@@ -70,15 +70,15 @@ def hidden(url: str) -> str:
 
 
 def without_password(text: str) -> str:
-    """*text*, which may be meant as a URL of any kind, to be shown."""
+    """Returns *text*, perhaps meant as a URL of any kind, without a password, for messages."""
     if re.match(_LIKE_OURS, text):
         return hidden(text)
     return re.sub(_USER_INFO, "//***@", text)
 
 
 def secrets_in(url: str) -> list[str]:
-    """What in *url* must not be shown: user and password, as they are written and as they are
-    meant; the longest first.
+    """Returns what must not be shown of *url*, the longest first: user and password, both
+    percent-encoded and decoded.
     """
     match = _match(url)
     if match is None:
@@ -91,7 +91,7 @@ def secrets_in(url: str) -> list[str]:
 
 
 def is_cluster(url: str) -> bool:
-    """Whether *url* says that its server is a node of a Redis Cluster: ``?cluster=true``."""
+    """Returns whether *url* says that its server belongs to a Redis Cluster: ``?cluster=true``."""
     match = _match(url)
     return match is not None and _options_in(match).get("cluster", "").lower() in ("true", "1")
 

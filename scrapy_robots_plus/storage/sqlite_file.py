@@ -1,7 +1,7 @@
 """The file of a :class:`~scrapy_robots_plus.storage.sqlite_store.SqliteStore`.
 
-Is it ours? Which layout does it have? Is it damaged? A file that is not ours is never written to,
-moved or locked.
+The functions find out whether it is ours, which layout it has, and whether it is damaged. A file
+that is not ours is never written to, moved or locked.
 """
 
 from __future__ import annotations
@@ -23,49 +23,49 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BUSY_SECONDS = 0.25
-"""How long a caller, often a reactor, waits for another process."""
+"""How many seconds a caller, often the reactor, waits for a lock of another process."""
 
 TRIES = 25
-"""How many attempts that time is divided into where SQLite does not wait by itself."""
+"""How many attempts such a wait is divided into where SQLite does not wait by itself."""
 
 WAL_PAGES = 4_000
 """The size at which the write-ahead log is copied into the file, in pages of 4 KiB.
 
-One put in a thousand does so, and takes some ten milliseconds. With SQLite's default of 1,000 pages
-it would be one in a hundred.
+One put in a thousand leads to that, which takes some ten milliseconds. With SQLite's default of
+1,000 pages, one in a hundred would.
 """
 
 FAULTS = (sqlite3.Error, UnicodeError, MemoryError)
-"""What :mod:`sqlite3` raises: UnicodeError if its message quotes a damaged file, MemoryError when
+"""The exceptions of :mod:`sqlite3`: UnicodeError if a message quotes a damaged file, MemoryError if
 SQLite has no memory left, which ends the transaction.
 """
 
 
 Identity = tuple[int, int]
-"""Device and inode of a file."""
+"""The device and inode of a file."""
 
 
 def connect(path: Path, wait: float) -> sqlite3.Connection:
-    """Opens the store at *path*, or creates it.
+    """Opens the store at *path*; creates it if needed.
 
-    *wait*: seconds that a statement waits for other processes.
+    *wait*: seconds that a statement waits for locks of other processes.
 
-    Raises StoreError if the file is not ours, too new or read-only, and one of :data:`FAULTS` or
-    OSError if it cannot be used.
+    Raises StoreError if the file is not ours, of another layout or read-only, and one of
+    :data:`FAULTS` or OSError if it cannot be used.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     may_write = partial(os.access, effective_ids=os.access in os.supports_effective_ids)
     if is_store(path) and not may_write(path, os.W_OK):
-        # SQLite would open it anyway and leave a log beside it that nobody may write.
+        # SQLite would open it anyway and leave a log beside it that nobody may write to.
         raise StoreError(f"{path} is read-only")
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
     try:
         create(connection, _TABLES)
         _switch_to_wal(connection, wait)
-        # In WAL mode a power failure may take the last records, never the file.
+        # In WAL mode, a power failure may cost the last records but never damages the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
-        # The size that the log shrinks back to.
+        # The log shrinks back to this size.
         connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4_096}")
     except BaseException:
         connection.close()
@@ -74,10 +74,10 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
 
 
 def is_store(path: Path) -> bool:
-    """True for one of our stores, damaged or not; False if a store may be created there.
+    """Returns True for one of our stores, damaged or not; False if one may be created there.
 
-    Raises StoreError for anything else. Asks SQLite rather than opening the file: closing another
-    descriptor of a file releases all locks that this process holds on it (POSIX).
+    Raises StoreError for anything else. Asks SQLite rather than opening the file: closing any
+    descriptor of a file releases all locks that the process holds on it (POSIX).
     """
     if not path.exists():
         return False
@@ -96,22 +96,22 @@ def is_store(path: Path) -> bool:
 
 
 def header(path: Path) -> tuple[int, int]:
-    """The ``application_id`` and the ``user_version`` of a file, also of a damaged one.
+    """Returns the ``application_id`` and ``user_version`` of a file, even of a damaged one.
 
     Raises one of :data:`FAULTS` if it has none.
     """
-    # Immutable: takes no lock. Neither number is ever in the log alone (see _TABLES).
+    # Immutable, so no lock is taken. Neither number is ever in the log alone (see _TABLES).
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     with closing(sqlite3.connect(uri, uri=True)) as connection:
-        # With this, SQLite also reads the header of a file that was cut off.
+        # With this, SQLite reads the header even of a file that was cut off.
         connection.execute("PRAGMA writable_schema = ON")
         return pragma(connection, "application_id"), pragma(connection, "user_version")
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether *error* means that the file is damaged, rather than unusable for now."""
-    # Our SQL is fixed: if it does not match, the schema is no longer the one we created. Nor do we
-    # write what is no text, or put anything where something is already.
+    """Returns whether *error* means that the file is damaged, rather than unusable for now."""
+    # Our SQL is fixed: if it does not match, the schema is no longer the one that we created. We
+    # never write invalid text either, nor violate a constraint.
     if isinstance(error, UnicodeDecodeError | sqlite3.IntegrityError):
         return True
     signs = ("no such table", "no such column", "already exists", "Could not decode")
@@ -124,15 +124,15 @@ def is_damage(error: Exception) -> bool:
 
 
 def is_of_the_moment(error: Exception) -> bool:
-    """Whether *error* is about one statement only, so that the connection is still good.
+    """Returns whether *error* is about one statement only, so that the connection is still good.
 
-    Judged by the message: error codes need Python 3.11.
+    Goes by the message, as error codes need Python 3.11.
     """
     return any(words in str(error) for words in ("locked", "readonly", "is full", "encode"))
 
 
 def identity(path: Path, least_size: int = 0) -> Identity | None:
-    """Which file is at *path* now; None if there is none, or one of fewer octets."""
+    """Returns which file is at *path* now; None if none, or one shorter than *least_size* bytes."""
     try:
         found = os.stat(path)
     except OSError:
@@ -141,9 +141,9 @@ def identity(path: Path, least_size: int = 0) -> Identity | None:
 
 
 def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
-    """Renames the store at *path*, if it is still the *damaged* one, and warns.
+    """Renames the store at *path* and warns, if it is still the *damaged* one.
 
-    Another process may see the same damage and be faster: its new store stays.
+    Another process that sees the same damage may be faster: its new store stays.
     """
     if damaged is None or identity(path) != damaged:
         return
@@ -154,11 +154,11 @@ def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
 
 
 def keep_aside(path: Path) -> Path:
-    """Renames a damaged file and what SQLite keeps beside it; returns its new name."""
+    """Renames a damaged file and those that SQLite keeps beside it; returns its new path."""
     number = 1
     while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1
-    # The file last: while it is there, nobody creates a new one that these would belong to.
+    # The file itself last: while it is there, nobody creates a new one that would adopt these.
     for suffix in ("-journal", "-shm", "-wal", ""):
         with suppress(FileNotFoundError):
             os.rename(f"{path}{suffix}", f"{aside}{suffix}")
@@ -166,8 +166,11 @@ def keep_aside(path: Path) -> Path:
 
 
 def _switch_to_wal(connection: sqlite3.Connection, wait: float) -> None:
-    """Does nothing if the file is in WAL mode already. Only processes that open a new file at the
-    same time have to wait, and this is the one lock that SQLite does not wait for by itself."""
+    """Switches the file to WAL mode, waiting up to *wait* seconds for the lock.
+
+    SQLite does not wait for this lock by itself. It is needed only if the file is not in WAL mode
+    yet, so only processes that open a new file at the same time compete for it.
+    """
     wait_for_locks(connection, 0)
     for _ in range(TRIES if wait else 0):
         with suppress(sqlite3.OperationalError):
@@ -180,15 +183,15 @@ def _switch_to_wal(connection: sqlite3.Connection, wait: float) -> None:
 
 
 def wait_for_locks(connection: sqlite3.Connection, seconds: float) -> None:
-    """Sets how long each statement waits for other processes."""
+    """Sets how many *seconds* each statement waits for locks of other processes."""
     connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
 
 
 APPLICATION_ID = int.from_bytes(b"RbTs", "big")
-"""In the header of every store, to recognize it as ours."""
+"""The ``application_id`` of a store, which marks it as ours."""
 
 LAYOUT = 1
-"""The ``user_version`` of a store."""
+"""The ``user_version`` of a store, which stands for its tables."""
 
 _TABLES = (
     """
@@ -208,7 +211,7 @@ _TABLES = (
 
 
 def create(connection: sqlite3.Connection, tables: Iterable[str]) -> None:
-    """Executes *tables* in a file that is empty, in one transaction. They set ``user_version``."""
+    """Creates *tables* in an empty file, in one transaction. They must set ``user_version``."""
     if pragma(connection, "user_version"):
         return
     with transaction(connection):
@@ -219,13 +222,13 @@ def create(connection: sqlite3.Connection, tables: Iterable[str]) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing; takes the write lock at once, so that all waiting happens in one place."""
+    """Runs the block as one transaction. Takes the write lock at once: only that has to wait."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         yield
 
 
 def pragma(connection: sqlite3.Connection, name: str) -> int:
-    """A number from the header of the file."""
+    """Returns the pragma *name*, a number from the header of the file."""
     value: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
     return value

@@ -1,4 +1,4 @@
-"""Records in an SQLite file, shared by all processes that use it."""
+"""The store that keeps records in an SQLite file, shared by all processes that use it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 Row = tuple[int, float, float, "bytes | None"]
-"""``readable``, ``fetched_at``, ``failed_at``, and the record, unless it is too large."""
+"""A row: ``readable``, ``fetched_at``, ``failed_at``, and the record; None if it is too large."""
 
 # A record that is too large is not even read: SQLite stores its length separately.
 _READ = """
@@ -40,7 +40,7 @@ _READ = """
 _ORIGINS_AFTER = "SELECT origin FROM records WHERE origin > ? ORDER BY origin LIMIT ?"
 
 _ORIGINS = 500
-"""Origins that are read at once."""
+"""How many origins are read at once."""
 
 _PUT = """
     INSERT INTO records (origin, readable, fetched_at, failed_at, data) VALUES (?, ?, ?, ?, ?)
@@ -53,7 +53,7 @@ _PUT = """
         >= (records.readable, records.fetched_at, records.failed_at)
 """
 _DELETE = "DELETE FROM records WHERE origin = ?"
-# The expression is the index's, so SQLite finds the rows without a scan.
+# The expression is that of the index, so SQLite finds the rows without a scan.
 _EVICT = """
     DELETE FROM records WHERE rowid IN
         (SELECT rowid FROM records ORDER BY max(fetched_at, failed_at) LIMIT ?)
@@ -64,12 +64,12 @@ _PURGE = """
         WHERE max(fetched_at, failed_at) < ? OR max(fetched_at, failed_at) > ? LIMIT ?)
 """
 
-# Rows that one statement deletes at most: other processes have to wait for it.
+# The most rows that one statement deletes: other processes have to wait for it.
 _BATCH = 200
 
 
 class SqliteStore(Store):
-    """Drops the least recently fetched records first.
+    """A store in an SQLite file. It drops the least recently fetched records first.
 
     Each put is a transaction: see docs/storage.md for what that costs and guarantees. In WAL mode,
     readers and writers do not wait for each other.
@@ -85,7 +85,7 @@ class SqliteStore(Store):
         *,
         as_it_is: bool = False,
     ) -> None:
-        """*as_it_is*: whether the file is not created, repaired or set aside."""
+        """Opens the file. With *as_it_is*, it is not created, repaired or set aside."""
         self._path = Path(os.path.realpath(path))
         self.name = str(self._path)
         self._max_records = max_records
@@ -95,11 +95,11 @@ class SqliteStore(Store):
         self._count_in = 0
         self._connection: sqlite3.Connection | None = None
         self._files: tuple[file.Identity | None, file.Identity | None] = (None, None)
-        """The file and its log, as they were opened last."""
+        """The identities of the file and its log when they were last opened."""
         self._patient = True
         self._closed = False
-        self.losses = -1  # not the first time that it is opened
-        self._run(id)  # opens it
+        self.losses = -1  # the first opening counts as none
+        self._run(id)  # opens the file
 
     def __len__(self) -> int:
         return self._run(_count)
@@ -149,7 +149,7 @@ class SqliteStore(Store):
         return record
 
     def _names(self) -> Iterator[str]:
-        # Each statement is complete before a record is returned: a read transaction that stays open
+        # Each statement has ended before a name is returned: a read transaction that stays open
         # would keep other processes from emptying the log.
         after = ""
         while origins := self._run(partial(_origins, after=after)):
@@ -168,21 +168,21 @@ class SqliteStore(Store):
             self.delete(origin)
 
     def _run(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool = False) -> _T:
-        """What *work* returns, with the connection of the moment. Raises StoreError."""
+        """Returns the result of *work*, which gets the open connection. Raises StoreError."""
         try:
             return self._attempt(work, writes=writes)
         except (*file.FAULTS, OSError) as error:
             if "locked" in str(error):
                 self._be_patient(False)
             elif not file.is_of_the_moment(error):
-                self._let_go()  # some such errors last as long as the connection
+                self._let_go()  # some errors last as long as the connection
             raise StoreError(f"{self._path}: {error}") from error
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
         try:
             if writes and self._at_path() != self._files:
                 # Another process set the file aside or removed it: writes to it would be lost. If
-                # only the log was removed, others would get "disk I/O error" as long as it is used.
+                # only the log was removed, others would get "disk I/O error" while we use it.
                 self._let_go()
             result = work(self._opened())
         except file.FAULTS as error:
@@ -196,7 +196,7 @@ class SqliteStore(Store):
         return result
 
     def _opened(self) -> sqlite3.Connection:
-        """The connection. If it cannot be opened, the next use tries again."""
+        """Returns the connection, opened if needed. If that fails, the next use tries again."""
         if self._closed:
             raise StoreError(f"{self._path}: the store is closed")
         if self._connection is None:
@@ -213,7 +213,7 @@ class SqliteStore(Store):
             if before is not None and before == after and log in (None, its_log):
                 self.losses += 1
                 return connection
-            connection.close()  # one was replaced in between, or is new
+            connection.close()  # a file was replaced meanwhile, or is new
         raise StoreError(f"{self._path} keeps being replaced")
 
     def _at_path(self) -> tuple[file.Identity | None, file.Identity | None]:
@@ -226,9 +226,9 @@ class SqliteStore(Store):
             self._connection = None
 
     def _be_patient(self, patient: bool) -> None:
-        """After one wait in vain, stops waiting until the file is free again.
+        """Sets whether statements wait for locks of other processes.
 
-        Each wait would block the whole crawl.
+        After one wait in vain they do not until the file is free again: each blocks the crawl.
         """
         self._patient = patient
         if self._connection is not None:
@@ -237,7 +237,7 @@ class SqliteStore(Store):
 
 
 def _count(connection: sqlite3.Connection) -> int:
-    """The number of records. Reads an index with some 20 bytes of each."""
+    """Returns the number of records. Reads an index with some 20 bytes of each."""
     number: int = connection.execute("SELECT count(*) FROM records").fetchone()[0]
     return number
 

@@ -1,5 +1,6 @@
-"""What every store can be asked: the interface of ``memory_store.py``, ``sqlite_store.py`` and
-``redis_store.py``. ``open_by_scheme.py`` finds one by its URI; a new kind begins there.
+"""The interface of all stores: ``memory_store.py``, ``sqlite_store.py`` and ``redis_store.py``.
+
+``open_by_scheme.py`` opens one by its URI. To add a kind of store, start there.
 """
 
 from __future__ import annotations
@@ -21,51 +22,50 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SECONDS_OF_USE = 31 * 86_400.0
-"""How long a record can be of use: the defaults of ROBOTS_STALE_MAX and ROBOTS_TTL together."""
+"""How many seconds a record is of use: the defaults of ROBOTS_STALE_MAX and ROBOTS_TTL added."""
 
 
 class Scanned(NamedTuple):
     """One record of a store (``ROBOTS_STORE``), as :meth:`Store.scan` finds it."""
 
     origin: str
-    """Under which it is stored, such as ``https://site.example``."""
+    """The origin under which the record is stored, such as ``https://site.example``."""
     record: RobotsRecord | None
-    """None if what is stored cannot be trusted."""
+    """The record; None if what is stored cannot be trusted."""
     fault: str = ""
-    """Why it cannot be trusted."""
+    """Why what is stored cannot be trusted; empty if it can."""
 
 
 class Store(ABC):
-    """Records by origin, outliving what is in memory: what ``ROBOTS_STORE`` names.
+    """A store of records by origin, as ``ROBOTS_STORE`` names it.
 
-    No body is longer than the store was opened for: a longer one is neither taken nor given.
+    A body longer than the store was opened for is neither stored nor returned.
 
     All methods but :meth:`close` raise :exc:`~scrapy_robots_plus.StoreError`, and nothing else,
     if the store fails (disk full, read-only, locked, closed). Times are wall clock, in
-    seconds since the epoch. A store has no clock: whoever asks says what time it is.
+    seconds since the epoch. A store has no clock: callers say what time it is.
     """
 
     name = ""
-    """What messages call it."""
+    """The name of the store in messages."""
 
     remote = False
-    """Whether a server keeps the records: asking it may take long, and it drops outdated ones by
-    itself.
+    """Whether a server keeps the records. Calls may then take long, and the server drops outdated
+    records by itself.
     """
 
     keeps_failures = True
-    """Whether records of files that were never readable belong here. Not if the next crawl finds
-    them.
+    """Whether records of files that were never readable are stored. False for a file on disk, where
+    the next crawl would find them.
     """
 
     losses = 0
-    """How many times all stored records may have been lost: the file was damaged or replaced.
-
-    Records found afterwards may be older than those put before.
+    """How many times all stored records may have been lost: the file was damaged or replaced, or
+    the server restarted. Records found afterwards may be older than those put before.
     """
 
     def get(self, origin: Origin) -> RobotsRecord | None:
-        """The record of *origin*; None if there is none, or none that can be trusted."""
+        """Returns the record of *origin*; None if there is none, or none that can be trusted."""
         try:
             return self._found(str(origin))
         except CodecError as error:
@@ -73,12 +73,12 @@ class Store(ABC):
             return None
 
     def scan(self) -> Iterator[Scanned]:
-        """Goes through all records by origin, in the order of its text. One record is in memory at
-        a time; of a Redis server also the names of all origins.
+        """Yields all records, in the order of their origins as text.
 
-        Each record is as it is at the moment when it is returned; between two of them nothing is
-        locked, and no old state of the store is kept for the reader. So a record that is there all
-        the time is returned once, and one that is added or deleted meanwhile once or not at all.
+        One record is in memory at a time; of a Redis server also the names of all origins. Between
+        two records nothing is locked, and the reader sees the store as it is then, not as it was at
+        the start. So a record that is there all the time is yielded once, and one that is added or
+        deleted meanwhile once or not at all.
         """
         for name in self._names():
             try:
@@ -93,17 +93,17 @@ class Store(ABC):
     def put(self, record: RobotsRecord) -> bool:
         """Stores *record*. Returns False if the stored record is newer (:class:`Standing`).
 
-        When this returns True, the whole record is stored and survives a kill of the process. The
-        record must have its body; one whose ``sha256`` does not match its body is refused. A store
-        over its maximum drops its least valuable records first.
+        If it returns True, the whole record is stored, and survives a kill of the process unless
+        the store is in memory. The record must have its body: StoreError is raised if its
+        ``sha256`` does not match. A store over its maximum drops its least valuable records.
         """
 
     @abstractmethod
     def delete(self, origin: Origin | str) -> None:
-        """Forgets *origin*, or that of this name, known or not."""
+        """Deletes the record of *origin*, which may be given by name, if there is one."""
 
     def delete_all(self) -> int:
-        """Forgets all origins; returns how many. Others can use the store meanwhile."""
+        """Deletes all records; returns how many. Others can use the store meanwhile."""
         deleted = 0
         for name in self._names():
             self.delete(name)
@@ -111,37 +111,37 @@ class Store(ABC):
         return deleted
 
     def purge(self, before: float, after: float = inf, limit: float = inf) -> int:  # noqa: ARG002
-        """Deletes outdated records, at most *limit* of them; returns how many it deleted. For a
-        file: what is in memory ends with the crawl, and a server deletes them by itself.
+        """Deletes outdated records, at most *limit* of them; returns how many.
 
-        A record is outdated if its ``fetched_at`` and ``failed_at`` are both earlier than *before*,
-        or one of them is later than *after*: a fast clock wrote it, and no correct record could
+        Only a file does so: memory ends with the crawl, and a server deletes them by itself. A
+        record is outdated if its ``fetched_at`` and ``failed_at`` are both earlier than *before*,
+        or one of them is later than *after*: a fast clock dated it, and no correct record could
         ever replace it.
         """
         return 0
 
     @abstractmethod
     def _found(self, name: str) -> RobotsRecord | None:
-        """The record of the origin *name*. Raises CodecError if it cannot be trusted."""
+        """Returns the record of the origin *name*. Raises CodecError if it cannot be trusted."""
 
     @abstractmethod
     def _names(self) -> Iterator[str]:
-        """The names of all origins, in order."""
+        """Returns the names of all origins, in order."""
 
     def _distrust(self, origin: Origin, error: CodecError) -> None:
-        """The record of *origin* cannot be trusted."""
+        """Warns that the record of *origin* cannot be trusted."""
         logger.warning("%s: the record of %s is ignored: %s", self.name, origin, error)
 
     @abstractmethod
     def __len__(self) -> int:
-        """The number of records."""
+        """Returns the number of records."""
 
     def __bool__(self) -> bool:
-        return True  # an empty store is a store
+        return True  # even an empty store
 
     @abstractmethod
     def close(self) -> None:
-        """Releases files and memory. Does nothing the second time. Never raises."""
+        """Releases files and memory. A second call does nothing. Never raises."""
 
     def __enter__(self) -> Self:
         return self

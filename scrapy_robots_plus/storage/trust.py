@@ -1,4 +1,4 @@
-"""What is believed of a store that fails."""
+"""The records that a crawl still believes of a store that has failed."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from .store import Store
 
 MOST_ORIGINS = 50_000
-"""Origins that are remembered individually: some 10 MB."""
+"""The most origins that are remembered one by one: some 10 MB."""
 
 
 class Trust:
-    """A crawl never falls back to rules older than those it has seen, stored or not.
+    """The guard that keeps a crawl from rules older than those it has seen, stored or not.
 
-    If the store could not take a record, the stored one of that origin is out of date. It is not
+    If the store failed to take a record, the stored one of that origin is out of date. It is not
     believed until the crawl has stored a newer one. If that happens to too many origins, or the
-    file itself is lost, no record that was fetched before is believed, nor one that is dated before
-    the latest of this crawl: the clock may have been set back.
+    file itself is lost, no record fetched before that is believed, nor one dated before the latest
+    of this crawl: the clock may have been set back.
 
     Times are wall clock, in seconds since the epoch.
     """
@@ -32,19 +32,19 @@ class Trust:
         self._since = self._latest = -inf
 
     def saw(self, record: RobotsRecord) -> None:
-        """The crawl has made *record*, which may not be stored."""
+        """Notes that the crawl has made *record*, which the store may fail to take."""
         self._latest = max(self._latest, record.fetched_at)
 
     def believes(self, record: RobotsRecord) -> bool:
-        """Whether *record*, found in the store, is at least as new as what the crawl has seen."""
+        """Returns whether *record*, from the store, is no older than what the crawl has seen."""
         return record.fetched_at >= self._since and record.origin not in self._out_of_date
 
     def restore(self, origin: Origin) -> None:
-        """The store has the latest record of *origin*."""
+        """Notes that the store has the latest record of *origin*."""
         self._out_of_date.discard(origin)
 
     def withdraw(self, origin: Origin, now: float) -> None:
-        """The store lacks the latest record of *origin*.
+        """Notes that the store lacks the latest record of *origin*.
 
         Even if it has none, another process that knows less may store an older one again.
         """
@@ -54,11 +54,11 @@ class Trust:
         self._out_of_date.add(origin)
 
     def withdraw_all(self, now: float) -> None:
-        """Records stored until *now* may be lost, and replaced by older ones."""
+        """Notes that records stored until *now* may be lost, and replaced by older ones."""
         self._since = max(now, self._since, self._latest)
 
     def settle(self, store: Store) -> None:
-        """Removes outdated records from *store*, so that the next crawl fetches those files again.
+        """Deletes out-of-date records from *store*, so that the next crawl fetches the files again.
 
         Raises StoreError if the store still fails.
         """

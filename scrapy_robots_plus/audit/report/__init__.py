@@ -1,4 +1,4 @@
-"""The report: one page of HTML that needs nothing else."""
+"""The report of an audit log: one HTML page that needs no other file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.audit.summary import Summary
 
 MAKER = "scrapy-robots-plus"
-"""What a page names as its generator."""
+"""The generator that a page names."""
 
 
 _FOLDER = Path(__file__).parent
@@ -35,13 +35,13 @@ _SECTIONS = (
     ("overrides", "Overrides", sections.overrides),
     ("crawls", "Crawls", sections.crawls),
 )
-"""Anchor, heading and content of each. One without content is left out."""
+"""The anchor, heading and content of each section. One without content is left out."""
 
 
 def page(summary: Summary, log: LogReader, title: str = "", hosts: Sequence[str] = ()) -> str:
-    """The whole page, in ASCII, so that it means the same in whatever encoding it is written.
+    """Returns the whole page, in ASCII, so that it can be written in any encoding.
 
-    *log* was read to its end. *hosts*: to which the summary is limited.
+    *log* must have been read to its end. *hosts*: those that the summary is limited to.
     """
     style = (_FOLDER / "style.css").read_text(encoding="ascii")
     made = [(anchor, heading, join(make(summary))) for anchor, heading, make in _SECTIONS]
@@ -71,7 +71,7 @@ def page(summary: Summary, log: LogReader, title: str = "", hosts: Sequence[str]
 
 
 def sentence(totals: Any) -> str:
-    """The whole report in a sentence."""
+    """Returns the whole report in one sentence."""
     denied = counted(totals.denied, "request")
     if totals.counts_all:
         all_of_them = totals.denied - totals.skipped + totals.all_allowed
@@ -103,7 +103,7 @@ def _header(summary: Summary, log: LogReader, hosts: Sequence[str]) -> Iterator[
     yield element("p", sentence(totals), class_="sentence")
     if hosts:
         yield note(f"Only a part of the log: {', '.join(hosts)}.")
-    if log.state > State.UNFINISHED:  # of each crawl is said how it ended
+    if log.state > State.UNFINISHED:  # the section on crawls says how each ended
         yield _damage(log)
     if totals.observing_crawls:
         which = f"{totals.observing_crawls:,} of {counted(totals.crawls, 'crawl')}"
@@ -129,4 +129,4 @@ _CHAIN = {
     State.UNFINISHED: ", and all of them are right. But a crawl has no end here: it still ran, was "
     "killed, or the last lines were removed.",
 }
-"""What follows from the chain of hashes."""
+"""What the chain of hashes shows, by the state of the log."""

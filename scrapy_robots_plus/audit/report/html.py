@@ -1,6 +1,6 @@
-"""Pieces of the page: tables, words, and the HTML that both are made of.
+"""The parts of the page: tables, text, and the HTML elements that both are made of.
 
-Text is escaped wherever it is put in: what a log holds comes from any site.
+All text is escaped: what a log holds may come from any site.
 """
 
 from __future__ import annotations
@@ -14,30 +14,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _SHOWN = 300
-"""Characters of a URL or a rule."""
+"""Characters of a URL or a rule that are shown."""
 
 
 class Html(str):
-    """HTML that is put in as it is; any other text is escaped."""
+    """HTML, which is used as it is; any other text is escaped."""
 
     __slots__ = ()
 
 
 def text(content: object) -> Html:
-    """*content* as HTML. Control characters, also those that turn the direction of text, are shown
-    as in Python: ``\\u202e``.
+    """Returns *content* as HTML. Anything but :class:`Html` is escaped.
+
+    Control characters, including those that change the direction of text, are shown as in Python:
+    ``\\u202e``.
     """
     return content if isinstance(content, Html) else Html(html.escape(printable(content)))
 
 
 def join(parts: Iterable[object], between: object = "") -> Html:
-    """All *parts*, one after another."""
+    """Joins *parts*, with *between* in between. Text is escaped."""
     return Html(text(between).join(text(part) for part in parts))
 
 
 def element(name: str, /, *content: object, **attributes: str | None) -> Html:
-    """An element that has an end. Of attributes, None is left out; ``class_`` stands for ``class``,
-    and ``data_head`` for ``data-head``.
+    """Returns an element that has an end tag. Attributes that are None are left out.
+
+    ``class_`` stands for ``class``, and ``data_head`` for ``data-head``.
     """
     given = (
         f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'
@@ -48,30 +51,30 @@ def element(name: str, /, *content: object, **attributes: str | None) -> Html:
 
 
 def code(content: object) -> Html:
-    """A URL or a rule: cut if it is long, and written from left to right, whatever its letters."""
+    """Returns a URL or a rule as code: cut if it is long, left to right in any script."""
     return element("code", printable(content, _SHOWN), dir="ltr")
 
 
 def small(*content: object) -> Html:
-    """Details below what a cell says first."""
+    """Returns details, in small print below the main text of a cell."""
     return element("div", *content, class_="small")
 
 
 def note(*content: object) -> Html:
-    """What a reader has to know to read the rest right."""
+    """Returns a note that the reader needs to understand the rest."""
     return element("p", *content, class_="note")
 
 
 def fold(head: object, *content: object) -> Html:
-    """A part that opens."""
+    """Returns *content*, folded until the reader opens *head*."""
     return element("details", element("summary", head), *content)
 
 
 FIRST = 25
-"""Rows of a table that are shown at once; further ones are folded."""
+"""How many rows of a table are shown at once; further ones are folded."""
 
 _WORDS = frozenset({"robots.txt", "Meaning", "When (UTC)"})
-"""Columns of words, besides the first one."""
+"""Heads of the columns that hold words, besides the first."""
 
 
 def table(
@@ -81,9 +84,9 @@ def table(
     noun: str = "",
     empty: str = "",
 ) -> Html:
-    """The first cell of a row is its head. *last*: a row for the sum.
+    """Returns a table. The first cell of a row is its head; *last* is a row for the totals.
 
-    With a *noun* for what the rows are, further ones than the first unfold. *empty* is said in
+    With *noun*, the word for a row, rows after the first ``FIRST`` are folded. *empty* is shown in
     place of a table without rows.
     """
     rows = list(rows)
@@ -111,11 +114,11 @@ def table(
 
 
 def moment(value: float) -> Html:
-    """``2026-11-20 18:58:00``, in UTC."""
+    """Returns a time, in seconds since the epoch, as ``2026-11-20 18:58:00`` in UTC."""
     written = rfc3339(value)
     return element("time", written[:19].replace("T", " "), datetime=written)
 
 
 def span(first: float, last: float) -> Html:
-    """``2026-11-20 18:58:00 to 2026-11-20 19:20:13 UTC``."""
+    """Returns a period as ``2026-11-20 18:58:00 to 2026-11-20 19:20:13 UTC``."""
     return join([moment(first), " to ", moment(last), " UTC"])

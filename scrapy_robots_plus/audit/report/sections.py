@@ -1,4 +1,4 @@
-"""The sections of the page, each about one question. Their rows are views of ``summary.sql``."""
+"""The sections of the page, each about one question. Their rows come from ``summary.sql``."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 SITES = 500
-"""How many have a row of their own."""
+"""How many sites have a row of their own."""
 RULES = 50
-"""How many are shown."""
+"""How many rules are shown."""
 _FEW = 100
 """How many changes, crawls, overrides and uses are shown."""
 _HASH = 12
@@ -30,7 +30,7 @@ _HASH = 12
 
 
 def sites(summary: Summary) -> Iterator[Html]:
-    """A row for each site: its robots.txt, what was denied, and the delay that was kept."""
+    """Yields the table of sites: their robots.txt, what was denied, and the delay that was kept."""
     totals = summary.totals
     heads = ["Site", "robots.txt", "Denied", "Allowed", "Delay asked", "kept", "Smallest gap"]
     last = [f"All {totals.origins:,}", "", totals.denied, totals.allowed, "", "", ""]
@@ -68,7 +68,7 @@ _REASONS = {reason.value: reason.words.format("the robots.txt") for reason in Re
 
 
 def reasons(summary: Summary) -> Iterator[Html]:
-    """What decided, and which rules denied most."""
+    """Yields the tables of what decided, and of the rules that denied most."""
     totals = summary.totals
     rows = [
         [_capitalized(_REASONS.get(each.reason, each.reason)), each.denied, each.allowed]
@@ -96,7 +96,7 @@ _ACCESS = {
 
 
 def files(summary: Summary) -> Iterator[Html]:
-    """What the robots.txt files answered, or why they did not, and which changed."""
+    """Yields the tables of how reading robots.txt files ended, and of those that changed."""
     totals = summary.totals
     rows = [
         [
@@ -123,7 +123,7 @@ _CAUSES = {
 
 
 def _cause(failure: str) -> str:
-    """``the server answered 503 (Service Unavailable)``."""
+    """Returns a status or failure in words: ``the server answered 503 (Service Unavailable)``."""
     unknown = f"the server answered {failure}" if failure.isdigit() else failure
     return _CAUSES.get(failure, unknown)
 
@@ -137,7 +137,7 @@ def _change(change: Any) -> list[object]:
 
 
 def uses(summary: Summary) -> Iterator[Html]:
-    """What was skipped for what a crawl is for."""
+    """Yields the table of what was skipped because sites object to what the crawl is for."""
     yield table(["Objection", "Denied"], map(_objection, summary.rows("objections", _FEW)))
 
 
@@ -147,7 +147,7 @@ def _objection(objection: Any) -> list[object]:
 
 
 def overrides(summary: Summary) -> Iterator[Html]:
-    """What was set for some requests in place of what robots.txt says, and why."""
+    """Yields the table of what was set for some requests in place of their robots.txt, and why."""
     heads = ["Settings for these requests alone, and why", "Denied", "Allowed"]
     yield table(heads, map(_override, summary.rows("overrides", _FEW)), (), "override")
 
@@ -161,7 +161,7 @@ def _override(override: Any) -> list[object]:
 
 
 def crawls(summary: Summary) -> Iterator[Html]:
-    """Spider, begin, end, settings and version of each."""
+    """Yields the table of crawls: spider, start, end, settings and version of each."""
     totals = summary.totals
     known = sorted(summary.rows("crawls", _FEW), key=lambda crawl: crawl.first)
     allowed = totals.all_allowed if totals.counts_all else ""

@@ -1,4 +1,4 @@
-"""What a page says of itself, by X-Robots-Tag headers and robots meta tags, and to one crawler.
+"""The directives of a page, in X-Robots-Tag headers and robots meta tags, and those for one crawler.
 
 The grammar is what Google documents, in
 https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag; no RFC defines it::
@@ -6,8 +6,8 @@ https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag; no 
     X-Robots-Tag: noindex, googlebot: nofollow, unavailable_after: 25 Jun 2010 15:00:00 PST
     <meta name="robots" content="max-snippet:20, noarchive">
 
-A name and a colon open the directives of one crawler, which last until the next name. What is
-misspelt or unknown says nothing; semicolons and blanks separate directives too.
+A name and a colon begin the directives for one crawler, which last until the next name. Misspelt
+and unknown ones are ignored; semicolons and blanks separate directives, too.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 100
-"""Characters; the longest form that makes sense has 50."""
+"""The most characters of a date; the longest form that makes sense has 50."""
 
 _ZONE = re.compile(r"\s*(?:Z|UTC|GMT|([+-]\d\d):?(\d\d))\Z")
 
 
 def moment_in(text: str) -> float | None:
-    """Seconds since 1970; None if *text* is no date.
+    """Returns seconds since 1970; None if *text* is no date.
 
     A date without a time is its first moment; without a zone, or with one that RFC 822 does not
     name, it is UTC.
@@ -41,7 +41,7 @@ def moment_in(text: str) -> float | None:
     text = text.strip().upper()
     if len(text) > _LONGEST:
         return None
-    try:  # before Python 3.11, it reads no Z and no +0200
+    try:  # before Python 3.11, fromisoformat() reads neither Z nor +0200
         moment = datetime.fromisoformat(_ZONE.sub(_hours_and_minutes, text))
     except ValueError:
         return mail_date(text if ":" in text else f"{text} 00:00:00")
@@ -62,35 +62,36 @@ PLAIN = (
     *("noarchive", "nosnippet", "noimageindex", "notranslate"),
     *("noai", "noimageai", "indexifembedded", "nocache"),
 )
-"""Directives without a value. ``noai`` and ``noimageai`` are DeviantArt's, ``nocache`` is Bing's
-name of ``noarchive``; the others are Google's."""
+"""The directives without a value. ``noai`` and ``noimageai`` are DeviantArt's, ``nocache`` is
+Bing's name for ``noarchive``; the others are Google's."""
 
 _SHORT_FOR = {"none": (NOINDEX, NOFOLLOW)}
 _DENY_NOTHING = frozenset({"all", "index", "follow", "archive", "snippet", "translate", "cache"})
 _WORDS = frozenset({*PLAIN, *_SHORT_FOR, *_DENY_NOTHING})
 
 _FOR_ALL = frozenset({"*", "robots"})
-"""In the place of a crawler's name: directives for all."""
+"""The words that stand in place of a crawler's name for all crawlers."""
 
 _LONGEST_TEXT = 200
-"""Characters of a statement that are kept."""
+"""The number of characters of a statement that are kept."""
 
 _MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _SEPARATOR = re.compile(
     rf";|,(?!\s*(?:(?:{_MONTH})[a-z]*\s+)?\d+\b(?!\s*:))", re.IGNORECASE | re.ASCII
 )
-"""Stands between directives. A date has commas of its own: ``Friday, June 25, 2010``."""
+"""The separator of directives. A date has commas of its own: ``Friday, June 25, 2010``."""
 _NO_NAME = re.compile(r"max-|unavailable|(?:.*,)?\s*\d+[\s-]", re.ASCII)
-"""How a directive begins that takes a value, known or not, and a date: no crawler's name does."""
+"""The beginning of a directive that takes a value, known or not, and of a date: no crawler's name
+has it."""
 _DATED = re.compile(rf"\s*{UNAVAILABLE_AFTER}\s*:")
 _WORD = re.compile(r"max-[^\s:]*\s*:\s*\S+|([^\s:,;]+)")
-"""A word, or a limit such as ``max-image-preview: none``, which is for search engines alone."""
+"""A word, or a limit such as ``max-image-preview: none``, which is for search engines only."""
 _AROUND_A_NAME = " \t\r\n\"'`[](){}<>"
 _NAME = re.compile(r"\w[^\s/;,\"'`\[\](){}<>]*")
 
 
 class PageSource(Enum):
-    """Where a page says it: the two places that Google documents."""
+    """The two places of directives that Google documents."""
 
     HEADER = "X-Robots-Tag"
     META = "meta"
@@ -101,18 +102,19 @@ class PageStatement:
     """One directive of a page, as Google documents them for X-Robots-Tag and robots meta tags."""
 
     directive: str
-    """Its name in lower case. ``none`` is two statements: ``noindex`` and ``nofollow``."""
+    """The directive's name in lower case. ``none`` is two statements: ``noindex`` and
+    ``nofollow``."""
     value: str
-    """The date of ``unavailable_after``, in lower case; empty for the others."""
+    """The date of ``unavailable_after``, in lower case; empty for other directives."""
     agent: str
-    """The word that names the crawler it is for, in lower case; empty if it is for all."""
+    """The word that names the crawler, in lower case; empty if the directive is for all."""
     source: PageSource
-    """The header or a meta tag."""
+    """The place of the directive: a header or a meta tag."""
     text: str
-    """The part of the value that says it, as served; its first 200 characters."""
+    """The part of the value that holds the directive, as served; its first 200 characters."""
 
     def describe(self) -> str:
-        """``X-Robots-Tag: foobot: noindex``, or ``meta robots: noindex``, on one line."""
+        """Returns ``X-Robots-Tag: foobot: noindex``, or ``meta robots: noindex``, on one line."""
         source = self.source.value
         if self.source is PageSource.META:
             source = f"{source} {self.agent or 'robots'}"
@@ -120,7 +122,7 @@ class PageStatement:
 
 
 def header_statements(values: str | bytes | Iterable[str | bytes]) -> tuple[PageStatement, ...]:
-    """What X-Robots-Tag headers say, to any crawler: of one header line, or of several.
+    """Returns what X-Robots-Tag headers say, to any crawler: one header line, or several.
 
     The grammar is Google's. Octets that are not UTF-8 are read as ISO-8859-1. Never raises; takes
     linear time.
@@ -130,7 +132,7 @@ def header_statements(values: str | bytes | Iterable[str | bytes]) -> tuple[Page
 
 
 def meta_statements(name: str, content: str) -> tuple[PageStatement, ...]:
-    """What ``<meta name=NAME content=CONTENT>`` says: to all crawlers if its name is ``robots``.
+    """Returns what ``<meta name=NAME content=CONTENT>`` says: to all crawlers if named ``robots``.
 
     The grammar is Google's. In a meta tag no directive names a crawler. Never raises; takes linear
     time.
@@ -139,7 +141,8 @@ def meta_statements(name: str, content: str) -> tuple[PageStatement, ...]:
 
 
 def _agent_in(name: str) -> str:
-    """The word that names a crawler, without quotes and brackets; empty if all are meant."""
+    """Returns the word that names a crawler, without quotes and brackets; empty if all are
+    meant."""
     word = _NAME.search(fold(name))
     return "" if word is None or word[0] in _FOR_ALL else word[0]
 
@@ -155,7 +158,7 @@ def _read(line: str, source: PageSource, agent: str) -> Iterator[PageStatement]:
 
 
 def _without_agent(part: str, agent: str) -> tuple[str, str]:
-    """The crawler that *part* is for, *agent* unless it names another, and what it says."""
+    """Returns the crawler that *part* is for, *agent* unless it names another, and what it says."""
     start = 0
     while (colon := part.find(":", start)) != -1:
         name = fold(part[start:colon].strip(_AROUND_A_NAME))
@@ -166,7 +169,7 @@ def _without_agent(part: str, agent: str) -> tuple[str, str]:
 
 
 def _said_by(part: str) -> Iterator[tuple[str, str]]:
-    """The directives in one part of a value, each with its date, or nothing."""
+    """Yields the directives in one part of a value, each with its date, or an empty string."""
     if dated := _DATED.match(part):
         date = part[dated.end() :].strip()
         if moment_in(date) is not None:
@@ -178,17 +181,21 @@ def _said_by(part: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class PageDirectives:
-    """What a page asks of one crawler, as Google documents: what it says to all and what it says
-    to this one count together, and of contradicting directives the most restrictive.
+    """The directives of a page for one crawler, as Google documents them.
+
+    Those for all crawlers and those for this one count together, and of contradicting ones the most
+    restrictive.
     """
 
     statements: tuple[PageStatement, ...] = ()
-    """What counts for this crawler, in the order of headers and page, each once."""
+    """The statements that count for this crawler, in the order of headers and page, each once."""
 
     @classmethod
     def of(cls, statements: Iterable[PageStatement], agent: Agent) -> PageDirectives:
-        """Those of the *statements* that count for a crawler that goes by *agent*: those for all,
-        and those for any of its names."""
+        """Returns the directives for a crawler that goes by *agent*.
+
+        They are the *statements* for all crawlers, and those for any of its names.
+        """
         names = frozenset(names_of(agent))
         return cls(tuple(dict.fromkeys(each for each in statements if _is_for(names, each.agent))))
 
@@ -196,19 +203,24 @@ class PageDirectives:
         return bool(self.statements)
 
     def says(self, directive: str) -> PageStatement | None:
-        """The statement with *directive*, such as ``noarchive``, that decides: the first, or that
-        with the earliest date. None if there is none."""
+        """Returns the statement with *directive*, such as ``noarchive``, that decides; None without
+        one.
+
+        The first decides, or the one with the earliest date.
+        """
         said = (each for each in self.statements if each.directive == directive)
         return min(said, key=_counts_from, default=None)
 
     @property
     def directives(self) -> dict[str, str]:
-        """Every directive that counts, in a fixed order, with its date; empty if it takes none."""
+        """The directives that count, in a fixed order, each with its date, or an empty string."""
         return {name: each.value for name, each in self._deciding()}
 
     def as_json(self) -> dict[str, dict[str, str]]:
-        """The same with what decides: its ``value``, its ``source``, and its ``text``, as in a
-        :class:`PageStatement`."""
+        """Returns the directives, each with the statement that decides, as values that JSON has.
+
+        A statement has its ``value``, ``source`` and ``text``, as in a :class:`PageStatement`.
+        """
         return {
             name: {"value": each.value, "source": each.source.value, "text": each.text}
             for name, each in self._deciding()
@@ -221,13 +233,16 @@ class PageDirectives:
                 yield name, statement
 
     def against_following(self) -> PageStatement | None:
-        """The statement because of which links of the page are not to be followed, if any:
-        ``nofollow`` or ``none``."""
+        """Returns the statement against following the links of the page, if any: ``nofollow`` or
+        ``none``."""
         return self.says(NOFOLLOW)
 
     def against_indexing(self, now: float) -> PageStatement | None:
-        """The statement because of which the page is not to be used, if any: ``noindex``, ``none``,
-        or an ``unavailable_after`` that is over *now*, in seconds since 1970."""
+        """Returns the statement against using the page, if any.
+
+        It is ``noindex``, ``none``, or an ``unavailable_after`` before *now*, in seconds since
+        1970.
+        """
         ends = self.says(UNAVAILABLE_AFTER)
         return self.says(NOINDEX) or (ends if ends and _counts_from(ends) <= now else None)
 
@@ -237,5 +252,5 @@ def _is_for(names: frozenset[str], agent: str) -> bool:
 
 
 def _counts_from(statement: PageStatement) -> float:
-    """When it begins to count: at once, unless it names a date."""
+    """Returns when a statement begins to count, in seconds since 1970; 0 unless it names a date."""
     return (moment_in(statement.value) or 0.0) if statement.value else 0.0

@@ -1,9 +1,9 @@
-"""The robots meta tags in the head of an HTML page, as browsers tell tags from text.
+"""The robots meta tags in the head of an HTML page, found as browsers tell tags from text.
 
 This follows the tokenizer of the HTML standard (https://html.spec.whatwg.org/#tokenization) as far
-as the head of a page needs it. A meta tag does not count in a comment, nor inside of ``title``,
+as the head of a page needs it. A meta tag does not count in a comment, nor inside ``title``,
 ``script``, ``style``, ``noscript`` and the like, nor in a ``template``. Each step moves forward,
-and what is not closed ends the reading, so that any text takes linear time.
+and what is not closed ends the reading, so any text takes linear time.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
 _RAW = ("title", "textarea", "script", "style", "noscript", "noframes", "noembed", "iframe", "xmp")
-"""Elements with text alone: what looks like a tag there is none."""
+"""The elements that contain only text: what looks like a tag there is none."""
 
 _ENDS = frozenset({"/head", "/html", "/body", "body", "frameset", "plaintext"})
-"""Tags after which the head is over."""
+"""The tags after which the head is over."""
 
 _BLANK = r"\t\n\f\r "
 _ATTRIBUTE = re.compile(
@@ -30,8 +30,8 @@ _ATTRIBUTE = re.compile(
     rf"(?:[{_BLANK}]*=[{_BLANK}]*(?:\"([^\"]*)(?:\"|\Z)|'([^']*)(?:'|\Z)|([^{_BLANK}>]*)))?"
 )
 _KEPT = "+" if sys.version_info >= (3, 11, 5) else ""
-"""Behind a repetition: gives nothing back, so that no round is remembered. In a hostile page, that
-would take some hundred times the memory of the page."""
+"""A suffix that makes a repetition possessive, so that no round is remembered. In a hostile page,
+that would take some hundred times the memory of the page."""
 _MARKUP = re.compile(
     rf"""<(?:
     !--(?: -?> | (?: [^-]+ | -(?!-!?>) )*{_KEPT} (?: --!?> | \Z ) )
@@ -42,17 +42,17 @@ _MARKUP = re.compile(
 )""",
     re.IGNORECASE | re.ASCII | re.VERBOSE,
 )
-"""A comment, a declaration or the like, or a tag, and the content of elements with text alone.
-``<script/>`` has none, as in XHTML: of HTML, browsers could not show such a page. It never steps
-back: what is not closed goes on to the end of the text."""
+"""A comment, a declaration or the like, or a tag, with the content of elements that contain only
+text. ``<script/>`` has none, as in XHTML: browsers could not show such a page as HTML. Never
+backtracks: what is not closed goes on to the end of the text."""
 _AS_OCTETS = "latin-1"
 _HUGE_NUMBER = re.compile("&#x?[0-9a-f]{9,};?", re.IGNORECASE)
 
 
 def robots_metas(page: str | bytes, tokens: Container[str]) -> list[tuple[str, str]]:
-    """Name and content of the meta tags in the head of *page* whose name is ``robots`` or one of
-    *tokens*, in lower case. Never raises; takes linear time.
+    """Returns name and content of the meta tags in the head of *page* that are for robots.
 
+    Their name, in lower case, is ``robots`` or one of *tokens*. Never raises; takes linear time.
     Octets are of any charset in which ASCII is ASCII; what is not UTF-8 is read as ISO-8859-1.
     """
     text = page if isinstance(page, str) else page.decode(_AS_OCTETS)
@@ -67,7 +67,7 @@ def robots_metas(page: str | bytes, tokens: Container[str]) -> list[tuple[str, s
 
 
 def _metas(text: str) -> Iterator[tuple[str, str]]:
-    """Names and contents as served."""
+    """Yields names and contents of the meta tags in the head, as served."""
     templates = 0
     for tag in _MARKUP.finditer(text):
         name = (tag["name"] or "").lower()
@@ -86,7 +86,7 @@ def _metas(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _attributes(served: str) -> dict[str, str]:
-    """The first value of each attribute of a tag, by its name in lower case."""
+    """Returns the first value of each attribute of a tag, by its name in lower case."""
     found: dict[str, str] = {}
     for match in _ATTRIBUTE.finditer(served):
         name, double, single, bare = match.groups()
@@ -97,6 +97,8 @@ def _attributes(served: str) -> dict[str, str]:
 
 
 def resolved(value: str) -> str:
-    """*value* with its entities resolved. A number that no character has would not be read by
-    Python, or in quadratic time."""
+    """Returns *value* with its entities resolved.
+
+    Python would fail on a number that no character has, or take quadratic time.
+    """
     return unescape(_HUGE_NUMBER.sub("\ufffd", value)) if "&" in value else value

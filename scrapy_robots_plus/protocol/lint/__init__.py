@@ -1,4 +1,4 @@
-"""What each line of a robots.txt means to the engine, and what is wrong with it."""
+"""The meaning of each line of a robots.txt to the engine, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Code", "Finding", "LintedFile", "Meaning", "lint"]
 
 
 _MOST = 50_000
-"""Findings of a file. Of 2,736 real files, none had more than 1,400."""
+"""The most findings of a file. Of 2,736 real files, none had more than 1,400."""
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,22 @@ class LintedFile:
     """A robots.txt, explained and checked (RFC 9309). Made by :func:`lint`."""
 
     findings: tuple[Finding, ...]
-    """What is wrong, by line; what concerns the whole file comes first."""
+    """What is wrong, by line; findings about the whole file come first."""
     _reading: Reading = field(repr=False)
 
     @property
     def dialect(self) -> Dialect:
-        """The dialect in which it was read."""
+        """The dialect in which the file was read."""
         return self._reading.dialect
 
     @cached_property
     def lines(self) -> tuple[Meaning, ...]:
-        """What each line means, in file order."""
+        """The meaning of each line, in file order."""
         return tuple(meanings(self._reading))
 
     def groups_of(self, agent: Agent) -> tuple[int, ...]:
-        """The numbers, from 1, of the groups that count for a crawler; empty if none does."""
+        """Returns the numbers, from 1, of the groups that count for a crawler; empty if none
+        does."""
         chosen = self._reading.scanned.groups_for(as_names(agent))
         return tuple(position + 1 for position in chosen)
 
@@ -55,16 +56,16 @@ def lint(
     charset: str | None = None,
     max_bytes: int | None = MAX_BYTES,
 ) -> LintedFile:
-    """Explains and checks a robots.txt. Never raises, whatever it contains.
+    """Explains and checks a robots.txt. Never raises because of what a file contains.
 
-    ``dialect`` may be a name, as ``ROBOTS_DIALECT`` takes it. A file is read as RFC 9309 or GOOGLE
-    says; if the first rule decides in a dialect, or the first group, as RFC 9309 does. Raises
-    ValueError, listing the names there are, for any other; TypeError for a body of another type,
+    *dialect* may be a name, as ``ROBOTS_DIALECT`` takes it. Only GOOGLE and other dialects that are
+    ``forgiving`` are kept; in place of any other, the file is read as RFC 9309 says. Raises
+    ValueError, listing the known names, for any other name; TypeError for a body of another type,
     such as a path.
 
-    ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
-    that end within the first ``max_bytes`` octets are read (RFC 9309 2.5; by default 512,000).
-    Of a file that is made to have more findings, 50,000 are listed.
+    *charset* is from the Content-Type header, if it has one. Of a longer body, only the lines that
+    end within the first *max_bytes* octets are read (RFC 9309 2.5; by default 512,000). Of a file
+    that is made to have more findings, 50,000 are listed.
     """
     dialect = dialect_named(dialect)
     if not dialect.forgiving:

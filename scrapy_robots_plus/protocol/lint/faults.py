@@ -1,4 +1,4 @@
-"""What is wrong with a file: its octets, its lines, its groups, its rules."""
+"""The checks of a file: of its octets, its lines, its groups, its rules."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _EXPECTED = {
     Field.CONTENT_USAGE: "uses with y or n, such as train-ai=n, search=y",
     Field.CONTENT_SIGNAL: "uses with yes or no, such as ai-train=no, search=yes",
 }
-"""What the values of these have to be."""
+"""What the value of each of these fields has to be."""
 
 _ALL = re.compile(
     rb"(?:all|any|every)(?:one|body)?(?:[ _-]*(?:robots|bots|crawlers|spiders|agents))?$",
@@ -58,11 +58,12 @@ _REGULAR = re.compile(
     rb"|\([^()/|]*\|[^()]*\)"  # /(a|b)
     rb"|\[(?=[^][/]*[a-zA-Z0-9]-[a-zA-Z0-9])[^][/]*\]"  # /[0-9]
 )
-"""Each takes no more than a look or two at each octet, whatever the path."""
+"""Signs of a regular expression. Each takes no more than a look or two at each octet, whatever the
+path."""
 
 
 def faults(reading: Reading) -> Iterator[Finding]:
-    """Those of the whole file, of its lines, of its groups and of its rules, in no order."""
+    """Yields findings about the whole file, its lines, its groups and its rules, in no order."""
     if reading.is_utf16:
         yield finding(None, Code.UTF_16)
     if reading.unread:
@@ -87,7 +88,7 @@ def _of_lines(reading: Reading) -> Iterator[Finding]:
             yield from _outside_ascii(number, content)
         if read is not None and read.field is not Field.NOTHING:
             yield from _of_record(read, content, reading)
-        elif content and not is_html:  # a web page has too many to name
+        elif content and not is_html:  # a web page has too many such lines
             code = Code.NOT_A_RECORD if read is None else Code.UNKNOWN_KEY
             yield finding(number, code, quoted(read.key if read else content))
 
@@ -118,7 +119,7 @@ def _of_record(read: Line, content: bytes, reading: Reading) -> Iterator[Finding
 
 
 def _is_understood(field: Field, value: bytes) -> bool:
-    """Whether all of the value has an effect."""
+    """Returns whether all of the value has an effect."""
     if field in READERS:
         return READERS[field](value) is not None
     if field is Field.CONTENT_USAGE:
@@ -150,8 +151,10 @@ def _of_names(reading: Reading) -> Iterator[Finding]:
 
 
 def _joined(reading: Reading) -> Iterator[Finding]:
-    """Groups that an author may have meant to be two (2.1): what is between them looks as if the
-    first ended there. It is blank, or something else for the group."""
+    """Yields findings about groups that an author may have meant to be two (2.1).
+
+    A blank line, or another line of the group, looks as if the first ended there.
+    """
     agents = reading.agents.items()
     for (before, (first, names, _)), (number, (section, _, _)) in pairwise(agents):
         if first == section and reading.sections[section].rules:
@@ -161,7 +164,8 @@ def _joined(reading: Reading) -> Iterator[Finding]:
 
 
 def _without_rules(reading: Reading) -> Iterator[Finding]:
-    """Groups that lift the rules for ``*``, perhaps unawares: 2.2.1."""
+    """Yields findings about groups that lift the rules for ``*``, perhaps unintentionally
+    (2.2.1)."""
     by_name = reading.scanned.by_name
     if not _has_rules(reading, by_name.get(STAR, ())):
         return
@@ -179,7 +183,8 @@ def _has_rules(reading: Reading, chosen: Iterable[int]) -> bool:
 
 
 def _of_rules(section: Section, reading: Reading) -> Iterator[Finding]:
-    """What no URL matches, what another rule beats, what was meant in another way (2.2.2)."""
+    """Yields findings about rules that match no URL, are beaten, or look as if meant otherwise
+    (2.2.2)."""
     strongest: dict[Pattern, Rank] = {}
     for number in section.rules:
         for pattern, rank in reading.patterns.get(number, ()):
@@ -201,7 +206,7 @@ def _of_rules(section: Section, reading: Reading) -> Iterator[Finding]:
 
 
 def _why_not(value: bytes) -> tuple[str, bytes]:
-    """Words, and the path to write instead if they say one."""
+    """Returns words, and the path to write instead if they announce one."""
     if value[:1] in {b"/", b"*"}:
         return "URLs have no such characters: they are sent percent-encoded.", b""
     if whole := _URL.fullmatch(value):

@@ -1,4 +1,4 @@
-"""What the linter can find, each with a code that does not change between versions."""
+"""The findings of the linter, each with a code that does not change between versions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.printable import Explained, cut
 
 _QUOTED = 40
-"""Characters of a key or value that a finding quotes."""
+"""The number of characters of a key or value that a finding quotes."""
 
 
 class Code(Explained):
-    """What is wrong, or may be other than meant (RFC 9309, and what real files show).
+    """The kinds of findings: what is wrong, or may not be meant (RFC 9309, and what real files
+    show).
 
-    Its value is the code, in kebab-case; its words are those of a finding.
+    The value is the code, in kebab-case; the words are those of a finding.
     """
 
     HTML = "html", "This is a web page. Everything that is not a rule is ignored."
@@ -84,23 +85,25 @@ class Code(Explained):
 
 
 class Finding(NamedTuple):
-    """Something in a robots.txt that is wrong, or may be other than meant (RFC 9309)."""
+    """Something in a robots.txt that is wrong, or may not be what was meant (RFC 9309)."""
 
     line: int | None
-    """Its line, counted from 1; None for the whole file."""
+    """The line number, counted from 1; None for the whole file."""
     code: Code
-    """What it is."""
+    """The kind of finding."""
     text: str
-    """What it means here, in plain English. May quote the file: escape it before printing."""
+    """What is wrong here, in plain English. May quote the file: escape it before printing."""
 
 
 def finding(line: int | None, code: Code, *values: object) -> Finding:
-    """A finding in the words of *code* about *values*, as for ``str.format``; octets are shown as
-    text."""
+    """Returns a finding in the words of *code* about *values*, as for ``str.format``.
+
+    Octets are shown as text.
+    """
     shown = [text(each) if isinstance(each, bytes) else each for each in values]
     return Finding(line, code, code.words.format(*shown))
 
 
 def quoted(name: bytes) -> str:
-    """A key or value in quotes, cut short: a line may be long."""
+    """Returns a key or value in quotes, cut short: a line may be long."""
     return repr(cut(text(name), _QUOTED))

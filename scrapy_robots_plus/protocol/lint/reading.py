@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.octets import Body
 
 AgentLine = tuple[int, bytes, tuple[str, ...]]
-"""The position of its group, its value, and the names that are read in it."""
+"""A user-agent line: the position of its group, its value, and the names that are read in it."""
 
 RULES = frozenset({Field.ALLOW, Field.DISALLOW})
 
 _ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
-"""No URI has them (RFC 3986 2), and all clients send them escaped, in paths and in queries."""
+"""Octets that no URI has (RFC 3986 2), and that all clients send escaped, in paths and in
+queries."""
 
 
 class Reading:
-    """What the engine made of a file."""
+    """A file as the engine reads it."""
 
     def __init__(
         self, body: Body, dialect: Dialect, charset: str | None, max_bytes: int | None
@@ -41,16 +42,16 @@ class Reading:
         octets = to_utf8(known, served_in)
         self.dialect = dialect
         self.unread = len(served) - len(known)
-        """How many octets come after the size limit."""
+        """The number of octets after the size limit."""
         self.is_utf16 = known.count(0) > octets.count(0)
         """Whether it was served in UTF-16, where ASCII has NULs that are gone now."""
         self.raw = octets.splitlines()
-        """The lines in UTF-8, whole."""
+        """The whole lines, in UTF-8."""
         self.lines = to_lines(octets)
-        """As far as they are read."""
+        """The lines as far as they are read."""
         read = (read_line(number, line) for number, line in enumerate(self.lines, 1) if line)
         self.records = {line.number: line for line in read if line}
-        """The lines that have a key and a value."""
+        """The lines that have a key and a value, by their numbers."""
         self.scanned = Groups(self.lines, dialect)
         """The groups, and which of them apply to a crawler."""
         self.sections = self.scanned.sections
@@ -61,27 +62,28 @@ class Reading:
             for value_and_names in zip(section.agents, section.names, strict=True)
         )
         self.agents = dict(zip(numbers, named, strict=True))
-        """The user-agent lines."""
+        """The user-agent lines, by their numbers."""
         self.groups = {number: position for number, (position, _, _) in self.agents.items()}
-        """The group of each line that has one, by its position."""
+        """The position of the group of each line that has one, by the line's number."""
         for position, section in enumerate(self.sections):
             self.groups.update(dict.fromkeys(section.rules, position))
             self.groups.update((line.number, position) for _, line in section.members)
         self.file_wide = frozenset(line.number for line in self.scanned.globals)
-        """Lines that count for the whole file, such as Sitemap."""
+        """The numbers of the lines that count for the whole file, such as Sitemap."""
         self.patterns: dict[int, list[tuple[Pattern, Rank]]] = {}
-        """The patterns of each rule that a URL can match: one rule may have two, or none."""
+        """The patterns of each rule that a URL can match, by its line: one rule may have two, or
+        none."""
         for pattern, rank in Rules(tuple(self.sections), self.lines, dialect).patterns():
             if can_match(pattern, dialect):
                 self.patterns.setdefault(line_of(rank), []).append((pattern, rank))
 
     def is_apart(self, number: int) -> bool:
-        """Whether a line that belongs into a group is in none."""
+        """Returns whether a line that belongs in a group is in none."""
         return number not in self.groups and number not in self.file_wide
 
 
 def can_match(pattern: Pattern, dialect: Dialect) -> bool:
-    """Whether a URL may match a path, taken apart. All paths begin with ``/`` (RFC 9309 2.2.2)."""
+    """Returns whether a URL may match *pattern*. All paths begin with ``/`` (RFC 9309 2.2.2)."""
     prefix, _, tail = pattern
     if prefix[:1] not in {b"", b"/"} or (not prefix and tail == b""):
         return False
@@ -92,25 +94,25 @@ class Meaning(NamedTuple):
     """A line of a robots.txt, and what the engine made of it (RFC 9309 2.2)."""
 
     number: int
-    """Counted from 1, in the file as served."""
+    """The line number, counted from 1, in the file as served."""
     text: str
-    """As served."""
+    """The line as served."""
     role: str
-    """What the engine took it for: the key of such lines, as ``crawl-delay``, or ``blank``,
+    """What the engine took the line for: the key of such lines, as ``crawl-delay``, or ``blank``,
     ``comment``, ``unknown`` (it has a key that nobody knows), or ``text`` (it has no key, and is
     not a comment)."""
     group: int | None = None
-    """The number of its group, from 1; None if it belongs to none."""
+    """The number of the line's group, from 1; None if it belongs to none."""
     words: str = ""
-    """What it means, in a few words: ``ignored`` if it has no effect; empty for comments and blank
-    lines. May quote the file: escape it before printing."""
+    """What the line means, in a few words: ``ignored`` if it has no effect; empty for comments and
+    blank lines. May quote the file: escape it before printing."""
 
 
 _IGNORED = "ignored"
 
 
 def meanings(reading: Reading) -> Iterator[Meaning]:
-    """The meaning of each line, in file order."""
+    """Yields the meaning of each line, in file order."""
     for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
         read, position = reading.records.get(number), reading.groups.get(number)
         if read is not None:
@@ -169,7 +171,7 @@ def _words_about_uses(line: Line, reading: Reading) -> str:
 
 
 def paths(value: bytes, dialect: Dialect) -> str:
-    """Which paths a path-pattern matches, in words."""
+    """Returns which paths a path-pattern matches, in words."""
     pattern = prefix, parts, tail = take_apart(value)
     if not can_match(pattern, dialect):
         return "nothing"

@@ -1,6 +1,6 @@
-"""What a site says about the use of its pages: by robots.txt, by headers, by directives.
+"""A site's preferences for the use of its pages: in robots.txt, in headers, in directives.
 
-Here is what pages may be used for, what somebody says about it, and several statements together.
+Here are the uses, statements about them, and the combination of several statements.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.fields import Line
 
 _SHOWN = 200
-"""Characters of the text of a statement that are handed on."""
+"""The number of characters of a statement's text that are handed on."""
 
 
 VOCABULARY = "draft-ietf-aipref-vocab-08"
-"""The Internet-Draft whose labels these are, with its version."""
+"""The Internet-Draft that defines :data:`LABELS`, with its version."""
 
 TRAINING = "train-ai"
-"""The use that ``noai``, a reservation of mining (TDM Reservation Protocol) and a group for a
-usage-control token are about: training of generative AI models (Internet-Draft
-draft-ietf-aipref-vocab)."""
+"""The training of generative AI models (Internet-Draft draft-ietf-aipref-vocab). ``noai``, a
+reservation of mining (TDM Reservation Protocol) and a group for a usage-control token are about
+this use."""
 
 LABELS = (
     TRAINING,
@@ -35,18 +35,18 @@ LABELS = (
 (Internet-Draft draft-ietf-aipref-vocab)."""
 
 SIGNALS = {"ai-train": TRAINING, "ai-input": "ai-use", "search": "search"}
-"""Keys of Content-Signal (contentsignals.org, 2025-09-24), each with the use in the Internet-Draft
-that it is about."""
+"""The keys of Content-Signal (contentsignals.org, 2025-09-24), each with the use in the
+Internet-Draft that it is about."""
 
 LEVELS = {"use": ("immediate", "reference", "full")}
-"""Keys of Content-Signal whose values are not ``yes`` or ``no``, each with the values there are,
-from the least use to the most (contentsignals.org, 2026). Each value is a use of its own that no
-Internet-Draft has, ``use=full``: a site that names one allows it and those before it, and disallows
-those behind it."""
+"""The keys of Content-Signal whose values are not ``yes`` or ``no``, each with its possible values,
+from the least use to the most (contentsignals.org, 2026). Each value is a use of its own, such as
+``use=full``, that no Internet-Draft has: a site that names one allows it and those before it, and
+disallows those after it."""
 
 
 class Preference(Word):
-    """What is preferred for one use (Internet-Draft draft-ietf-aipref-vocab, "Statements of
+    """A preference for one use (Internet-Draft draft-ietf-aipref-vocab, "Statements of
     Preference")."""
 
     ALLOW = "allow"
@@ -54,11 +54,11 @@ class Preference(Word):
     DISALLOW = "disallow"
     """The use is not wanted."""
     UNKNOWN = "unknown"
-    """Nothing is known: this grants nothing and restricts nothing."""
+    """The preference is unknown: this grants nothing and restricts nothing."""
 
 
 class Source(Word):
-    """Where a statement stands. Its value is the name that a stamp and a log have for it."""
+    """The place of a statement. Its value is the name in stamps and logs."""
 
     CONTENT_USAGE = "robots.txt Content-Usage"
     """A line of a robots.txt group (Internet-Draft draft-ietf-aipref-attach)."""
@@ -83,30 +83,31 @@ class Source(Word):
 
     @property
     def is_of_page(self) -> bool:
-        """Whether it is known only with the response: a header, or a tag in the page."""
+        """Whether the statement comes with the response: in a header, or in a tag of the page."""
         return not self.value.startswith("robots.txt") and self is not Source.TDM_FILE
 
 
 class Statement(NamedTuple):
-    """What one source says about one use (Internet-Draft draft-ietf-aipref-vocab)."""
+    """One source's statement about one use (Internet-Draft draft-ietf-aipref-vocab)."""
 
     category: str
-    """The use: a label of the vocabulary, such as ``train-ai``, or a key of Content-Signal that is
-    about none of them, such as ``use``."""
+    """The use: a label of the vocabulary, such as ``train-ai``, or one that only Content-Signal
+    has, such as ``use`` or ``use=full``."""
     preference: Preference
-    """Whether it may be so used. Unknown if the source has something else to say about it, or
+    """Whether the page may be so used. Unknown if the source has something else to say about it, or
     cannot be understood."""
     source: Source
-    """Where it stands."""
+    """The place of the statement."""
     text: str
-    """As served: the line, the header or the directive. Escape it before printing."""
+    """The line, the header or the directive, as served. Escape it before printing."""
     line: int | None = None
-    """Its line in the robots.txt, counted from 1; None for other sources."""
+    """The line number in the robots.txt, counted from 1; None for other sources."""
     policy: str | None = None
     """The URL of a policy for mining, as served (``tdm-policy``); None if there is none."""
 
     def describe(self) -> str:
-        """In words, e.g. ``train-ai: disallow (line 3: Content-Usage: train-ai=n)``.
+        """Returns the statement in words: ``train-ai: disallow (line 3: Content-Usage:
+        train-ai=n)``.
 
         Safe to print: control characters are escaped, and long texts are cut short.
         """
@@ -114,7 +115,8 @@ class Statement(NamedTuple):
         return f"{printable(self.category)}: {self.preference} ({where}: {self._shown})"
 
     def as_dict(self) -> dict[str, str | int | None]:
-        """Its fields by name, as values that JSON has; the text is safe to print."""
+        """Returns the fields but ``policy`` by name, as values that JSON has; the text is safe to
+        print."""
         return {
             "category": self.category,
             "preference": self.preference.value,
@@ -131,15 +133,17 @@ class Statement(NamedTuple):
 def of_line(
     line: Line, source: Source, stated: Iterable[tuple[str, Preference]]
 ) -> Iterator[Statement]:
-    """What a line of a robots.txt states: pairs of category and preference."""
+    """Yields what a line of a robots.txt states; *stated* are pairs of category and preference."""
     served = f"{text(line.key)}: {text(line.value)}"
     for category, preference in stated:
         yield Statement(category, preference, source, served, line.number)
 
 
 def first_of_each(statements: Iterable[Statement]) -> tuple[Statement, ...]:
-    """Of those of a source that say the same about a use, only the first: a hostile file could
-    say it a thousand times."""
+    """Returns the first of those statements of a source that say the same about a use.
+
+    A hostile file could say it a thousand times.
+    """
     first: dict[tuple[str, Preference, Source], Statement] = {}
     for each in statements:
         first.setdefault((each.category, each.preference, each.source), each)
@@ -147,48 +151,50 @@ def first_of_each(statements: Iterable[Statement]) -> tuple[Statement, ...]:
 
 
 _OVERRULING = (Source.TDM_FILE, Source.TDM_HEADER, Source.TDM_META)
-"""Of these, only the last that says something counts (TDM Reservation Protocol, "Processing
-priority")."""
+"""The sources of which only the last that says something counts (TDM Reservation Protocol,
+"Processing priority")."""
 
 
 class Preferences(NamedTuple):
-    """What is preferred for one page, and who says so. Made by :func:`combine`.
+    """The preferences for one page, and who states them. Made by :func:`combine`.
 
     If any statement disallows a use, it is disallowed; otherwise, if any allows it, it is allowed;
     otherwise its preference is unknown (Internet-Draft draft-ietf-aipref-vocab, "Combining
-    Preferences"). It is true if there is any statement, be it one that leaves a use unknown.
+    Preferences"). It is true if there is any statement, even one that leaves a use unknown.
     """
 
     statements: tuple[Statement, ...]
-    """All of them, in the order given."""
+    """All statements, in the order given."""
 
     def __bool__(self) -> bool:
         return bool(self.statements)
 
     def of(self, category: str) -> Preference:
-        """The preference for a use, by its label; unknown for a label that the vocabulary does not
-        have."""
+        """Returns the preference for a use, by its label; unknown if no statement allows or
+        disallows it."""
         decisive = self.decisive(category)
         return decisive.preference if decisive else Preference.UNKNOWN
 
     def decisive(self, category: str) -> Statement | None:
-        """The first statement that says what :meth:`of` says; None if the preference is unknown."""
+        """Returns the first statement that says what :meth:`of` says; None if that is unknown."""
         found = self._first(category, Preference.DISALLOW)
         return found or self._first(category, Preference.ALLOW)
 
     def by_category(self) -> dict[str, Preference]:
-        """The preference for each use of the vocabulary."""
+        """Returns the preference for each use of the vocabulary."""
         return {label: self.of(label) for label in LABELS}
 
     def objection(self, uses: Iterable[str]) -> Statement | None:
-        """The first statement that disallows one of *uses*; None if nobody objects."""
+        """Returns the first statement that disallows one of *uses*; None if nobody objects."""
         found = (self._first(use, Preference.DISALLOW) for use in uses)
         return next(filter(None, found), None)
 
     @property
     def tdm_policy(self) -> str | None:
-        """The URL of the policy for mining that counts, as served; None if there is none, or if
-        mining is not reserved (TDM Reservation Protocol)."""
+        """The URL of the policy for mining that counts, as served (TDM Reservation Protocol).
+
+        None if there is none, or if mining is not reserved.
+        """
         known = [each for each in self.statements if each.source in _OVERRULING]
         if any(each.preference is Preference.ALLOW for each in known):
             return None
@@ -197,13 +203,14 @@ class Preferences(NamedTuple):
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """Uses that one statement allows and another disallows; they count as disallowed."""
+        """The uses that one statement allows and another disallows; they count as disallowed."""
         said = {(each.category, each.preference) for each in self.statements}
         both = (Preference.ALLOW, Preference.DISALLOW)
         return tuple(use for use in LABELS if said.issuperset((use, each) for each in both))
 
     def as_dict(self) -> dict[str, object]:
-        """What JSON can hold: the version of the vocabulary, the preferences, the statements."""
+        """Returns the vocabulary's version, the preferences and the statements, as values that JSON
+        has."""
         return {
             "vocabulary": VOCABULARY,
             "preferences": {label: each.value for label, each in self.by_category().items()},
@@ -217,9 +224,11 @@ class Preferences(NamedTuple):
 
 
 def combine(statements: Iterable[Statement]) -> Preferences:
-    """Takes statements of any number of sources together (Internet-Draft
-    draft-ietf-aipref-vocab). A reservation of mining that another one overrules is kept as one that
-    leaves the preference unknown (TDM Reservation Protocol)."""
+    """Combines statements of any number of sources (Internet-Draft draft-ietf-aipref-vocab).
+
+    A reservation of mining that another one overrules is kept, but leaves the preference unknown
+    (TDM Reservation Protocol).
+    """
     return Preferences(_in_force(tuple(statements)))
 
 

@@ -1,4 +1,4 @@
-"""What a robots.txt says about the use of its pages, to one crawler."""
+"""The statements of a robots.txt about the use of its pages, for one crawler."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class UsageRules:
-    """Which Content-Usage lines for a crawler are about a path.
+    """The Content-Usage lines for a crawler, which are about some paths.
 
     The lines with the most specific path count, found by the same matcher as rules (RFC 9309
     2.2.2): all those with equal paths, or with other paths of that length that match, as paths with
@@ -43,7 +43,7 @@ class UsageRules:
 
     def __init__(self, lines: Iterable[Line], dialect: Dialect) -> None:
         said: dict[bytes, list[Statement]] = {}
-        for line in lines:  # one that says nothing still counts
+        for line in lines:  # a line that states nothing still counts
             path, value = usage_rule(line.value)
             stated = of_line(line, Source.CONTENT_USAGE, usage(value))
             said.setdefault(in_form(path, dialect), []).extend(stated)
@@ -54,13 +54,13 @@ class UsageRules:
             about = take_apart(path, dialect.wildcards), first_of_each(statements)
             by_length.setdefault(len(path), []).append(about)
         self._equals = [by_length[len(path)] for path in said]
-        """What is said of paths as long as each."""
+        """The statements about paths as long as each path."""
 
     def __bool__(self) -> bool:
         return bool(self._equals)
 
     def statements(self, path: bytes) -> tuple[Statement, ...]:
-        """What is said about a path, which is in the dialect's form."""
+        """Returns the statements about a path, which is in the dialect's form."""
         rank = self._best(path)
         if rank == NO_RANK:
             return ()
@@ -71,23 +71,23 @@ class UsageRules:
 
 
 def in_form(path: bytes, dialect: Dialect) -> bytes:
-    """A path-pattern as rules have it: equal ones are equal octets (RFC 9309 2.2.2)."""
+    """Returns a path-pattern as rules have it: equal ones are equal octets (RFC 9309 2.2.2)."""
     return rule_form(dialect)[1](path)
 
 
 class FilePreferences:
-    """The Content-Usage and Content-Signal lines of a crawler's groups (Internet-Draft
-    draft-ietf-aipref-attach; contentsignals.org), and the groups of usage-control tokens.
+    """The Content-Usage and Content-Signal lines for a crawler, and groups of usage-control tokens.
 
-    Several groups for the crawler are one (RFC 9309 2.2.1). ``use_tokens`` are names such as
-    ``Google-Extended``, for which no crawler fetches: where a group that names one disallows a URL,
-    that is a statement about training.
+    They are in the groups of the crawler (Internet-Draft draft-ietf-aipref-attach;
+    contentsignals.org), which are one (RFC 9309 2.2.1). ``use_tokens`` are names such as
+    ``Google-Extended``, with which no crawler fetches: where a group that names one disallows a
+    URL, that is a statement about training.
 
     Lines that stand apart from all groups are in none, or in the one above, as the drafts have it;
     but sites mean all crawlers by them. So what they disallow counts for all, and what they allow
     only if they are in a group of the crawler.
 
-    It is true if there is anything to say of any URL.
+    It is true if there is anything to say about any URL.
     """
 
     __slots__ = ("_agent", "_apart", "_file", "_signals", "_tokens", "_usage")
@@ -102,7 +102,7 @@ class FilePreferences:
         signals = _signaled(file.members(agent, Field.CONTENT_SIGNAL))
         signals_apart = (line for line in apart if line.field is Field.CONTENT_SIGNAL)
         self._signals = first_of_each(chain(signals, _objections(_signaled(signals_apart))))
-        # The groups for ``*`` say nothing of what only a token is about.
+        # The groups for ``*`` say nothing about the use that only a token is for.
         self._tokens = tuple([each for each in use_tokens if file.addressed_as(each) - {STAR}])
 
     def __bool__(self) -> bool:
@@ -110,14 +110,14 @@ class FilePreferences:
 
     @property
     def everywhere(self) -> tuple[Statement, ...] | None:
-        """What is said about each URL that the crawler may fetch; None if that depends on the
+        """The statements about each URL that the crawler may fetch; None if they depend on the
         URL."""
         return None if self._usage or self._apart or self._tokens else self._signals
 
     def statements(self, url: str | bytes) -> tuple[Statement, ...]:
-        """What is said about a URL, absolute or a path and query.
+        """Returns the statements about a URL, absolute or a path and query.
 
-        Nothing is, if the crawler may not fetch it (draft-ietf-aipref-attach, "Content-Usage Rule
+        Empty if the crawler may not fetch it (draft-ietf-aipref-attach, "Content-Usage Rule
         Semantics").
         """
         if not self or not self._file.allowed(url, self._agent):

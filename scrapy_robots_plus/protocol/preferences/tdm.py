@@ -1,8 +1,8 @@
-"""What a site reserves by the TDM Reservation Protocol: in a file, in headers, in a page.
+"""The reservations of a site by the TDM Reservation Protocol: in a file, in headers, in a page.
 
 https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/ is the final report of the W3C
 community group. ``tdm-reservation`` 1 reserves mining, 0 does not, and any other value is as if
-there were none; ``tdm-policy`` is the URL of a policy, under which it may be allowed all the same.
+there were none; ``tdm-policy`` is the URL of a policy, under which mining may still be allowed.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _LONGEST_NUMBER = 9
 class TdmFile:
     """A ``/.well-known/tdmrep.json`` (W3C's TDMRep): the first rule whose location matches counts.
 
-    A location is a path as in a robots.txt, with ``*`` and ``$``. What is no list of rules has
-    none; a rule without a location that begins with ``/`` or ``*`` matches nothing, and one whose
+    A location is a path as in a robots.txt, with ``*`` and ``$``. A file that is not a list has no
+    rules; a rule without a location that begins with ``/`` or ``*`` matches nothing, and one whose
     reservation is neither 0 nor 1 leaves the preference unknown. Never raises; takes time in
     proportion to the length of the file.
     """
@@ -47,7 +47,7 @@ class TdmFile:
         return bool(self._said)
 
     def statements(self, url: str | bytes) -> tuple[Statement, ...]:
-        """What the file says about the use of a URL, absolute or a path and query."""
+        """Returns what the file says about the use of a URL, absolute or a path and query."""
         path = path_in_form(url, RFC9309).replace(b"*", b"%2A").replace(b"$", b"%24")
         rank = self._best(path)
         return () if rank == NO_RANK else (self._said[line_of(rank)],)
@@ -56,9 +56,9 @@ class TdmFile:
 def tdm_statements(
     source: Source, reservations: Iterable[str], policies: Iterable[str]
 ) -> tuple[Statement, ...]:
-    """What headers or meta tags of these values say: *source* is which of both. Never raises.
+    """Returns what headers or meta tags say, as *source* says which they are. Never raises.
 
-    Goes by W3C's TDMRep. If one of several values reserves, that counts.
+    Follows W3C's TDMRep. If one of several values reserves, that counts.
     """
     values = [part.strip() for each in reservations for part in each.split(",")]
     policy = next((each.strip() for each in policies if each.strip()), None)
@@ -73,11 +73,11 @@ def tdm_statements(
 
 
 def _rules_in(body: bytes) -> list[tuple[bytes, Statement]]:
-    """Paths, each with what is said of it."""
+    """Returns the paths in a file, each with the statement about it."""
     try:
-        # One character that is none takes no objection away.
+        # One invalid character must not void an objection.
         text = body.decode(json.detect_encoding(body), "replace")
-        # Of a long number, which would take quadratic time, the beginning tells that it is no 1.
+        # A long number would take quadratic time; its beginning tells that it is neither 0 nor 1.
         found = json.loads(text, parse_int=lambda digits: int(digits[:_LONGEST_NUMBER]))
         rules = found if isinstance(found, list) else []
         return [
@@ -90,7 +90,7 @@ def _rules_in(body: bytes) -> list[tuple[bytes, Statement]]:
 
 
 def _rule(location: str, served: dict[str, Any]) -> tuple[bytes, Statement]:
-    # Of * and $, a location means those of a URL by their escapes, or by a $ not at its end.
+    # A location means a * or $ in a URL by its escape, or by a $ that is not at the end.
     path = in_form(location.encode("utf-8", "surrogatepass"), RFC9309)
     reservation: Any = served.get(RESERVATION)
     policy = served.get(POLICY)
@@ -105,5 +105,5 @@ def _rule(location: str, served: dict[str, Any]) -> tuple[bytes, Statement]:
 
 
 def _writable(text: str) -> str:
-    """*text* with the halves of characters, which JSON can name and no feed can hold, escaped."""
+    """Returns *text* with lone surrogates, which JSON can name and no feed can hold, escaped."""
     return text.encode("utf-8", "backslashreplace").decode()

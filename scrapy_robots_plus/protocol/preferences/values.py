@@ -1,4 +1,4 @@
-"""The values of Content-Usage, Content-Signal and directives: which preference for which use."""
+"""The values of Content-Usage, Content-Signal and directives, as preferences for uses."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ SIGNAL_WORDS = {"yes": Preference.ALLOW, "no": Preference.DISALLOW}
 
 
 def usage_rule(value: bytes) -> tuple[bytes, bytes]:
-    """The path and the Dictionary in the value of a line: a path, if there is one, begins with
-    ``/`` and ends before the first space or tab (draft-ietf-aipref-attach-05, "Processing
-    Content-Usage Rules"). Without one, the line is for all paths."""
+    """Returns the path and the Dictionary in the value of a Content-Usage line.
+
+    A path, if there is one, begins with ``/`` and ends before the first space or tab
+    (draft-ietf-aipref-attach-05, "Processing Content-Usage Rules"). Without one, the line is for
+    all paths.
+    """
     if not value.startswith(b"/"):
         return b"", value
     path = value.replace(b"\t", b" ").partition(b" ")[0]
@@ -27,7 +30,7 @@ def usage_rule(value: bytes) -> tuple[bytes, bytes]:
 
 
 def usage(value: bytes) -> Iterator[tuple[str, Preference]]:
-    """What a Dictionary states (draft-ietf-aipref-vocab-08, "Processing Algorithm").
+    """Yields what a Dictionary states (draft-ietf-aipref-vocab-08, "Processing Algorithm").
 
     The Token ``y`` allows, ``n`` disallows; a key with another value is unknown, and keys that are
     not in the vocabulary are ignored. If the value cannot be parsed, all is unknown.
@@ -42,9 +45,12 @@ def usage(value: bytes) -> Iterator[tuple[str, Preference]]:
 
 
 def signals(value: bytes) -> Iterator[tuple[str, Preference]]:
-    """What a Content-Signal states (contentsignals.org): ``yes`` allows, ``no`` disallows, a key
-    with another value is unknown, and keys that nobody has defined are ignored. ``use=reference``
-    allows ``use=immediate`` and ``use=reference``, and disallows ``use=full``."""
+    """Yields what a Content-Signal states (contentsignals.org).
+
+    ``yes`` allows, ``no`` disallows, a key with another value is unknown, and keys that nobody has
+    defined are ignored. ``use=reference`` allows ``use=immediate`` and ``use=reference``, and
+    disallows ``use=full``.
+    """
     for part in text(value).lower().split(","):
         key, _, said = (each.strip() for each in part.partition("="))
         if key in SIGNALS:
@@ -60,17 +66,19 @@ def signals(value: bytes) -> Iterator[tuple[str, Preference]]:
 
 
 def usage_header(values: Iterable[bytes]) -> tuple[Statement, ...]:
-    """What the Content-Usage headers of a response state (Internet-Draft
-    draft-ietf-aipref-attach). Never raises.
+    """Returns what Content-Usage headers state (Internet-Draft draft-ietf-aipref-attach).
 
-    Several headers are one value (RFC 9110 5.2), so that a broken one makes all unknown.
+    Several headers are one value (RFC 9110 5.2), so that a broken one makes all unknown. Never
+    raises.
     """
     return _header(Source.CONTENT_USAGE_HEADER, b", ".join(values), usage)
 
 
 def signal_header(values: Iterable[bytes]) -> tuple[Statement, ...]:
-    """What the Content-Signal headers of a response state (contentsignals.org; RFC 9110 5.2):
-    Cloudflare sends them with some pages. Never raises."""
+    """Returns what Content-Signal headers state (contentsignals.org; RFC 9110 5.2).
+
+    Cloudflare sends them with some pages. Never raises.
+    """
     return _header(Source.CONTENT_SIGNAL_HEADER, b", ".join(values), signals)
 
 
@@ -87,12 +95,12 @@ def directive_statements(
     source: Source = Source.X_ROBOTS_TAG,
     is_image: bool = False,
 ) -> tuple[Statement, ...]:
-    """What directives for robots say about uses: ``noai``, and ``noimageai`` for an image.
+    """Returns what directives for robots say about uses: ``noai``, and ``noimageai`` for an image.
 
     On a page that is not an image, ``noimageai`` is about the images in it: it leaves the
-    preference for the page unknown. Other directives say nothing about uses. *directives* are
-    names in any case, only those that are meant for this crawler; *source* is X-Robots-Tag or meta
-    robots. They are DeviantArt's; no RFC or Internet-Draft defines them.
+    preference for the page unknown. Other directives say nothing about uses. *directives* are names
+    in any case, only those that are meant for this crawler; *source* is X-Robots-Tag or meta
+    robots. Both directives are DeviantArt's; no RFC or Internet-Draft defines them.
     """
     about_image = Preference.DISALLOW if is_image else Preference.UNKNOWN
     about = {"noai": Preference.DISALLOW, "noimageai": about_image}
