@@ -321,10 +321,16 @@ def test_each_test_is_in_one_part_of_make_test() -> None:
     assert sorted(run) == sorted((ROOT / "tests").rglob("test_*.py"))
 
 
-def test_make_alone_lists_the_commands_and_so_does_the_page_for_contributors() -> None:
+def test_make_alone_lists_the_commands() -> None:
     listed = set(re.findall(r"^make ([a-z-]+) ", make(), re.MULTILINE))
     assert make() == make("help")
-    page = (ROOT / "CONTRIBUTING.md").read_text()
-    assert set(re.findall(r"^\| `make ([a-z-]+)` \|", page, re.MULTILINE)) == listed
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert set(targets) == listed
+
+
+def test_the_page_for_contributors_has_the_commands_that_most_changes_need() -> None:
+    listed = set(re.findall(r"^make ([a-z-]+) ", make(), re.MULTILINE))
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    table = re.findall(r"^\| `make ([a-z-]+)` \|", page, re.MULTILINE)
+    assert table == ["demo", "test", "lint", "docs", "stress", "comparison"]
+    assert set(re.findall(r"`make ([a-z-]+)", page)) <= listed
