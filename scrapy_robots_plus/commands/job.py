@@ -215,6 +215,9 @@ def _check(folder: Path) -> None:
         raise WrongUsageError(f"{folder} has a {FILE_NAME} already")
     if not (folder / SEEN).exists() and not any(parts_in(folder)):
         raise WrongUsageError(f"{folder} holds no requests of a job: expected a JOBDIR of Scrapy")
+    for name in (QUEUE_FOLDER, SEEN):
+        if (folder / KEPT_IN / name).exists():
+            raise WrongUsageError(f"{folder / KEPT_IN} has {name} of an earlier job: move it away")
 
 
 def _move(folder: Path) -> None:

@@ -90,12 +90,16 @@ def _lifo(data: mmap, lost: Callable[[int], None]) -> Iterator[bytes]:
 
 def _fifo(folder: Path, lost: Callable[[int], None]) -> Iterator[bytes]:
     """Reads a FIFO queue: files of many requests, each preceded by its length."""
+    chunks = sorted(folder.glob("q*"))
     begin = told = 0  # if the queue was never closed, there is no info.json
     with suppress(OSError, ValueError, LookupError, TypeError):
         info = json.loads((folder / "info.json").read_text())
-        begin, told = int(info["tail"][2]), int(info["size"])
+        number, _, offset = info["tail"]
+        # It is of the last close: a killed run may have emptied and deleted that file since.
+        if chunks[0].name == f"q{number:05d}":
+            begin, told = int(offset), int(info["size"])
     found, is_damaged = 0, False
-    for chunk in sorted(folder.glob("q*")):
+    for chunk in chunks:
         data = chunk.read_bytes()
         at, begin = begin, 0
         while at + _SIZE <= len(data):

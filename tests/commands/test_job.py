@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import scrapy
+from queuelib import FifoDiskQueue
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue, _path_safe
 from scrapy.squeues import (
     MarshalLifoDiskQueue,
@@ -284,6 +285,40 @@ def test_what_cannot_be_read_is_counted(tmp_path: Path, downstream: Any) -> None
     lost = int(done.errors.split()[0])
     assert 0 < found < 30
     assert found + lost == 30
+
+
+def test_what_a_killed_run_has_left_of_a_queue_is_read_from_its_begin(tmp_path: Path) -> None:
+    """Its ``info.json`` is that of the last close: the file that it names is gone."""
+    part = tmp_path / "job" / "requests.queue" / "0"
+    queue = FifoDiskQueue(str(part), chunksize=5)
+    for number in range(12):
+        queue.push(data_of(f"http://a.example/{number}" + "x" * number))
+    queue.pop()
+    queue.pop()
+    queue.close()
+    resumed = FifoDiskQueue(str(part), chunksize=5)
+    for _ in range(4):
+        resumed.pop()
+    shutil.copytree(part.parent.parent, tmp_path / "killed")
+    done = Robots(tmp_path)("job", "convert", "killed")
+    assert (done.status, done.errors) == (0, "")
+    with JobFile(tmp_path / "killed" / FILE_NAME) as file:
+        urls = handed_out(file, "", newest=False, newest_start=False)
+        assert [int(url.strip("x").rpartition("/")[2]) for url in urls] == list(range(5, 12))
+    resumed.close()
+
+
+def test_a_job_with_files_of_an_earlier_conversion_is_refused(tmp_path: Path) -> None:
+    begun_with_files(tmp_path / "job", ScrapyPriorityQueue, PickleLifoDiskQueue)
+    kept = tmp_path / "job" / "before-conversion"
+    (kept / "requests.queue").mkdir(parents=True)
+    (kept / "requests.queue" / "0").write_bytes(b"of the first")
+    done = Robots(tmp_path)("job", "convert", "job")
+    assert done.status == 2
+    assert "before-conversion" in done.errors
+    assert not (tmp_path / "job" / FILE_NAME).exists()
+    assert (tmp_path / "job" / "requests.seen").exists()
+    assert (kept / "requests.queue" / "0").read_bytes() == b"of the first"
 
 
 def test_a_priority_that_the_file_cannot_hold_is_counted(tmp_path: Path) -> None:
