@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
-from weakref import ReferenceType, WeakKeyDictionary
 
 from scrapy.utils.versions import get_versions
 
@@ -65,7 +64,7 @@ class OwnErrors:
     """
 
     def __init__(self, crawl: Crawl) -> None:
-        self._crawl = crawl  # keeps it alive as long as the signals of its crawler
+        self._crawl = crawl
         self._crawler = crawler = crawl.crawler
         self.happened = False
         compat.watch_signals(crawler, self._handler_failed)
@@ -145,9 +144,8 @@ class TakesBack(Protocol):
 
 _Part = TypeVar("_Part")
 
-_crawls: WeakKeyDictionary[Crawler, ReferenceType[Crawl]] = WeakKeyDictionary()
-"""The Crawl of each crawler. Weak on both sides: a Crawl lives as long as its crawler, whose
-signals hold it."""
+_ATTRIBUTE = "_scrapy_robots_plus"
+"""The attribute of a crawler that holds its Crawl."""
 
 
 class Crawl:
@@ -192,11 +190,10 @@ class Crawl:
     @classmethod
     def of(cls, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> Crawl:
         """Returns the Crawl of *crawler*, creating it if needed; only the first *clock* counts."""
-        reference = _crawls.get(crawler)
-        crawl = None if reference is None else reference()
-        if crawl is None:
+        crawl = getattr(crawler, _ATTRIBUTE, None)
+        if not isinstance(crawl, cls):
             crawl = cls(crawler, clock)
-            _crawls[crawler] = ReferenceType(crawl)
+            setattr(crawler, _ATTRIBUTE, crawl)
         return crawl
 
     @property
