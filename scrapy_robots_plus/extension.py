@@ -137,7 +137,7 @@ _OURS = {
     "ROBOTSTXT_PARSER": "scrapy_robots_plus.RobotsParser",
     "SCHEDULER_PRIORITY_QUEUE": "scrapy_robots_plus.RobotsPriorityQueue",
 }
-"""By setting, the classes that make the package work as a whole, if not those of Scrapy."""
+"""The classes that make the package work as a whole, by setting, where they are not Scrapy's."""
 
 
 def _because(what: str, setting: str, settings: BaseSettings) -> str:

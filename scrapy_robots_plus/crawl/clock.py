@@ -15,7 +15,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.protocol.printable import rfc3339
 
 Now = Callable[[], float]
-"""A function that returns a moment in seconds: the part of :class:`Clock` that most code needs."""
+"""A function that returns a moment in seconds, for code that needs no more of a :class:`Clock`."""
 
 
 class Cancellable(Protocol):

@@ -208,7 +208,7 @@ def chosen_slot(request: Request) -> str | None:
 
 
 _USUAL = Request("data:,").to_dict()
-"""The fields of a request that was given a URL alone."""
+"""The fields of a request that was given nothing but a URL."""
 del _USUAL["url"]
 
 
@@ -232,7 +232,7 @@ def priority_of(request: Request) -> int:
 
 
 def fields_of(request: Request, spider: Spider) -> dict[str, Any]:
-    """Returns the fields from which *request* can be made again, without what its page left in it.
+    """Returns the fields from which *request* can be made again, without the stamp of its page.
 
     Raises ValueError if it cannot be written, for example because its callback is a lambda.
     """
@@ -264,7 +264,10 @@ def _method_of(spider: Spider, function: Any) -> str | None:
 
 
 def unusual_fields_of(request: Request, spider: Spider) -> dict[str, Any]:
-    """Returns the :func:`fields_of` *request* without defaults. Raises ValueError if it does."""
+    """Returns the fields that an equal request must be given.
+
+    Raises ValueError like :func:`fields_of`.
+    """
     fields = fields_of(request, spider)
     if type(request) is not Request:  # other classes may have other defaults
         return fields

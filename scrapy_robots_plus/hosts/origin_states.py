@@ -1,4 +1,4 @@
-"""What robots.txt says of the requests that wait for an origin: go, wait, or fail."""
+"""What robots.txt says of the requests that wait for an origin: they may go, wait, or will fail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class OriginState(NamedTuple):
     """What requests to an origin wait for."""
 
     state: State
-    """What they wait for: ``READY``: nothing; ``POLICY``: the robots.txt; ``HELD``: a moment;
+    """What requests wait for. ``READY``: nothing; ``POLICY``: the robots.txt; ``HELD``: a moment;
     ``REFUSED``: their turn to fail."""
     until: float = 0.0
     """The moment at which to look again if requests are held back, by the monotonic clock."""
@@ -43,7 +43,7 @@ class OriginStates:
     """
 
     MOST_OUTAGES = 100_000
-    """The number of origins of which it is remembered since when their robots.txt cannot be read;
+    """The number of origins of which it is remembered when their robots.txt was first unreadable;
     for any other, the time begins anew when it is looked at again."""
 
     def __init__(self, crawl: Crawl) -> None:

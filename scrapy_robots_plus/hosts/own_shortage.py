@@ -55,12 +55,12 @@ class OwnShortage:
     GIVEN_UP_FOR = 600.0
     """Seconds for which no request waits after all have waited in vain."""
     FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-    """Seconds between two tries of a request: twice as many each time, and up to half more or less
-    at random."""
+    """The first and the longest pause in seconds between two tries of a request: twice as long each
+    time, and up to half more or less at random."""
     CLOSED_AT_ONCE = 16
     """Idle connections that each failed try closes at most, if enough files seem to be free."""
     FEW_FILES = 64
-    """The number of free files below which a name that is not resolved counts as a shortage."""
+    """The number of free files below which an unresolved name counts as a shortage of files."""
 
     def __init__(self, crawl: Crawl, downloader: Downloader) -> None:
         self._crawl = crawl
@@ -75,7 +75,8 @@ class OwnShortage:
     async def download(self, download: compat.DownloadFunction, request: Request) -> Response:
         """Runs in place of *download*, and repeats it after a shortage.
 
-        Raises what *download* raises; after a shortage, only if waiting did not help.
+        Raises what *download* raises, a shortage only if waiting does not help; and HeldAtClosing
+        for a page that waits when the spider closes.
         """
         self._until_next_look -= 1
         if self._until_next_look <= 0:
@@ -147,7 +148,7 @@ class OwnShortage:
         )
 
     def _keep_files_free(self, least: int = 0) -> None:
-        """Closes idle connections if fewer than a quarter of all files are free, otherwise *least*.
+        """Closes idle connections: enough to free a quarter of all files, *least* if that is free.
 
         Counting takes longer the more files are open. So it is repeated when enough requests have
         been handed over to use half of the free files beyond that quarter.

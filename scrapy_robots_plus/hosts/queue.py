@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def unknown_queue(settings: BaseSettings) -> str | None:
     """Returns the setting that names a request queue other than Scrapy's own, which
-    :class:`RobotsPriorityQueue` does not take; None if none does.
+    :class:`RobotsPriorityQueue` does not take; None if there is none.
     """
     for kind in ("MEMORY", "DISK") if job_folder(settings) else ("MEMORY",):
         names = f"SCHEDULER_{kind}_QUEUE", f"SCHEDULER_START_{kind}_QUEUE"
@@ -36,7 +36,7 @@ def unknown_queue(settings: BaseSettings) -> str | None:
 
 
 class RobotsPriorityQueue:
-    """``SCHEDULER_PRIORITY_QUEUE`` in which ready hosts take turns, while the others wait.
+    """Priority queue (``SCHEDULER_PRIORITY_QUEUE``): ready hosts take turns, the others wait here.
 
     The order within a lane is that of ``ScrapyPriorityQueue``; of the lanes of a host, the one with
     the most urgent request comes first. The requests of a job are in one file. Raises ValueError
@@ -90,7 +90,7 @@ class RobotsPriorityQueue:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *arguments: Any, **named: Any) -> Self:
-        """Creates the queue, as Scrapy creates priority queues."""
+        """Creates the queue. Called by Scrapy."""
         return cls(crawler, *arguments, **named)
 
     def __len__(self) -> int:

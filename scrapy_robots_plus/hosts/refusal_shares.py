@@ -10,7 +10,7 @@ FEW = 8
 _REMEMBERED = 32
 """How many answers at full speed are remembered."""
 _CERTAIN = 4.6
-"""The logarithm of how many times likelier it must be that slowness helps, which is 100."""
+"""The logarithm of 100: that slowness helps must be 100 times likelier than that it does not."""
 _PROMISING = 0.3
 """How far a share of refusals must be below the other to seem lower, though that may be luck."""
 
@@ -94,9 +94,9 @@ class RefusalShares:
 def _likelier_different(
     refused: float, answered: float, refused_2: float, answered_2: float
 ) -> float:
-    """Returns the logarithm of how much likelier two shares are to differ than to be the same.
+    """Returns the logarithm of how much likelier the counts are if the shares differ than if not.
 
-    The factor is the Bayes factor for uniform shares. If they are the same, it exceeds *x* with a
+    That is the Bayes factor for uniform shares. If they are the same, it exceeds *x* with a
     probability below *1/x*, however often one looks.
     """
 

@@ -172,7 +172,10 @@ class Refusals:
         self._tell(origin, throttle, status, was_on=was_on)
 
     def _refused(self, request: Request, status: int, origin: Origin, wait: float) -> bool:
-        """Handles a 429 or 503. Returns whether the host refuses. *wait*: seconds of Retry-After."""
+        """Handles a refusal of *request*; returns whether it is one of the host.
+
+        *wait*: the seconds of its Retry-After.
+        """
         if self._given_up.reason(origin) is Reason.GIVEN_UP:  # under way when it was given up
             self._stats.inc_value(stats.REFUSED)
             return True

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 logger = crawl_log(__name__)
 
 GO_SECONDS = 2.0
-"""Seconds after a book elsewhere was asked within which a request that may leave does so, or not at
+"""Seconds within which a request that may leave does so after a book elsewhere was asked, or not at
 all. How long the question had waited for others does not matter.
 """
 FOREVER = 1e9
-"""Seconds: a time longer than any request is remembered."""
+"""Seconds, longer than any request is remembered."""
 ANY_AGENT = "*"
 
 
@@ -64,7 +64,7 @@ class Ask(NamedTuple):
 
 
 class SharedPace(Protocol):
-    """The arbiter of whose request to a host leaves next, asked for hosts with a delay only.
+    """The pace of several crawls, which decides whose request to a host with a delay leaves next.
 
     No method waits or raises an exception.
     """
@@ -93,7 +93,7 @@ class SharedPace(Protocol):
         """Records that *host* has asked for no requests for *seconds*."""
 
     def close(self) -> Deferred[bool] | None:
-        """Ends all as the crawl is over. The crawl's end waits for the Deferred; no call follows."""
+        """Closes the pace after the last call; the end of the crawl waits for the Deferred."""
 
 
 class BookedPace:
@@ -146,7 +146,7 @@ class BookedPace:
 
 
 class PaceBetweenProcesses(BookedPace):
-    """The :class:`SharedPace` with a book elsewhere, asked in a thread, one call after another.
+    """The :class:`SharedPace` with a book elsewhere, asked in a thread one call after another.
 
     While the book cannot be asked, each crawl keeps the delays on its own, as if *workers* crawls
     took turns: that many times as long. But first it keeps asking: others may have noticed nothing.
@@ -225,7 +225,7 @@ before a host may be asked again."""
 
 
 def shared_pace(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> SharedPace:
-    """Returns the pace of a crawl, as ``ROBOTS_SHARED_PACE`` says: crawls share it that have the
+    """Returns the pace of a crawl, as ``ROBOTS_SHARED_PACE`` says. It is shared by crawls with the
     same product token, by which sites know them.
     """
     value = settings.shared_pace

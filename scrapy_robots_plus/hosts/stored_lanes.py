@@ -83,7 +83,7 @@ class StoredLanes(Lanes):
     IN_VAIN = 60.0
     """The longest pause in seconds between two attempts to find lanes that are ready."""
     LEAST_PAUSE = 1.0
-    """The shortest pause in seconds between two such attempts."""
+    """The shortest pause in seconds between two attempts to find lanes that are ready."""
 
     def __init__(self, queue: LaneQueue, hosts: Hosts, crawler: Crawler, order: Order) -> None:
         """Raises JobFileError if the file of the job cannot be used."""
@@ -197,7 +197,7 @@ class StoredLanes(Lanes):
         return lane
 
     def _make_room(self, most: int) -> None:
-        """Puts waiting lanes to sleep: those held back first, then the ones that began last."""
+        """Puts waiting lanes to sleep: first those held back, then those that have waited least."""
         waiting = (each for each in self if each.state in _WAITING and self._hosts.may_sleep(each))
         for lane in nlargest(most, waiting, key=lambda lane: (lane.state is HELD, lane.ticket)):
             self._hosts.falls_asleep(lane)

@@ -36,8 +36,8 @@ class Throttle:
     pace is tried for a while, unless nearly everything is refused now that was not before.
 
     **Long windows.** If a host allows a number of requests per minute, say, no pace shows that:
-    everything is answered, then everything is refused. So if several different requests are surely
-    refused, and none is served until some pauses have passed, the pauses have helped.
+    everything is answered, then everything is refused. So if the host surely refuses several
+    different requests, and serves none until some pauses have passed, the pauses have helped.
 
     Times are seconds by one clock.
     """
@@ -61,8 +61,8 @@ class Throttle:
     """Seconds that a pace may cost until it has helped."""
     IN_VAIN = 60.0
     """Seconds that a pace may cost if it has helped before, or if the host names a Retry-After;
-    also seconds of pauses that may be in vain, if enough different requests were surely refused
-    and none was served since."""
+    also seconds of pauses that may be in vain, if the host surely refused enough different
+    requests and has served none since."""
     SEVERAL = 3
     """How many pauses in a row must be too short before an answer shows that a longer one helps."""
     FORGIVEN = 5

@@ -7,14 +7,14 @@ their host. A host with lanes is in exactly one of four states, and an event end
 - ``READY``: in a heap, by priority and order, until its turn comes, when it is looked at;
 - ``LATER``: in a heap of moments, with one timer for the first of them;
 - ``FULL``: until one of its requests comes back;
-- ``AT_DOOR``: until one of its requests leaves the door, which tells.
+- ``AT_DOOR``: until its request that stands at the door leaves; the door tells.
 
 Goals: a request costs O(log hosts), even if thousands of lanes wait for one host, or for the slot
 of a proxy. No host is looked at in vain, and none sleeps too long.
 
 Hazards:
 
-- The host that a lane belongs to may change, when its requests get or lose a pace of their own. A
+- The host that a lane belongs to may change, when the host of its origin gets or loses a pace. A
   host whose next lane belongs to another one counts as due, and the lane moves at its turn.
 - A policy may expire, and visiting hours may end, while a lane is in its host: so the policy is
   asked for once more when it is the lane's turn.
@@ -94,7 +94,7 @@ class Hosts:
         self.lanes = 0
         """How many lanes hold requests."""
         self.asked: LaneQueue | None = None
-        """The queue that the engine is asking, which needs no wake-up for it; None between."""
+        """The queue that the engine is asking now, for which it needs no wake-up; else None."""
         self.queues: list[LaneQueue] = []
         """The queues in the order in which they are asked."""
         self.discovery = Discovery(known, self._numbers)
@@ -182,7 +182,7 @@ class Hosts:
         self.known.wake()
 
     def came_back(self, request: Request) -> None:
-        """Takes note that the downloader is done with *request*, whether it was sent or not."""
+        """Records that the downloader is done with *request*, whether it was sent or not."""
         host = self._out.pop(request, None)
         if host is not None:
             host.out -= 1
@@ -217,7 +217,9 @@ class Hosts:
             self.discovery.round_begins(self.ready)
 
     def pop(self, queue: LaneQueue) -> Request | None:
-        """Returns the next request of *queue*; None if none may go: then the engine will be woken."""
+        """Returns the next request of *queue*; None if none may go now, and the engine will be
+        woken.
+        """
         while (item := self._next(queue.number)) is not None:
             lane = self._choose(item) if isinstance(item, Host) else self._to_refuse(item)
             if lane is not None and (request := self._take(lane)) is not None:
@@ -235,7 +237,9 @@ class Hosts:
         return second.pop(number) if item is None and second else item
 
     def _choose(self, host: Host) -> Lane | None:
-        """Returns the lane of *host* to go now; if none may, puts *host* where an event finds it."""
+        """Returns the lane of *host* to go now. If there is none, puts the host where an event
+        finds it.
+        """
         self.ready -= 1  # it is in no heap any more
         host.state = IDLE
         lane = host.next_lane()
@@ -286,7 +290,9 @@ class Hosts:
     # When
 
     def _is_due(self, host: Host, lane: Lane) -> bool:
-        """Returns whether *lane*, the next of *host*, may send a request now; if not, *host* waits."""
+        """Returns whether *lane*, the next of *host*, may send a request now. If not, makes *host*
+        wait.
+        """
         outlook = self.known.outlook(lane)
         host.gap = outlook.gap
         if host.out >= outlook.most and (outlook.gap or self.lanes > 1):

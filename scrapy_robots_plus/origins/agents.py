@@ -59,7 +59,7 @@ class Agents:
             )
 
     def default_under(self, settings: RobotsSettings) -> AgentNames:
-        """Returns the agent in *settings*, which some requests have; else :attr:`default`."""
+        """Returns the agent for requests with *settings*: set there, or else :attr:`default`."""
         return settings.user_agent or self.default
 
     def asked_for(self, agent: Agent | None, settings: RobotsSettings) -> AgentNames:
@@ -77,6 +77,6 @@ class Agents:
         return self.default if header is None else as_text(header)
 
     def changed(self, request: Request, judged: AgentNames) -> str | None:
-        """Returns the agent that *request* is sent with; None if it is the one it was *judged* by."""
+        """Returns the agent that *request* is sent with; None if that is the *judged* one."""
         sent = as_text(compat.user_agent_of(request) or b"")
         return sent if sent != judged else None

@@ -1,4 +1,4 @@
-"""The limits on a robots.txt request in its download handler, which can also be cancelled there.
+"""A robots.txt request in its download handler: limited in time and length, and cancellable.
 
 A response is read up to a limit, whatever its length or compression. Its content codings are undone
 before any middleware sees it, and it is known whether the body is the whole file.
@@ -39,7 +39,7 @@ class TimeAllowed:
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self.seconds = self.left = seconds
-        """All seconds, and those left: 0 or less when the time is up."""
+        """The seconds allowed, and those left: 0 or less when the time is up."""
         self.clock = clock
 
 
@@ -47,8 +47,8 @@ _STOPPED = "download_stopped"
 """Scrapy's flag for a body that was ended by StopDownload."""
 
 _CODING_OVERHEAD = 64
-"""The bytes by which compression may lengthen a body: some handlers return an inflated body with the
-Content-Length of the compressed one."""
+"""The most bytes by which compression lengthens a body: some handlers return an inflated body with
+the Content-Length of the compressed one."""
 
 
 class Tap:
@@ -57,8 +57,8 @@ class Tap:
     LENIENCY = 0.5
     """Seconds that a handler has to end an overdue request by itself, as Scrapy's own do."""
     LATE = 1.0
-    """Seconds of delay of an alarm that show that the process stood still: a callback blocked it, or
-    somebody stopped it. A busy machine causes less delay."""
+    """Seconds by which an alarm is late only if the process stood still: a callback blocked it, or
+    somebody stopped it. A busy machine delays it less."""
 
     def __init__(self, limit: int, time: TimeAllowed) -> None:
         self.limit = limit
@@ -78,7 +78,7 @@ class Tap:
         self.response: Response | None = None
         """The response that the download handler returned; None before."""
         self.body = b""
-        """Its decoded body; if it was encoded, at most a few octets longer than ``limit``."""
+        """The decoded body; if it was encoded, a few octets more than ``limit`` at most."""
         self.error: BodyError | None = None
         """Why the body of a 2xx is not the whole file; None if it is."""
 

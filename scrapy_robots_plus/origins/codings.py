@@ -1,4 +1,4 @@
-"""Content codings (RFC 9110 8.4.1), undone as far as the first octets of a body.
+"""The decoding of content codings (RFC 9110 8.4.1), for the first octets of a body.
 
 A body that was cut off is detected: Scrapy's own decoders return what they have of it, as if it
 were whole.
@@ -29,7 +29,7 @@ class BodyError(ValueError):
 
 _GZIP = b"\x1f\x8b"
 _GZIP_FILE = _GZIP + b"\x08"
-"""The first octets of a gzip file (RFC 1952 2.3.1), and of no text."""
+"""The first octets of a gzip file (RFC 1952 2.3.1), with which no text begins."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = tuple(bytes([number]) + b"\x2a\x4d\x18" for number in range(0x50, 0x60))
 _MOST_MEMBERS = 100
@@ -103,7 +103,7 @@ if hasattr(getattr(_brotli, "Decompressor", None), "can_accept_more_data"):  # 1
 _NO_CODINGS = frozenset(
     {b"", b"identity", b"none", b"utf-8", b"utf8", b"iso-8859-1", b"chunked", b"aws-chunked"}
 )
-"""Values of Content-Encoding for a body in no coding: mostly mistakes, which browsers accept too."""
+"""Values of Content-Encoding for a body in no coding: mostly mistakes; browsers accept them too."""
 
 
 def codings_in(response: Response) -> list[bytes]:

@@ -150,7 +150,7 @@ class CrawlStore:
         return meant and held_to(meant, settings.limits)
 
     def _put(self, record: RobotsRecord) -> bool:
-        """Stores *record*. Returns False if it lacks its rules, or the stored one claims to be newer."""
+        """Stores *record*. Returns False if it lacks its rules or the stored one seems newer."""
         if not (record.body or record.sha256 in _NO_BODY):
             return False  # a record without its rules is useless
         return self._store.put(record)

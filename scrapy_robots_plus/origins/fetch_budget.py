@@ -1,4 +1,4 @@
-"""The limit of robots.txt files fetched at the same time (``ROBOTS_FETCH_CONCURRENCY``)."""
+"""The limit on robots.txt files fetched at the same time (``ROBOTS_FETCH_CONCURRENCY``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATIENCE = 4.0
 """The multiple of the average response time after which a fetch counts as silent."""
 SILENT_PER_PLACE = 128
 SPARE_LOOK_UPS = 1
-"""The number of names that can still be looked up: to see whether names are found at all."""
+"""The number of look-ups that fetches leave free, to see whether names are found at all."""
 
 
 class FetchBudget:
@@ -130,7 +130,7 @@ class FetchBudget:
             self._queue.pop(turn, None)
 
     def abandon(self) -> None:
-        """Ends all waits without a place, as the crawl ends; the waiters check for that themselves."""
+        """Ends all waits, as the crawl ends. Those who waited check for that themselves."""
         self._alarm.cancel()
         for turn in list(self._queue):
             del self._queue[turn]

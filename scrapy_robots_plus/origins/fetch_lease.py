@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.storage.redis_server import Server
 
 SPARE_SECONDS = 5.0
-"""Seconds that a lease lasts beyond ``ROBOTS_FETCH_TIMEOUT``, which covers all tries of a fetch: for
-waiting in a slot and for storing what was fetched. A worker that takes longer is dead, or stuck."""
+"""Seconds that a lease lasts beyond ``ROBOTS_FETCH_TIMEOUT``, which covers all tries of a fetch:
+for waiting in a slot and for storing the file. A worker that takes longer is dead, or stuck."""
 
 
 class Leases:
     """The leases of files, by origin: keys of a Redis server that expire.
 
-    See https://redis.io/docs/latest/commands/set/, "Patterns". Each is held under a *token*, which
-    no other holder has. All methods raise :class:`~scrapy_robots_plus.storage.redis_server.ServerError`
-    if the server does not do what it is asked. A lease that was taken although the answer was lost
-    expires like any other.
+    See https://redis.io/docs/latest/commands/set/, "Patterns". Each lease is held by a *token*,
+    which no other holder has. All methods raise
+    :class:`~scrapy_robots_plus.storage.redis_server.ServerError` if the server does not do what it
+    is asked. A lease that was taken although the answer was lost expires like any other.
     """
 
     def __init__(self, server: Server, seconds: float) -> None:
@@ -144,7 +144,7 @@ class Turn:
             leases.awaited -= 1
 
     def release(self) -> None:
-        """Releases the lease, if held: the fetch has ended and its result is stored, or never began."""
+        """Releases the lease: the fetch has ended, and its result is stored, or it never began."""
         if self._may_hold and self.leases is not None:
             self._may_hold = False
             self.calls.tell(partial(self._give_up, self.leases), lambda _: None)

@@ -144,15 +144,16 @@ def _result(url: str, response: Response, outcome: Outcome, detail: str = "") ->
 
 
 def _in_words(exception: Exception) -> str:
-    """Returns the class and message of *exception*; without a message, also the class of its cause."""
+    """Returns the class of *exception* and its message or, without one, the class of its cause."""
     name, cause = type(exception).__qualname__, exception.__cause__
     said = str(exception) or (type(cause).__qualname__ if cause else "")
     return f"{name}: {said}" if said else name
 
 
 _LAST_COUNTS = frozenset({b"location", b"retry-after", b"content-type"})
-"""Headers with one value, which may hold a comma. If one is repeated, Scrapy's own redirects and the
-charset go by the last (RFC 9110 8.3). Repeated dates or ETags count as none once they are joined."""
+"""Headers with one value, which may hold a comma. If one is repeated, the last counts, as it does
+for Scrapy's own redirects and the charset (RFC 9110 8.3). Repeated dates or ETags are joined, and
+count as none."""
 
 
 def _text(headers: Headers) -> dict[str, str]:
@@ -167,4 +168,4 @@ def _text(headers: Headers) -> dict[str, str]:
 
 
 NETWORK_FAILURES = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
-"""The failures of a fetch that a lack of network of this crawl may cause, among other causes."""
+"""The failures that a fetch ends in if this crawl has no network; they have other causes, too."""

@@ -133,7 +133,7 @@ class Fetcher:
         return result
 
     async def _was_away(self, origin: Origin, began: float, until: float) -> bool:
-        """Returns whether the fetch of *origin* failed because of this machine, which is back."""
+        """Returns whether this machine was why the fetch of *origin* failed, and can go on now."""
         was_found = compat.is_name_found(origin.host)
         if await self._network.was_why(origin, began, until, self._knock):
             return True
@@ -293,7 +293,7 @@ def _until_retry(result: FetchResult, now: float) -> float:
 
 
 def _may_be_the_conditions(result: FetchResult) -> bool:
-    """Returns whether conditions may have caused the answer, and asking again is polite.
+    """Returns whether request conditions may have caused *result*, and asking again is polite.
 
     A server error with a Retry-After leaves the known rules in force; a 4xx would open the site.
     """

@@ -1,4 +1,4 @@
-"""What to do with a record: whether it may answer, when to refresh it, which record follows it.
+"""The life of a record: whether it may answer, when it is refreshed, which record follows it.
 
 Pure functions of a record and the time. docs/freshness.md has a diagram of the states of a record.
 """
@@ -41,17 +41,17 @@ class FetchResult(NamedTuple):
 
     outcome: Outcome
     url: str
-    """The last URL asked, after redirects."""
+    """The last URL requested, after redirects."""
     body: bytes = b""
-    """Decoded, at most ``ROBOTS_FETCH_MAX_BYTES``, whole lines."""
+    """The decoded body: whole lines, at most ``ROBOTS_FETCH_MAX_BYTES``."""
     headers: Mapping[str, str] = MappingProxyType({})
-    """Names in lower case."""
+    """The headers of the answer, with names in lower case."""
     not_modified: bool = False
-    """Whether it is a 304 to a conditional request, so that the known answer still holds."""
+    """Whether a 304 to a conditional request says that the known answer still holds."""
     interrupted: bool = False
-    """Whether the crawl itself ended it, so that it says nothing about the site."""
+    """Whether the crawl itself ended the request, so that the result says nothing of the site."""
     replayed: bool = False
-    """Whether it comes from Scrapy's HTTP cache, so that it says nothing about the site today."""
+    """Whether Scrapy's HTTP cache answered, so that the result says nothing of the site today."""
     is_cut: bool = False
     """Whether the file is longer than what was read of it (``ROBOTS_FETCH_MAX_BYTES``)."""
     detail: str = ""
@@ -59,12 +59,12 @@ class FetchResult(NamedTuple):
 
 
 class Source(Word):
-    """Where a retrieval has found what it returned."""
+    """Where a retrieval found what it returned."""
 
     NETWORK = "network"
-    """The site, or nowhere."""
+    """The site, even if it could not be reached."""
     STORE = "store"
-    """``ROBOTS_STORE``."""
+    """The store (``ROBOTS_STORE``)."""
     CACHE = "cache"
     """Scrapy's HTTP cache."""
     OVERRIDE = "override"
@@ -75,7 +75,7 @@ _NOTHING = hashlib.sha256(b"").hexdigest()
 
 
 def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:
-    """*record*, perhaps from a crawl with other settings, with its lifetimes within *limits*."""
+    """Returns *record*, perhaps from a crawl with other limits, with lifetimes within *limits*."""
     return record._replace(
         lifetime=min(record.lifetime, limits.ttl_max),
         retry_in=min(record.retry_in, limits.error_ttl_max),
@@ -83,14 +83,14 @@ def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:
 
 
 def fresh_for(record: RobotsRecord, now: float) -> float:
-    """Seconds until *record* is due for a refresh; 0 or less if it is due."""
+    """Returns the seconds until *record* is due for a refresh; 0 or less if it is due."""
     if record.failure is not None:
         return record.retry_in - elapsed(record.failed_at, now)
     return record.lifetime - elapsed(record.fetched_at, now) if record.readable else 0.0
 
 
 def may_answer(record: RobotsRecord, now: float, limits: Limits) -> bool:
-    """Whether *record* may answer at *now*, if only while it is refreshed."""
+    """Returns whether *record* may answer at *now*, if only while it is refreshed."""
     if fresh_for(record, now) > 0:
         return True
     is_last_good_copy = record.failure is not None  # in an outage
@@ -99,9 +99,10 @@ def may_answer(record: RobotsRecord, now: float, limits: Limits) -> bool:
 
 
 def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:
-    """The headers to ask *url* whether the *known* rules still hold (RFC 9110 13.1).
+    """Returns the headers to ask *url* whether the *known* rules still hold (RFC 9110 13.1).
 
-    Empty if a 304 would be useless: for another URL, or if the text of the rules is missing.
+    There are none if a 304 would be useless: *known* has no rules, lacks their text, or is of
+    another URL.
     """
     if known is None or known.url != url or known.access is not Access.RULES:
         return {}
@@ -111,7 +112,7 @@ def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:
 
 
 def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:
-    """What may be crawled at *now* according to *record*.
+    """Returns what may be crawled at *now* according to *record*.
 
     RFC 9309 2.3.1.4: after a long period of failures the last copy no longer counts.
     """
@@ -121,9 +122,9 @@ def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:
 
 
 def under_statuses(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord:
-    """*record*, made under another status policy, as *statuses* have it.
+    """Returns *record*, made under another status policy, with the access that *statuses* give.
 
-    Where they make rules of an answer whose text was not kept, nothing may be crawled.
+    If that is rules, but the text of the answer was not kept, nothing may be crawled.
     """
     access = access_of(record.outcome, statuses)
     if access is Access.RULES and record.access is not Access.RULES:
@@ -132,10 +133,10 @@ def under_statuses(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord:
 
 
 def as_meant_under(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord | None:
-    """*record*, perhaps from a crawl with another status policy, as this one would have made it.
+    """Returns *record*, perhaps made under another status policy, as *statuses* would make it.
 
-    None if an answer means something else: then only another request can tell. An outage is an
-    outage under each; whether everything may be crawled meanwhile is up to *statuses*.
+    None if an answer means something else under *statuses*: then only another request can tell. An
+    outage is one under any policy; *statuses* decide whether everything may be crawled meanwhile.
     """
     access = access_of(record.outcome, statuses)
     if access is record.access:
@@ -151,7 +152,7 @@ def receive(
     settings: RobotsSettings,
     jitter: float,
 ) -> RobotsRecord:
-    """The record that follows *previous* after *result*. *jitter* is a number from 0 to 1."""
+    """Returns the record that follows *previous* after *result*. *jitter* is from 0 to 1."""
     # An unrequested 304 is a failure like any other.
     if result.not_modified and previous is not None and previous.readable:
         return _renewed(previous, result, now, settings.limits)
@@ -171,10 +172,10 @@ def receive(
 def _is_superseded(
     previous: RobotsRecord, access: Access, result: FetchResult, now: float, limits: Limits
 ) -> bool:
-    """Whether a *result* without a file replaces *previous* altogether.
+    """Returns whether a *result* that is no answer replaces *previous* altogether.
 
-    Readable rules outlast an outage whatever the status policy says about it (2.3.1.4); the policy
-    decides only once they are too old. A 403 that closes the site is not an outage.
+    Readable rules outlast an outage whatever the status policy says about it (RFC 9309 2.3.1.4);
+    the policy decides only once they are too old. A 403 that closes the site is not an outage.
     """
     if not previous.readable or says_unavailable(result.outcome):
         return True
@@ -206,9 +207,9 @@ _RENEWED = tuple(name for name in KEPT_HEADERS if name != "content-type")
 def _renewed(
     previous: RobotsRecord, result: FetchResult, now: float, limits: Limits
 ) -> RobotsRecord:
-    """RFC 9111 4.3.4: the headers of a 304 replace the stored ones.
+    """Returns *previous*, renewed by a 304: its headers replace the stored ones (RFC 9111 4.3.4).
 
-    Not the Content-Type: the stored body was decoded by its own, or by none (3.2).
+    The stored Content-Type stays: the stored body was decoded by it, or without any (3.2).
     """
     # A response without a Date gets the time of its receipt (RFC 9110 6.6.1), not the old Date.
     stored = {name: value for name, value in previous.headers.items() if name != "date"}

@@ -1,7 +1,7 @@
-"""Whether a request may be sent, by what is known of its origin.
+"""The decision whether a request may be sent, by what is known about its origin.
 
-Pure functions of the access, the parsed file and the request. A crawl asks them for each request;
-a replay of its audit log asks them again.
+Pure functions of the access, the parsed file and the request. A crawl calls them for each request;
+a replay of its audit log calls them again.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class Delay(NamedTuple):
-    """A Crawl-delay, as asked and as kept, in seconds."""
+    """A delay in seconds, as asked for and as kept."""
 
     asked: float
     kept: float
     skip: bool = False
-    """Whether the host is not crawled because of it."""
+    """Whether the host is skipped because the delay is too long."""
     own: bool = False
-    """Whether the user's settings ask for it, not the file."""
+    """Whether the user's settings ask for the delay, not the file."""
 
     @property
     def clamped(self) -> bool:
@@ -39,11 +39,10 @@ class Delay(NamedTuple):
 
 
 def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
-    """The delay to keep for a Crawl-delay of *value*; None if that is not a delay. A *maximum* of 0
-    is none.
+    """Returns the delay for a Crawl-delay of *value* seconds; None if that is no delay.
 
-    Crawl-delay is not in RFC 9309, and parsers let invalid values through: negative, zero, ``nan``,
-    infinite.
+    A *maximum* of 0 means no maximum. Crawl-delay is not in RFC 9309, and parsers let invalid
+    values through: negative, zero, ``nan``, infinite.
     """
     if not isinstance(value, (int, float)) or not isfinite(value) or value <= 0:
         return None
@@ -56,8 +55,10 @@ def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
 def delay_in(
     file: ParsedFile | RobotsTxt, agent: AgentNames, maximum: float, too_long: TooLong
 ) -> Delay | None:
-    """The longer of the Crawl-delay and the Request-rate of *agent*; the former if they are equal.
-    None if the *file* asks for none. *maximum*, *too_long*: as for :func:`delay_of`.
+    """Returns the longer of Crawl-delay and Request-rate for *agent*; None if *file* has neither.
+
+    If they are equal, the Crawl-delay is returned. *maximum* and *too_long* are as in
+    :func:`delay_of`.
     """
     rate = file.request_rate(agent)
     asked = (file.crawl_delay(agent), rate and rate.delay)
@@ -66,32 +67,32 @@ def delay_in(
 
 
 class Known(Protocol):
-    """What is known of an origin."""
+    """What :func:`verdict` has to know about an origin."""
 
     @property
     def obeys(self) -> bool:
-        """Whether its rules are obeyed."""
+        """Whether the rules of the origin are obeyed."""
 
     @property
     def access(self) -> Access: ...
 
     @property
     def file(self) -> ParsedFile | RobotsTxt | None:
-        """Its rules, whichever parser has read them; None if there are none."""
+        """The rules, whichever parser has read them; None if there are none."""
 
     def delay_for(self, agent: AgentNames, /) -> Delay | None:
-        """The Crawl-delay that requests of *agent* keep, or are skipped for."""
+        """Returns the delay that requests of *agent* keep, or are skipped for; None for none."""
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:
-        """The uses because of which pages are skipped whose site objects to them."""
+        """The uses for which a page is skipped if its site objects to them."""
 
     def preferences(self, url: str, agent: AgentNames, /) -> Preferences:
-        """What is preferred for the use of *url*, which *agent* may fetch."""
+        """Returns what the site prefers for the use of *url*, which *agent* may fetch."""
 
 
 def verdict(known: Known, url: str, agent: AgentNames) -> Verdict:
-    """Whether *agent* may fetch *url*, and why (RFC 9309 2.2.2, 2.3.1).
+    """Returns whether *agent* may fetch *url*, and why (RFC 9309 2.2.2, 2.3.1).
 
     Raises whatever the parser raises.
     """
@@ -123,7 +124,7 @@ def _by_rules(known: Known, url: str, agent: AgentNames) -> Verdict:
 
 
 def _objected(known: Known, url: str, agent: AgentNames) -> Verdict | None:
-    """The refusal of *url* for a use that its site objects to, in any form of it on the wire."""
+    """Returns the refusal if the site objects to a use of *url*, in any form that may be sent."""
     if not known.skipped_uses:
         return None
     for form in (url, *sent_forms(url)):
@@ -135,7 +136,7 @@ def _objected(known: Known, url: str, agent: AgentNames) -> Verdict | None:
 
 
 def objection_of(statement: Statement) -> Verdict:
-    """The refusal of a page that must not be used as the crawl will, because of *statement*."""
+    """Returns the refusal of a page because *statement* objects to a use of the crawl."""
     return Verdict(
         allowed=False,
         reason=Reason.AI_PREFERENCE,
@@ -147,8 +148,9 @@ def objection_of(statement: Statement) -> Verdict:
 
 
 def unreachable(url: str) -> Verdict:
-    """The verdict on *url* while the file cannot be read.
+    """Returns the verdict on *url* while the file cannot be read.
 
-    2.2.2: "The /robots.txt URI is implicitly allowed." Parsers apply that to rules.
+    RFC 9309 2.2.2: "The /robots.txt URI is implicitly allowed." If there are rules, the parser
+    sees to that.
     """
     return Verdict(asks_for_robots_txt(url), Reason.UNREACHABLE)

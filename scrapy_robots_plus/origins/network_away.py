@@ -1,18 +1,18 @@
-"""Whether no site can be reached because the network of this machine is away.
+"""Outages of this machine's network or DNS, told apart from dead hosts.
 
 A robots.txt that cannot be fetched closes its host for a minute (RFC 9309 2.3.1.4). In an outage of
-half a minute, that would deny all that is queued for hosts not met before.
+half a minute, that would deny all queued requests to hosts that are new to the crawl.
 
 Hazards:
 
-- Dead hosts fail alike, and at the end of a crawl there may be no others. So before anything is put
-  down to the network, a host that has answered is asked once more.
-- That host may be gone, too. So nobody waits for more than a minute, nor for another one before
-  some host has answered.
-- While most hosts wait for their robots.txt, the pages of the few others have nothing to stand
-  behind, and would use up their retries within a second. So a page that fails meanwhile waits, too.
-- Hosts whose addresses are known answer while no name can be looked up. So names are asked after by
-  themselves.
+- Dead hosts fail in the same way, and at the end of a crawl there may be no others. So before a
+  failure is blamed on the network, a host that has answered is asked once more.
+- That host may be dead, too. So no fetch waits for more than a minute, and after a wait in vain
+  none waits until some host has answered.
+- While most hosts wait for their robots.txt, the pages of the few others have the queue to
+  themselves, and would use up their retries within a second. So a page that fails meanwhile waits.
+- Hosts whose addresses are known answer even while no name can be looked up. So lookups are
+  checked separately.
 """
 
 from __future__ import annotations
@@ -43,20 +43,23 @@ logger = crawl_log(__name__)
 
 
 class NetworkAway:
-    """Tells an outage of the network from dead hosts, if it is told of answers, as
-    ``RobotsDownloader`` does. Times are by the monotonic clock."""
+    """The detector of network outages, as opposed to dead hosts.
+
+    It works if it is told of answers, as ``RobotsDownloader`` does. Times are seconds of the
+    monotonic clock.
+    """
 
     SILENCE = 5.0
-    """Seconds at the end of a long fetch in which nobody must have answered; also for how long a
-    host that has answered is asked, and the pause after it."""
+    """Seconds at the end of a long fetch in which an answer rules out an outage; also the timeout
+    when a host that has answered is asked again, and the pause after that was in vain."""
     PATIENCE = 1.0
-    """Seconds after a failure in which somebody may answer unasked."""
+    """Seconds after a failure in which an answer to another request spares asking a host."""
     TRUST = LONGEST = 60.0
-    """Seconds: for how long nothing is put down to a network that was just found to work; how long
-    a failed fetch waits for one that does not; and after how long a silence other workers are told
-    of no failure."""
+    """Seconds: how long a network that was just found to work is not blamed; how long a failed
+    fetch waits for the network; how long a silence is after which other workers are told of no
+    failure."""
     POLL = 0.25
-    """Seconds between two looks."""
+    """Seconds between two checks for an answer."""
     SAYS = (
         "%s cannot be fetched, and %s, which has answered before, does not answer either: the "
         "network of this machine may be away. Such files are fetched again when a site answers, if "
@@ -69,14 +72,14 @@ class NetworkAway:
         self._known: Origin | None = None
         self._is_asking = self._is_away = False
         self._waiting, self._failed_at = 0, -inf
-        """How many fetches wait, and when one was last tried in vain."""
+        """How many fetches wait, and when a try of one last failed."""
         self._trusted_until = self._back_at = self._given_up = -inf
 
     def answered(self, request: Request, response: Response) -> None:
-        """A site has answered *request*.
+        """Records that a site has answered *request*.
 
-        Only a host that was asked for a robots.txt is asked for it again: not one with an override,
-        of which it is not fetched. Nor is one that may want to be left alone.
+        Only a host that answered a request for its robots.txt may be asked for it again: under an
+        override it may not be fetched. After a 429 or a server error, the host is left alone.
         """
         self._heard()
         if TAP_META_KEY not in request.meta:
@@ -89,27 +92,28 @@ class NetworkAway:
 
     def _heard(self) -> None:
         self._heard_at = self._crawl.clock.monotonic()
-        if self._is_away:  # who does not answer while others do tells nothing of the network
+        if self._is_away:  # a host that is silent while others answer proves nothing
             self._is_away, self._back_at, self._known = False, self._heard_at, None
 
     def may_be_why(self, failure: Outcome) -> bool:
-        """Whether *failure* may be the fault of this crawl rather than of the site: a worker that
-        has lost its network must not tell the others that all sites are down.
+        """Returns whether *failure* may be the fault of this crawl rather than of the site.
+
+        A worker that has lost its network must not tell the others that all sites are down.
         """
         is_silent = self._crawl.clock.monotonic() - self._heard_at > self.LONGEST
         return failure is Failure.ERROR or (failure in NETWORK_FAILURES and is_silent)
 
     async def was_why(self, origin: Origin, began: float, until: float, ask: Ask) -> bool:
-        """Whether the network was away in the fetch of *origin* that *began* then and has failed
-        now, and has come back. Waits for that, but not beyond *until*.
+        """Returns whether an outage made the fetch of *origin* fail and is over; waits for its end.
 
-        *ask* asks an origin for its robots.txt, for so many seconds.
+        The fetch *began* at that time and has just failed. The wait ends at *until* at the latest.
+        *ask* requests the robots.txt of an origin, for up to so many seconds.
         """
         crawl, now = self._crawl, self._crawl.clock.monotonic
         failed, last_heard, other = now(), self._heard_at, self._known
         if failed >= until or began < self._back_at:
             return failed < until
-        # What was on its way for a moment only may have been cut off in the next one.
+        # Only for a long fetch: a short one may have been cut off just after the last answer.
         is_heard = last_heard > failed - self.SILENCE > began
         if is_heard or failed < self._trusted_until or other is None or other.host == origin.host:
             return False
@@ -127,9 +131,11 @@ class NetworkAway:
         return False
 
     async def failed(self, request: Request, error: Exception) -> None:
-        """A try of *request* has ended in *error*. If the network may be why, and it is for a page,
-        waits as long as fetches do, or for another one that has just been tried in vain. Nobody
-        waits if there is no host to ask."""
+        """Handles a try of *request* that ended in *error*; holds a page while the network is down.
+
+        If the network may be the reason, a page waits as long as a fetch of a robots.txt waits or
+        has just been tried in vain. It does not wait if there is no host to ask.
+        """
         crawl, now, last_heard = self._crawl, self._crawl.clock.monotonic, self._heard_at
         if compat.kind_of_failure(error, headers_received=False) not in NETWORK_FAILURES:
             return
@@ -140,14 +146,14 @@ class NetworkAway:
             is_tried = self._waiting or now() <= self._failed_at + self.PATIENCE
             if not (is_tried and self._known) or now() < self._trusted_until:
                 return
-            await crawl.clock.sleep(self.POLL / 5)  # it keeps its place from others
+            await crawl.clock.sleep(self.POLL / 5)  # short: the request keeps its place from others
 
     async def _ask(self, other: Origin, ask: Ask, origin: Origin) -> None:
         self._is_asking, last_heard, was_away = True, self._heard_at, self._is_away
         try:
             await ask(other, self.SILENCE)
             if self._heard_at > last_heard:
-                if not was_away:  # one that comes and goes is not trusted
+                if not was_away:  # a network that comes and goes is not trusted
                     self._trusted_until = self._heard_at + self.TRUST
                 return
             self._is_away = True
@@ -160,8 +166,11 @@ class NetworkAway:
 
 
 class NamesAway(NetworkAway):
-    """The same of names that cannot be looked up: what is asked is the address of the one that was
-    found last, of Scrapy's resolver. It is told of no answers."""
+    """The detector of DNS outages, as opposed to names without an address.
+
+    Where :class:`NetworkAway` asks a host, this class asks Scrapy's resolver for the name that it
+    found last. It is not told of answers.
+    """
 
     PATIENCE = NetworkAway.POLL
     TRUST = NetworkAway.SILENCE
@@ -177,14 +186,17 @@ class NamesAway(NetworkAway):
         self._heard()
 
     async def were_why(self, origin: Origin, began: float, until: float) -> bool:
-        """As :meth:`was_why`, but no host is asked. The address of *origin* was not found."""
+        """Returns whether a DNS outage made a fetch fail and is over; waits like :meth:`was_why`.
+
+        The address of *origin* was not found. No host is asked.
+        """
         name = compat.last_name_found()
         if name is None:
             return False
         if self._known is None or self._known.host != name:
             self._known, self._given_up = Origin("http", name, 80), -inf
         were_away = await self.was_why(origin, began, until, self._look_up)
-        return were_away or compat.is_name_found(origin.host)  # meanwhile
+        return were_away or compat.is_name_found(origin.host)  # by now
 
     async def _look_up(self, known: Origin, seconds: float) -> None:
         if await compat.finds_again(known.host, seconds):

@@ -1,4 +1,4 @@
-"""The parser of this package, and one way to ask whichever ``ROBOTSTXT_PARSER`` reads a file.
+"""The parser of this package, and one interface to whichever ``ROBOTSTXT_PARSER`` is in use.
 
 Files in use are kept parsed, within a bound on memory.
 """
@@ -42,24 +42,25 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 HOT_OCTETS = 256 * 1024
-"""Octets of robots.txt files, over all hosts, that are kept parsed: some 200 usual files. This
+"""How many bytes of robots.txt files, over all hosts, are kept parsed: some 200 usual files. This
 limits memory only: for other files, compact rules are kept and the rest is parsed again."""
 
 LONG = 2_048
-"""Octets from which a file may have too many rules for that."""
+"""The length in bytes above which a file may have too many for compact rules."""
 HOT_OCTETS_OF_LONG = 2 * 1024 * 1024
-"""So more of such files are kept parsed, some 300 of a shop: it takes fifteen times the memory of
-their text, three quarters of what Protego takes, and a twentieth of the time of parsing again."""
+"""How many bytes of files longer than :data:`LONG` are kept parsed: some 300 files of shops. That
+takes fifteen times the memory of their text, three quarters of what Protego takes, and a twentieth
+of the time of parsing again."""
 
 LEAST_HOT = 4
-"""Files that are kept parsed whatever their length: otherwise two files of 500 KiB used in turn
-would cost half a second of parsing per request. One takes up to some 18 MB."""
+"""How many files are kept parsed whatever their length: otherwise two files of 500 KiB used in turn
+would cost half a second of parsing per request. Such a file takes up to some 18 MB."""
 
 
 class HotFiles:
-    """The parsers whose files are kept parsed: the most recently used.
+    """The most recently used parsers, whose files are kept parsed.
 
-    One that nobody else holds any more goes, with its file.
+    They are held weakly: a parser that is no longer used elsewhere goes, with its file.
     """
 
     def __init__(self, octets: int = HOT_OCTETS, least: int = LEAST_HOT) -> None:
@@ -71,7 +72,7 @@ class HotFiles:
         return len(self._octets)
 
     def add(self, parser: RobotsParser, octets: int) -> None:
-        """Adds a parser, or uses it, and drops the least recently used ones."""
+        """Makes *parser* the most recently used, and cools the oldest others if room is short."""
         key = ref(parser, self._forget)
         self.room += self._octets.pop(key, 0) - octets
         self._octets[key] = octets
@@ -83,7 +84,7 @@ class HotFiles:
                 cooled.cool()
 
     def touch(self, parser: RobotsParser) -> None:
-        """A parser was used."""
+        """Makes *parser*, which was added before, the most recently used."""
         self._octets.move_to_end(ref(parser))
 
     def _forget(self, key: ref[RobotsParser]) -> None:
@@ -91,49 +92,52 @@ class HotFiles:
 
 
 MOST_LICENSES = 10
-"""License lines that count."""
+"""How many License URLs of a file count."""
 
 _MOST_SAID = 2_048
-"""Characters of lines about uses, and of licenses, that are kept for a host."""
+"""How many characters of lines about uses and of licenses are kept for a host."""
 
 
 class Uses(NamedTuple):
-    """What one file says to one agent."""
+    """What one file says about uses to one agent."""
 
     asked: tuple[Agent, tuple[str, ...]]
-    """The agent, and the names of groups that are about training."""
+    """The agent, and the names of the groups that are about training."""
     everywhere: tuple[Statement, ...]
-    """What it says about each URL that may be fetched."""
+    """What the file says about every URL that may be fetched, if it says the same about all."""
     by_url: FilePreferences | None
-    """What it says about each URL, if that depends on the URL. It holds the file."""
+    """What the file says about each URL, if that depends on the URL. This keeps the file parsed."""
     licenses: tuple[str, ...]
-    """License URLs as served, the first of them."""
+    """The first License URLs, as served."""
 
     @property
     def is_short(self) -> bool:
-        """Whether it may be kept for each of many hosts, without the file."""
+        """Whether this is short enough to keep for each of many hosts, without the file."""
         said = sum(map(len, (*self.licenses, *(each.text for each in self.everywhere))))
         return self.by_url is None and said <= _MOST_SAID
 
 
 _MOST_VERDICTS = 16
-"""How many verdicts a parser keeps whose file is not kept parsed."""
+"""How many verdicts a parser keeps while its file is not kept parsed."""
 
 _MOST_NAMES, _MOST_CHARACTERS = 32, 1_000
-"""Of the group and the rule of a verdict that is kept for a host."""
+"""The most names in the group, and characters in group and rule, of a verdict that is kept."""
 
 
 def is_short(verdict: Verdict) -> bool:
-    """Whether it may be kept for each of many hosts: sites choose how many names a group has."""
+    """Returns whether *verdict* is short enough to keep for each of many hosts.
+
+    Sites choose how many names a group has.
+    """
     group, rule = verdict.group or (), verdict.rule or ""
     return len(group) <= _MOST_NAMES and sum(map(len, (rule, *group))) <= _MOST_CHARACTERS
 
 
 _QUICKLY = 1
-"""The level of compression: half the time of the usual one, for a tenth more octets."""
+"""The level of compression: it takes half the time of the default, for a tenth more bytes."""
 
 _SMALL = 256
-"""Octets up to which a file is not compressed: that would save next to nothing."""
+"""The length in bytes up to which a file is not compressed: that would save next to nothing."""
 
 _hot, _hot_long = HotFiles(), HotFiles(HOT_OCTETS_OF_LONG)
 
@@ -143,27 +147,27 @@ class RobotsParser(RobotParser):
     """``ROBOTSTXT_PARSER``: a host's robots.txt, read as ``ROBOTS_DIALECT`` says.
 
     A user agent may be a product token, a whole User-Agent header, or a list of names in order of
-    preference. What a host keeps is its file, compressed, and compact rules for the agent that
+    preference. For each host, the file is kept compressed, with compact rules for the agent that
     asked first; files in use are also kept parsed.
     """
 
     _body: bytes
-    """As served; compressed from the first time on that the file is not kept parsed."""
+    """The file as served; compressed from the first time that it is not kept parsed."""
     dialect: Dialect = RFC9309
-    """How the file is read."""
+    """The dialect in which the file is read."""
     _charset: str | None = None
     _hot: HotFiles = field(init=False)
-    """Those among which it is kept parsed."""
+    """The parsers among which this one's file is kept parsed."""
     _is_packed: bool = field(default=False, init=False)
     _file: RobotsTxt | None = field(default=None, init=False)
     _agent: Agent | None = field(default=None, init=False)
-    """The one that asked first."""
+    """The agent that asked first."""
     _compact: bytes | None = field(default=None, init=False)
-    """What it says to that agent, once it is not kept parsed."""
+    """The compact rules for the agent that asked first, once the file is not kept parsed."""
     _verdicts: dict[bytes | None, Verdict] | None = field(default=None, init=False)
-    """By the compact rule that decides; None before it is needed."""
+    """Verdicts, by the compact rule that decides; None before the first."""
     _uses: Uses | None = field(default=None, init=False)
-    """What it says about uses to the agent that asked last."""
+    """What the file says about uses to the agent that asked last."""
 
     def __post_init__(self) -> None:
         self._hot = _hot_long if len(self._body) > LONG else _hot
@@ -173,9 +177,9 @@ class RobotsParser(RobotParser):
     def from_crawler(
         cls, crawler: Crawler | None, robotstxt_body: bytes, charset: str | None = None
     ) -> Self:
-        """As Scrapy calls its parsers.
+        """Returns a parser of *robotstxt_body*. Called as Scrapy calls its parsers.
 
-        ``charset`` is that of the Content-Type header, if the caller knows it.
+        *charset* is that of the Content-Type header, if the caller knows it.
         """
         if crawler is None:
             return cls(robotstxt_body, _charset=charset)
@@ -199,7 +203,7 @@ class RobotsParser(RobotParser):
         return zlib.decompress(self._body) if self._is_packed else self._body
 
     def read_as(self, dialect: Dialect | str) -> Self:
-        """The same file, read in another dialect, which may be given by its name."""
+        """Returns a parser of the same file in another *dialect*, which may be given by name."""
         return type(self)(self._whole(), dialect_named(dialect), self._charset)
 
     def cool(self) -> None:
@@ -214,18 +218,20 @@ class RobotsParser(RobotParser):
             self._uses = None
 
     def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
-        """Whether the user agent may fetch the URL."""
+        """Returns whether the user agent may fetch the URL."""
         verdict = self._by_compact_rules(url, user_agent)
         return self.file.allowed(url, user_agent) if verdict is None else verdict.allowed
 
     def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
-        """Whether the user agent may fetch the URL, and which rule on which line says so."""
+        """Returns whether the user agent may fetch the URL, and which rule and line say so."""
         verdict = self._by_compact_rules(url, user_agent)
         return self.file.verdict(url, user_agent) if verdict is None else verdict
 
     def _by_compact_rules(self, url: str | bytes, agent: Agent) -> Verdict | None:
-        """None if there are none for the agent, or the file is kept parsed. Reads the file again
-        only for a rule that has not decided yet."""
+        """Returns the verdict of the compact rules; None if *agent* has none or the file is parsed.
+
+        Parses the file again only for a rule that has not decided yet.
+        """
         if self._agent is None:
             self._agent = agent
         if self._file is not None or self._compact is None or agent != self._agent:
@@ -244,9 +250,9 @@ class RobotsParser(RobotParser):
     def statements(
         self, url: str | bytes, user_agent: Agent, use_tokens: tuple[str, ...] = ()
     ) -> tuple[Statement, ...]:
-        """What the file says about the use of the URL, if the user agent may fetch it.
+        """Returns what the file says about the use of the URL, if the user agent may fetch it.
 
-        *use_tokens*: names of groups that are about training.
+        *use_tokens* are the names of groups that are about training.
         """
         uses = self.uses(user_agent, use_tokens)
         if uses.by_url is not None:
@@ -254,12 +260,14 @@ class RobotsParser(RobotParser):
         return uses.everywhere if uses.everywhere and self.allowed(url, user_agent) else ()
 
     def licenses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """License URLs as served, each once, the first ten. They are for all user agents; which
-        one asks only matters for what is kept."""
+        """Returns the first ten License URLs as served, each once.
+
+        They are for all user agents; which one asks only matters for what is kept.
+        """
         return self.uses(user_agent, use_tokens).licenses
 
     def uses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> Uses:
-        """What the file says about uses to the user agent."""
+        """Returns what the file says about uses to the user agent."""
         asked, uses = (user_agent, use_tokens), self._uses
         if uses is None or uses.asked != asked:
             said, licenses = FilePreferences(self.file, *asked), self.file.licenses
@@ -269,27 +277,27 @@ class RobotsParser(RobotParser):
         return uses
 
     def crawl_delay(self, user_agent: Agent) -> float | None:
-        """The Crawl-delay in seconds; None if the site asks for none."""
+        """Returns the Crawl-delay in seconds; None if the site asks for none."""
         return self.file.crawl_delay(user_agent)
 
     def request_rate(self, user_agent: Agent) -> RequestRate | None:
-        """The Request-rate; None if the site asks for none."""
+        """Returns the Request-rate; None if the site asks for none."""
         return self.file.request_rate(user_agent)
 
     def visit_time(self, user_agent: Agent) -> VisitTime | None:
-        """The Visit-time; None if the site asks for none."""
+        """Returns the Visit-time; None if the site asks for none."""
         return self.file.visit_time(user_agent)
 
     def sitemaps(self) -> tuple[str, ...]:
-        """Sitemap URLs as served, each once."""
+        """Returns the Sitemap URLs as served, each once."""
         return self.file.sitemaps
 
 
 class Parsers:
-    """Makes the parsers of a crawl.
+    """The factory of a crawl's parsers.
 
-    Raises whatever an unusable parser class raises, such as for a missing dependency: at the start
-    rather than in the middle of the crawl.
+    Creating it raises whatever an unusable parser class raises, such as for a missing dependency:
+    at the start rather than in the middle of the crawl.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -300,7 +308,7 @@ class Parsers:
         self.read(b"", None)
 
     def read(self, body: bytes, charset: str | None) -> ParsedFile:
-        """*body*, read by a new parser. *charset*: from its Content-Type."""
+        """Returns *body*, read by a new parser. *charset* is that of its Content-Type."""
         if self._takes_charset:
             return ParsedFile(self._make(self._crawler, body, charset=charset))
         return ParsedFile(self._make(self._crawler, _in_utf8(body, charset)))
@@ -308,9 +316,9 @@ class Parsers:
     def file_of(
         self, body: bytes, charset: str | None, dialect: Dialect, subject: str
     ) -> tuple[ParsedFile | None, str]:
-        """As :meth:`read`, in *dialect*; None and the error in words if the parser fails on it.
+        """Returns what :meth:`read` does, in *dialect*; None and the error if the parser fails.
 
-        *subject*: what is read.
+        The error is in words, else empty. *subject* names what is read, for the log.
         """
         try:
             return self.read(body, charset).read_as(dialect), ""
@@ -319,24 +327,25 @@ class Parsers:
 
 
 def takes_several_names(settings: BaseSettings) -> bool:
-    """Whether the parser in use takes a tuple of names for an agent: only ours does."""
+    """Returns whether the parser in use takes a tuple of names for an agent: only ours does."""
     return issubclass(class_in(settings, "ROBOTSTXT_PARSER"), RobotsParser)
 
 
 def charset_of(headers: Mapping[str, str]) -> str | None:
-    """The charset of the Content-Type, under Python's name; None if there is none."""
+    """Returns the charset of the Content-Type, under Python's name; None if there is none."""
     return http_content_type_encoding(headers.get("content-type", ""))
 
 
 _UNDECODED = "[\udc80-\udcff]"
-"""The characters that ``surrogateescape`` makes of octets that are not UTF-8."""
+"""A pattern for the characters that ``surrogateescape`` makes of octets that are not UTF-8."""
 
 
 def _in_utf8(body: bytes, charset: str | None) -> bytes:
-    """*body* in a form that all of Scrapy's parsers can read. Two of them treat a file with one
-    octet that is not UTF-8 as empty, and some miss a rule after a byte order mark.
+    """Returns *body* in a form that all of Scrapy's parsers can read.
 
-    Such octets are percent-escaped, which means the same (RFC 9309 2.2.2).
+    Two of them treat a file with one octet that is not UTF-8 as empty, and some miss a rule after a
+    byte order mark. Octets that are not UTF-8 become percent-escapes, which mean the same (RFC 9309
+    2.2.2).
     """
     text = to_utf8(body, charset or "").decode("utf-8", "surrogateescape")
     return re.sub(_UNDECODED, lambda found: f"%{ord(found[0]) - 0xDC00:02X}", text).encode()
@@ -345,9 +354,9 @@ def _in_utf8(body: bytes, charset: str | None) -> bytes:
 class ParsedFile:
     """One file, whichever of Scrapy's robots.txt parsers has read it.
 
-    Scrapy's interface defines ``allowed``, and from 2.18 ``crawl_delay``. Parsers have that and the
-    sitemaps under names of their own too, or in a parser that they wrap (``rp``). All else only
-    ours knows. Exceptions of the parser are passed on.
+    Scrapy's interface defines ``allowed`` and, from 2.18, ``crawl_delay``. Some parsers have the
+    delay and the sitemaps under other names, or in a parser that they wrap (``rp``). Only our
+    parser provides the rest. Exceptions of the parser are passed on.
     """
 
     __slots__ = ("parser",)
@@ -356,26 +365,26 @@ class ParsedFile:
         self.parser = parser
 
     def read_as(self, dialect: Dialect) -> ParsedFile:
-        """The same file in another dialect. Parsers other than ours know one only."""
+        """Returns the same file in another *dialect*. Parsers other than ours have only one."""
         ours = self.ours
         if ours is None or ours.dialect == dialect:
             return self
         return ParsedFile(ours.read_as(dialect))
 
     def allowed(self, url: str, agent: AgentNames) -> bool:
-        """Whether *agent* may fetch *url*."""
+        """Returns whether *agent* may fetch *url*."""
         return self.parser.allowed(url, self._understood(agent))
 
     def verdict(self, url: str, agent: AgentNames) -> Verdict:
-        """Whether *agent* may fetch *url*, with rule and line if the parser is ours."""
+        """Returns whether *agent* may fetch *url*, with rule and line if the parser is ours."""
         ours = self.parser
-        # What decides is allowed(), which a subclass may change.
+        # If a subclass overrides allowed(), that decides.
         if isinstance(ours, RobotsParser) and type(ours).allowed is RobotsParser.allowed:
             return ours.verdict(url, agent)
         return Verdict(self.allowed(url, agent), Reason.RULE)
 
     def crawl_delay(self, agent: AgentNames) -> object:
-        """The Crawl-delay for *agent* as the parser returns it, unchecked."""
+        """Returns the Crawl-delay for *agent* as the parser returns it, unchecked."""
         # Before 2.18 Scrapy's own parsers have no crawl_delay(), but wrap a parser that does.
         for holder in (self.parser, self._wrapped):
             for name in ("crawl_delay", "get_crawl_delay"):
@@ -385,20 +394,20 @@ class ParsedFile:
         return None
 
     def _understood(self, agent: AgentNames) -> str:
-        """*agent* as the parser takes it: parsers other than ours only get the first name."""
+        """Returns *agent* as the parser takes it: all but ours only get the first name."""
         return agent[0] if isinstance(agent, tuple) and not self.ours else cast("str", agent)
 
     def request_rate(self, agent: AgentNames) -> RequestRate | None:
-        """The Request-rate for *agent*."""
+        """Returns the Request-rate for *agent*; None if it is not known."""
         return self.ours.request_rate(agent) if self.ours else None
 
     def visit_time(self, agent: AgentNames) -> VisitTime | None:
-        """The Visit-time for *agent*."""
+        """Returns the Visit-time for *agent*; None if it is not known."""
         return self.ours.visit_time(agent) if self.ours else None
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
-        """The Sitemap lines."""
+        """The URLs of the Sitemap lines, if the parser provides them."""
         holder = self.parser if hasattr(self.parser, "sitemaps") else self._wrapped
         found = getattr(holder, "sitemaps", None) or getattr(holder, "site_maps", None)
         if callable(found):
@@ -407,7 +416,7 @@ class ParsedFile:
 
     @property
     def ours(self) -> RobotsParser | None:
-        """The parser, if it is ours: others name no rules, and know no lines about uses."""
+        """The parser if it is ours, else None: others name no rules and ignore lines about uses."""
         return self.parser if isinstance(self.parser, RobotsParser) else None
 
     @property
@@ -424,7 +433,7 @@ _FURTHER = f" Further failures are counted as {stats.PARSER_ERRORS} and logged a
 def parser_failed(error: Exception, subject: object, collector: StatsCollector) -> str:
     """Counts *error* and logs it, the first of a crawl at ERROR; returns it in words.
 
-    *subject*: the URL or origin that the parser failed on.
+    *subject* is the URL or origin that the parser failed on.
     """
     collector.inc_value(stats.PARSER_ERRORS)
     is_first = collector.get_value(stats.PARSER_ERRORS, 1) == 1
@@ -442,10 +451,10 @@ def parser_failed(error: Exception, subject: object, collector: StatsCollector) 
 def guarded(
     ask: Callable[[], _T], otherwise: _E, subject: object, collector: StatsCollector
 ) -> _T | _E:
-    """What *ask* returns. If it raises, since any parser may be in use, counts and logs that, and
-    returns *otherwise*.
+    """Returns what *ask* returns; if it raises, counts and logs that, and returns *otherwise*.
 
-    *subject*: the URL or origin that *ask* is about.
+    Any exception is caught, as any parser may be in use. *subject* is the URL or origin that *ask*
+    is about.
     """
     try:
         return ask()

@@ -171,7 +171,7 @@ class Policies:
         return policy.verdict(url, names)
 
     async def may(self, url: str, use: str, agent: Agent | None = None) -> Permission:
-        """Returns whether the page at *url* may be used for *use*, fetching its robots.txt if needed.
+        """Returns whether the page at *url* may be used for *use*, fetching robots.txt if needed.
 
         *use* is ``train-ai``, ``ai-use``, ``search``, or how far the page is used, such as
         ``use=full``; *agent* is as in :meth:`verdict`. The answer rests on what the site says about
@@ -248,7 +248,7 @@ class Policies:
         request: Request | None = None,
         settings: RobotsSettings | None = None,
     ) -> Policy | None:
-        """Returns the policy of *origin*, fetching it if needed; None if the spider closes first."""
+        """Returns the policy of *origin*, fetching it if needed; None if the crawl closes first."""
         settings = settings or self._settings.for_origin(origin)
         policy = self.usable_or_refresh(origin, request, settings)
         if policy is not None:
@@ -264,7 +264,7 @@ class Policies:
         return policy and self._under(settings, origin, policy)
 
     def _under(self, settings: RobotsSettings, origin: Origin, fetched: Policy | None) -> Policy:
-        """Returns *fetched* under *settings*, or a policy without the site's file if they need none.
+        """Returns *fetched* under *settings*, or a policy without a file if they need none.
 
         All policies made from one share its paces.
         """
@@ -300,7 +300,7 @@ class Policies:
         return policy
 
     def _parsed(self, text: str, dialect: Dialect) -> tuple[ParsedFile | None, bytes]:
-        """Parses an override's *text*. ``_read`` caches this: thousands of hosts may share a text."""
+        """Parses an override's *text*. ``_read`` caches this: many hosts may share one text."""
         body, subject = text.encode("utf-8", "replace"), "the robots_txt of an override"
         return self._retrieval.parsers.file_of(body, "utf-8", dialect, subject)[0], body
 

@@ -1,4 +1,4 @@
-"""One origin's robots.txt in a crawl: the record, its parsed rules, its delays."""
+"""One origin's robots.txt in a crawl: its record, its parsed rules and its delays."""
 
 from __future__ import annotations
 
@@ -36,20 +36,21 @@ if TYPE_CHECKING:
 
 
 class Pace(NamedTuple):
-    """What a file asks of one agent, within the limits of the settings."""
+    """The delay and the visiting hours of one agent, within the limits of the settings."""
 
     delay: Delay | None = None
     visits: VisitTime | None = None
-    """The visiting hours, if ``ROBOTS_VISIT_TIME`` is to obey them."""
+    """The visiting hours, if ``ROBOTS_VISIT_TIME`` is ``obey``."""
 
 
 ANY_PACE = Pace()
-"""Shared by all origins without a pace, so that it costs no memory."""
+"""The pace without limits: one object for all origins that have none, to save memory."""
 
 
 def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings) -> Pace:
-    """The longer of Crawl-delay and Request-rate, and the visiting hours; without a *file*, the
-    delay that the user sets.
+    """Returns *agent*'s pace: the longer of Crawl-delay and Request-rate, and the visiting hours.
+
+    The user's own delay applies if an override sets it, or if no *file* asks for one.
     """
     own = settings.own_delay
     delay = Delay(own, own, own=True) if own else None
@@ -65,19 +66,20 @@ def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings
 
 
 class Paces:
-    """The paces that requests to one origin keep: all agents share one server, so the longest delay
-    of any of them counts.
+    """The delay and the visiting hours that requests to one origin keep.
+
+    All agents share one server, so the longest delay of any of them counts.
     """
 
     __slots__ = ("delay", "visits")
 
     def __init__(self) -> None:
         self.delay = 0.0
-        """Seconds; 0 for none."""
+        """The delay in seconds; 0 for none."""
         self.visits: VisitTime | None = None
 
     def add(self, pace: Pace) -> bool:
-        """Puts *pace* in force. Returns whether its delay is longer than all before."""
+        """Puts *pace* in force. Returns whether its delay is longer than all before it."""
         delay = pace.delay.kept if pace.delay and not pace.delay.skip else 0.0
         is_longer = delay > self.delay
         self.delay = max(delay, self.delay)
@@ -85,16 +87,16 @@ class Paces:
         return is_longer
 
 
-_RULES, _UNREACHABLE = Access.RULES, Access.UNREACHABLE  # found in a tenth of the time
+_RULES, _UNREACHABLE = Access.RULES, Access.UNREACHABLE  # looked up ten times as fast
 
 _FOLLOWS = {_RULES: "rules", Access.UNAVAILABLE: "all allowed", _UNREACHABLE: "all denied"}
 
 _MOST_OF_A_REASON = 60
-"""Characters of the reason of an override that are shown."""
+"""How many characters of an override's reason are shown."""
 
 
 def answer_in(record: RobotsRecord) -> str:
-    """``200``, ``timeout``, ``200, now 503``."""
+    """Returns the outcome and any later failure: ``200``, ``timeout``, ``200, now 503``."""
     if record.failure is None or not record.readable:
         return str(record.outcome)
     return f"{record.outcome}, now {record.failure}"
@@ -103,25 +105,25 @@ def answer_in(record: RobotsRecord) -> str:
 NO_PREFERENCES = combine(())
 
 AGENTS_REMEMBERED = 16
-"""For how many agents the pace is remembered: a crawl may send another agent each time."""
+"""For how many agents a policy remembers the pace: each request may have another agent."""
 
 LEAST_LIFETIME = 1.0
-"""Seconds for which a ``tdmrep.json`` is not asked for again, whatever became of it."""
+"""Minimum seconds between two requests for a ``tdmrep.json``, whatever the result."""
 
 _LONG = 2_048
-"""Octets of a ``tdmrep.json`` from which on it is kept compressed: parsed, it may take a thousand
-times what the site has sent."""
+"""The length in bytes above which a ``tdmrep.json`` is kept compressed: parsed, it may take a
+thousand times the memory of what the site sent."""
 
 
 @lru_cache(maxsize=8)
 def _unpacked(file: bytes) -> TdmFile:
-    """Kept for files in use."""
+    """Returns a compressed ``tdmrep.json``, parsed. Cached for the files in use."""
     return TdmFile(zlib.decompress(file))
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Policy:
-    """What a crawl knows about one origin. Read-only; a refresh makes a new one.
+    """What a crawl knows about one origin. It is read-only: a refresh makes a new one.
 
     Only ``paces`` changes: it holds the delays that requests keep.
     """
@@ -130,29 +132,29 @@ class Policy:
     file: ParsedFile | None
     """The parsed rules; None if there are none."""
     settings: RobotsSettings
-    """The settings that it was made under, and answers under."""
+    """The settings under which the policy was made and answers."""
     _clock: Clock
     _stats: StatsCollector
     detail: str = ""
-    """Why the file could not be read just now, if the status does not say so."""
+    """Why the file could not be read at the last attempt, if the status does not say it."""
     source: Source = Source.NETWORK
-    """Where the crawl got it: ``network``, ``store``, ``cache`` or ``override``."""
+    """Where the crawl got the policy: ``network``, ``store``, ``cache`` or ``override``."""
     paces: Paces = field(default_factory=Paces)
-    """Those in force. Policies for the same server share them."""
+    """The paces in force. Copies of this policy under other settings share them."""
     _asked: dict[AgentNames, Pace] = field(default_factory=dict, init=False)
-    """What the file asks of agents that were looked up."""
+    """The paces of agents that were looked up."""
     _enforced_for: AgentNames | None = field(default=None, init=False)
-    """The agent that was the last to send requests."""
+    """The agent whose pace was last put in force."""
     _signed: tuple[Verdict, Verdict] | None = field(default=None, init=False)
-    """The last verdict that was signed, before and after: one rule decides for many URLs."""
+    """The last signed verdict, before and after signing: one rule decides for many URLs."""
     tdmrep: TdmFile | bytes = b""
-    """The site's ``tdmrep.json``, a long one compressed; empty if it says nothing, or was not read.
-    """
+    """The site's ``tdmrep.json``, compressed if it is long; empty if it says nothing or was not
+    read."""
     _tdmrep_until: float = inf
     _epoch: float = field(init=False)
     _fresh_until: float = field(init=False)
     _ours: RobotsParser | None = field(init=False)
-    """The parser, if it is ours."""
+    """The parser, if it is this package's; else None."""
     _may_be_unreachable: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -165,8 +167,11 @@ class Policy:
         self._fresh_until = min(monotonic + lasts, self._tdmrep_until)
 
     def reserve(self, tdmrep: RobotsRecord, previous: Policy | None) -> None:
-        """Goes by a ``tdmrep.json`` too; by that of *previous* where the store had no copy for an
-        outage. Called before its first use; it is refreshed, while it answers, when that is due."""
+        """Applies a ``tdmrep.json``; that of *previous* in an outage without a stored copy.
+
+        Called before the policy is first used. The policy is then due for a refresh when the
+        ``tdmrep.json`` is, and answers meanwhile.
+        """
         if tdmrep.access is Access.RULES and not tdmrep.is_cut:
             file = TdmFile(tdmrep.body)
             self.tdmrep = zlib.compress(tdmrep.body) if file and len(tdmrep.body) > _LONG else file
@@ -178,12 +183,12 @@ class Policy:
 
     @property
     def parsed(self) -> RobotsTxt | None:
-        """The file, if our parser has read it: its rules and all else that stands in it."""
+        """The file as this package's parser read it, with rules and all else; None with others."""
         return self._ours.file if self._ours else None
 
     @property
     def origin(self) -> Origin:
-        """Scheme, host and port that the robots.txt speaks for."""
+        """The scheme, host and port that the robots.txt applies to."""
         return self.record.origin
 
     @property
@@ -193,7 +198,7 @@ class Policy:
 
     @property
     def access(self) -> Access:
-        """Whether there are rules, no file, or an unreadable one (RFC 9309 2.3.1)."""
+        """Whether there are rules, no file, or an unreadable file (RFC 9309 2.3.1)."""
         record = self.record
         if record.failure is None:
             return record.access
@@ -201,15 +206,15 @@ class Policy:
 
     @property
     def may_answer(self) -> bool:
-        """Whether it may answer, if only while it is refreshed."""
+        """Whether the policy may answer, if only while it is refreshed."""
         return self.fresh_for > 0 or may_answer(self.record, self.now, self.settings.limits)
 
     @property
     def status(self) -> str:
         """The HTTP status of the robots.txt, or the failure to get it: ``200``, ``timeout``.
 
-        Both for the last good copy in an outage: ``200, now 503``. Without a file of the site:
-        ``own text``, ``not asked``.
+        For the last good copy in an outage, both: ``200, now 503``. If no file of the site is
+        needed: ``own text``, ``not asked``.
         """
         if not self.settings.needs_file:
             return "not asked" if self.settings.robots_txt is None else "own text"
@@ -217,9 +222,10 @@ class Policy:
 
     @property
     def in_words(self) -> str:
-        """The status and what it means: ``200, rules``, ``404, all allowed``, ``503, all denied``;
-        for the last good copy in an outage ``200, now 503, rules``. Under an override also what
-        it is for: ``not obeyed (override: our own site)``.
+        """The status and its meaning: ``200, rules``, ``404, all allowed``, ``503, all denied``.
+
+        For the last good copy in an outage: ``200, now 503, rules``. An override adds its reason:
+        ``not obeyed (override: our own site)``.
         """
         settings, access = self.settings, self.access
         if not settings.needs_file:
@@ -236,22 +242,22 @@ class Policy:
 
     @property
     def age(self) -> float:
-        """Seconds since it was fetched or last found unchanged."""
+        """Seconds since the file was fetched or last found unchanged."""
         return max(0.0, self.now - self.record.fetched_at)
 
     @property
     def fresh_for(self) -> float:
-        """Seconds until it is due for a refresh; 0 or less if it is due."""
+        """Seconds until the policy is due for a refresh; 0 or less if it is due."""
         return self._fresh_until - self._clock.monotonic()
 
     @property
     def denies_as_unreachable(self) -> bool:
-        """Whether all requests fail because the file cannot be read (RFC 9309 2.3.1.4)."""
+        """Whether all requests are denied because the file cannot be read (RFC 9309 2.3.1.4)."""
         return self._may_be_unreachable and self.access is _UNREACHABLE
 
     @property
     def opens_in(self) -> float:
-        """Seconds until its visiting hours begin, if ``ROBOTS_VISIT_TIME`` is to obey them."""
+        """Seconds until the visiting hours begin; 0 during them, or if none are obeyed."""
         visits = self.paces.visits
         return visits.begins_in(self._clock.wall()) if visits else 0.0
 
@@ -267,22 +273,23 @@ class Policy:
 
     @property
     def delay(self) -> float | None:
-        """The longest delay, in seconds, of any agent in use so far."""
+        """The longest delay, in seconds, of any agent in use so far; None if there is none."""
         return self.paces.delay or None
 
     @property
     def asked_delay(self) -> Delay | None:
-        """The longest delay that the file asks of any agent looked up so far, kept or not; one that
-        is too long comes before all others.
+        """The longest delay that the file asks of any agent looked up so far, kept or not.
+
+        A delay for which the host is skipped comes before all others.
         """
         if self.settings.crawl_delay is not None:
-            return None  # whatever it asks for
+            return None  # the user's delay replaces it
         paces = self._asked.values()
         delays = [pace.delay for pace in paces if pace.delay is not None and not pace.delay.own]
         return max(delays, key=lambda delay: (delay.skip, delay.asked), default=None)
 
     def under(self, settings: RobotsSettings) -> Policy:
-        """What is known, read under other *settings*. It keeps the same pace."""
+        """Returns this policy under other *settings*. Both share their paces."""
         record = under_statuses(self.record, settings.status_policy)
         file = self.file and self.file.read_as(settings.dialect)
         return replace(self, record=record, file=file, settings=settings)
@@ -293,7 +300,7 @@ class Policy:
         return self.settings.obey
 
     def pace_of(self, agent: AgentNames) -> Pace:
-        """What is asked of *agent*: by the file, or by the user. Puts nothing in force."""
+        """Returns the pace that the file or the user asks of *agent*. Puts nothing in force."""
         pace = self._asked.get(agent)
         if pace is None:
             settings = self.settings
@@ -309,8 +316,9 @@ class Policy:
         return pace
 
     def enforce(self, agent: AgentNames) -> None:
-        """A request is sent as *agent*: its pace is in force from now on, and counted if the file
-        asks for a longer delay than before.
+        """Puts the pace of *agent* in force: requests are sent as *agent* from now on.
+
+        Counts the delay if the file asks for it and it is longer than all before it.
         """
         if agent == self._enforced_for:
             return
@@ -323,15 +331,18 @@ class Policy:
             self._stats.inc_value(stats.DELAYS_CLAMPED)
 
     def delay_for(self, agent: AgentNames) -> Delay | None:
-        """The Crawl-delay that requests of *agent* keep, or are skipped for."""
+        """Returns the delay that requests of *agent* keep, or are skipped for; None for none."""
         return self.pace_of(agent).delay
 
     def verdict(self, url: str, agent: Agent) -> Verdict:
-        """Whether *agent* may fetch *url*, and why."""
+        """Returns whether *agent* may fetch *url*, and why."""
         return self.signed(self.judged(url, as_names(agent)))
 
     def judged(self, url: str, agent: AgentNames) -> Verdict:
-        """As :meth:`verdict`, without the names of what it is about."""
+        """Returns the verdict on *url* for *agent*, without what :meth:`signed` adds.
+
+        If the parser fails, the file counts as unreadable.
+        """
         try:
             return judging.verdict(self, url, agent)
         except Exception as error:  # noqa: BLE001 - any parser may be in use
@@ -346,8 +357,7 @@ class Policy:
         return is_definite(self.record.outcome) if self.file is None else self._ours is not None
 
     def is_silent(self, agent: AgentNames) -> bool:
-        """Whether neither the robots.txt nor the ``tdmrep.json`` says anything to *agent* of the
-        use of any page."""
+        """Returns whether robots.txt and ``tdmrep.json`` tell *agent* nothing about any use."""
         ours, tokens = self._ours, self.settings.ai_tokens
         if self.tdmrep or ours is None:
             return not self.tdmrep
@@ -355,8 +365,10 @@ class Policy:
         return uses is None or (uses.by_url is None and not uses.everywhere)
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
-        """What the robots.txt prefers for the use of *url*, if *agent* may fetch it, and what the
-        ``tdmrep.json`` does."""
+        """Returns what robots.txt and ``tdmrep.json`` prefer for the use of *url*.
+
+        The robots.txt counts only if *agent* may fetch *url*.
+        """
         statements = self._in_file(url, agent)
         if self.tdmrep:
             file = _unpacked(self.tdmrep) if isinstance(self.tdmrep, bytes) else self.tdmrep
@@ -370,16 +382,16 @@ class Policy:
         return guarded(lambda: ours.statements(url, agent, tokens), (), url, self._stats)
 
     def licenses(self, agent: AgentNames) -> tuple[str, ...]:
-        """The first of the licences that the file names (RSL 1.0)."""
+        """Returns the URLs of the first licences that the file names (RSL 1.0)."""
         return self._ours.licenses(agent, self.settings.ai_tokens) if self._ours else ()
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:
-        """The uses because of which pages are skipped whose site objects to them."""
+        """The uses for which a page is skipped if its site objects to them."""
         return self.settings.skipped_uses
 
     def signed(self, verdict: Verdict) -> Verdict:
-        """*verdict*, with the names of what it is about."""
+        """Returns *verdict* with the URL and status of the robots.txt, and the override."""
         if self._signed is None or self._signed[0] is not verdict:
             url, status = self.record.url, self.status
             signed = replace(verdict, robots_url=url, outcome=status, override=self._override)
@@ -395,28 +407,28 @@ class Policy:
 
 @dataclass(slots=True, eq=False, repr=False)  # one is created per page
 class Passes:
-    """It may be sent."""
+    """The decision that a request may be sent."""
 
     policy: Policy
-    """The policy that allows it."""
+    """The policy that allows the request."""
     verdict: Verdict
-    """Why it does."""
+    """The verdict, which says why the request is allowed."""
 
 
 class Refused(NamedTuple):
-    """It must not be sent."""
+    """The decision that a request must not be sent, or its page must not be used."""
 
     verdict: Verdict
     policy: Policy | None
-    """None if the spider closed before there was one."""
+    """The policy of the origin; None if it was not known when the crawl closed or gave it up."""
     preferences: Preferences | None = None
-    """What robots.txt and headers say of the page, if it is the page that must not be used."""
+    """What site and page say about its use, if the page was fetched but must not be used."""
 
 
 def policy_of_any_site(
     access: Access, file: ParsedFile | None, settings: RobotsSettings, collector: StatsCollector
 ) -> Policy:
-    """What decides by *file* and *settings* alone, whatever the site and the time."""
+    """Returns a policy that decides by *file* and *settings* alone, whatever the site and time."""
     site = Origin("http", "site.example", 80)
     record = RobotsRecord(site, access, 200, site.robots_url, fetched_at=0, lifetime=0)
     return Policy(record, file, settings, DEFAULT_CLOCK, collector)

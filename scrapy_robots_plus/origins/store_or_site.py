@@ -1,4 +1,4 @@
-"""Brings the policy of an origin up to date: from the store, else from the site."""
+"""The retrieval of an origin's policy: from the store, else from the site."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ if TYPE_CHECKING:
 
 
 _MOST_OF_A_DETAIL = 500
-"""Characters of what went wrong that are remembered: it may quote a header of the site."""
+"""How many characters of an error in words are remembered: it may quote a header of the site."""
 
 
 class Found(NamedTuple):
-    """What is known of a file now."""
+    """The record of a file, and where it was found."""
 
     record: RobotsRecord
-    """With the text of the rules, unless a policy in memory has them."""
+    """The record, with the text of the rules unless a policy in memory has them."""
     source: Source = Source.STORE
     detail: str = ""
-    """What happened, in words, if the status does not say so."""
+    """What happened, in words, if the status does not say it."""
     is_passing: bool = False
-    """Whether it is useful to this crawl only, not to the next: nobody has asked the site."""
+    """Whether the record is of use to this crawl only, not to the next: the site was not asked."""
 
 
 class Retrieved(NamedTuple):
-    """What a retrieval has brought."""
+    """The result of a retrieval."""
 
     previous: Policy | None
     """The policy that was in memory before."""
     policy: Policy
     record: RobotsRecord
-    """With the text of the rules, unless it is that of *previous*."""
+    """The record, with the text of the rules unless it is that of ``previous``."""
 
 
 class Retrieval:
-    """Looks in the store of the crawl, fetches what is missing or expired, and keeps the result."""
+    """The component that gets policies from the store or the site, and stores what it fetches."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawler = crawl.crawler
@@ -75,12 +75,12 @@ class Retrieval:
         self._leases = Leases(server, self._longest_fetch) if server else None
         self._stats = crawl.stats
         self.parsers = Parsers(crawl.crawler)
-        """Those of the crawl."""
+        """The parsers of the crawl."""
         self.listeners: list[Callable[[Retrieved], None]] = []
-        """Called with what each retrieval has brought."""
+        """Functions called with the result of each retrieval."""
 
     async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
-        """The policy of *origin*; *previous* is the one in memory."""
+        """Returns the policy of *origin*, up to date; *previous* is the one in memory."""
         known = previous.record if previous else None
         is_refresh = previous is not None and previous.may_answer
         policy = self._read(await self._find(origin, known, is_refresh=is_refresh), previous)
@@ -89,12 +89,12 @@ class Retrieval:
                 found = await self._find(origin.tdmrep, None, is_refresh=True)
                 policy.reserve(found.record, previous)
             except compat.CANCELLED:
-                if not compat.is_closing(self._crawler):  # else nobody is answered any more
+                if not compat.is_closing(self._crawler):  # else no waiter is left
                     raise
         return policy
 
     def failed(self, origin: Origin, previous: Policy | None) -> Policy:
-        """The policy after a retrieval that was interrupted."""
+        """Returns the policy of *origin* after a retrieval that was interrupted."""
         result = FetchResult(Failure.ERROR, origin.robots_url, interrupted=True)
         known = previous.record if previous else None
         return self._read(self._found(origin, result, known), previous)
@@ -102,8 +102,10 @@ class Retrieval:
     # A file: a robots.txt, or a ``tdmrep.json``
 
     async def _find(self, file: Origin, known: RobotsRecord | None, *, is_refresh: bool) -> Found:
-        """The record of *file* in the store; else what the site says, once a fetch has a place and
-        no other worker fetches it. *known*: the record in memory, which has expired.
+        """Returns the record of *file* in the store, else what the site says.
+
+        The site is asked once a fetch has a place and no other worker is fetching *file*. *known*
+        is the record in memory, which has expired.
         """
         turn = self._turn_for(file)
         try:
@@ -112,7 +114,7 @@ class Retrieval:
                 await self._budget.wait(file)
                 begins = await turn.begin()
                 if not begins:
-                    self._budget.give_back(file)  # to those who need not wait for another crawl
+                    self._budget.give_back(file)  # to a file that no other crawl is fetching
                     await turn.wait()
                 if not turn.fetches_anyway:
                     stored = await self._store.load(file, again=True)
@@ -127,7 +129,7 @@ class Retrieval:
             self._budget.give_back(file)
 
     def _turn_for(self, file: Origin) -> Turn:
-        """The place of this crawl among the workers that need *file*."""
+        """Returns the turn of this crawl among the workers that need *file*."""
         calls, failed = self._store.calls, self._store.failed
         return Turn(file, self._leases, calls, failed, self._longest_fetch, self._clock)
 
@@ -137,8 +139,8 @@ class Retrieval:
         now, limits = self._clock.wall(), self._settings.for_fetching(stored.origin).limits
         if known is None and not is_refresh:
             return may_answer(stored, now, limits)
-        # What is in memory has expired, so only what another process has fetched since will do:
-        # nothing that would bring back rules that are known to be outdated.
+        # What is in memory has expired, so only what another process has fetched since will do.
+        # Anything older would bring back rules that are known to be outdated.
         return fresh_for(stored, now) > 0 and (not known or stored.fetched_at >= known.fetched_at)
 
     async def _fetch(
@@ -150,7 +152,7 @@ class Retrieval:
         is_refresh: bool,
     ) -> Found:
         records = filter(None, (stored, known))
-        # The stored one, which is complete, if both are equally new.
+        # If both are equally new, the stored one, which is complete.
         known = max(records, key=lambda each: each.fetched_at, default=None)
         result = await self._fetcher.fetch(file, known, is_refresh=is_refresh)
         if isinstance(result.outcome, int):
@@ -160,7 +162,7 @@ class Retrieval:
         return self._found(file, result, known)
 
     async def _recalled(self, file: Origin) -> RobotsRecord | None:
-        """A record from the project's HTTP cache, to use during an outage."""
+        """Returns a record from the project's HTTP cache, to use during an outage; else None."""
         result = await self._fetcher.recall(file)
         if result is None or (stored_at := http_date(result.headers.get("date", ""))) is None:
             return None
@@ -168,7 +170,7 @@ class Retrieval:
         return record if record.readable else None
 
     def _found(self, file: Origin, result: FetchResult, known: RobotsRecord | None) -> Found:
-        """What *result* makes of what was *known*. Counts and stores it."""
+        """Returns the record after *result*, given the *known* one. Counts and stores it."""
         record = self._recorded(file, result, known, self._clock.wall())
         is_passing = result.interrupted or result.replayed
         if not is_passing:
@@ -184,17 +186,18 @@ class Retrieval:
         self, file: Origin, result: FetchResult, known: RobotsRecord | None, now: float
     ) -> RobotsRecord:
         settings = self._settings.for_fetching(file)
-        # What is in memory may be from before an override has ended.
+        # What is in memory may be from before an override ended.
         known = known and as_meant_under(known, settings.status_policy)
         return receive(file, result, known, now, settings, self._clock.jitter())
 
     # A policy
 
     def _asks_of_uses(self, file: Origin, policy: Policy) -> bool:
-        """Whether a use is declared, now or when an override has ended, and the rules allow *file*:
-        only a robots.txt itself is always allowed (RFC 9309 2.2.2).
+        """Returns whether to look for *file*, the ``tdmrep.json`` of the origin of *policy*.
 
-        That robots.txt objects to a use of it is no matter.
+        A use must be declared, now or once an override has ended, and the rules must allow *file*:
+        only a robots.txt itself is always allowed (RFC 9309 2.2.2). It does not matter if the
+        robots.txt objects to a use of *file*.
         """
         settings, override = policy.settings, policy.settings.override
         ends = override is not None and override.until is not None
@@ -205,7 +208,7 @@ class Retrieval:
         return verdict.allowed or verdict.reason is Reason.AI_PREFERENCE
 
     def _read(self, found: Found, previous: Policy | None) -> Policy:
-        """The policy that *found* makes. Counts a change, sends its signal, tells the listeners."""
+        """Returns the policy of *found*. Counts a change, sends its signal, tells the listeners."""
         record = found.record
         policy = self._policy(record, previous, found.source, found.detail)
         if record.access is Access.RULES and policy.file is None:
@@ -229,7 +232,7 @@ class Retrieval:
         return self.tell(Retrieved(previous, policy, record))
 
     def tell(self, retrieved: Retrieved) -> Policy:
-        """Tells the listeners; returns the policy."""
+        """Tells the listeners of *retrieved*; returns its policy."""
         for listener in self.listeners:
             listener(retrieved)
         return retrieved.policy
@@ -237,7 +240,10 @@ class Retrieval:
     def _policy(
         self, record: RobotsRecord, previous: Policy | None, source: Source, detail: str = ""
     ) -> Policy:
-        """Memory holds the parsed rules; only the store keeps their text and most headers."""
+        """Returns a policy with the parsed rules of *record*.
+
+        Memory does without their text and most headers: only the store keeps them.
+        """
         settings = self._settings.for_fetching(record.origin)
         file: ParsedFile | None = None
         charset = charset_of(record.headers)
@@ -257,5 +263,5 @@ class Retrieval:
 
 @cache
 def _charset_alone(charset: str | None) -> Mapping[str, str]:
-    """The one header that memory keeps, shared by all origins with this charset."""
+    """Returns the one header that memory keeps, shared by all origins with this *charset*."""
     return MappingProxyType({"content-type": f"text/plain; charset={charset}"} if charset else {})

@@ -1,4 +1,4 @@
-"""How many requests each origin was allowed and denied, for the table at the end."""
+"""The numbers of allowed and denied requests by origin, for the table at the end of a crawl."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, repr=False)
 class Row:
-    """One origin's numbers, with the latest policy of its robots.txt."""
+    """The numbers of one origin, with the latest policy of its robots.txt."""
 
     allowed: int = 0
     denied: int = 0
     policy: Policy | None = None
     given_up: bool = False
-    """Whether some were denied because the host had refused too many."""
+    """Whether requests were denied because the host had refused too many."""
     standing: Standing = Standing.OPEN
-    """How it treats the requests that are allowed."""
+    """How the site treats the requests that its robots.txt allows."""
 
 
 class Tally:
-    """Counts by origin, in bounded memory: the least recently used origins are added up."""
+    """The numbers by origin, in bounded memory: the least recently used origins are added up."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._rows: OrderedDict[Origin, Row] = OrderedDict()
         self.forgotten = Row()
-        """The numbers of all origins that were added up."""
+        """The sums over the origins that no longer have a row."""
         self.forgotten_origins = 0
-        """How many there are. One that comes back afterwards is counted again."""
+        """How many origins :attr:`forgotten` sums up. One that comes back is counted again."""
         self.not_asked = 0
-        """Requests with ``dont_obey_robotstxt``, which are in no row."""
+        """How many requests had ``dont_obey_robotstxt``. They are in no row."""
         self.not_followed = 0
-        """Requests that were dropped because of pages with ``nofollow``."""
+        """How many requests were dropped because of pages with ``nofollow``."""
         self.not_indexed = 0
-        """Items that were dropped because of pages with ``noindex``."""
+        """How many items were dropped because of pages with ``noindex``."""
         self.skipped_requests = 0
-        """Requests among those denied whose site's robots.txt objects to what the crawl is for."""
+        """How many requests were denied because a file of the site objects to the crawl's use."""
         self.skipped_pages = 0
-        """Requests among those denied that were sent, and whose page's headers object to it."""
+        """How many denied requests were sent, but their response objects to the crawl's use."""
         self._starts = Row()
-        """Start requests, including those without an origin."""
+        """The numbers of start requests, including those without an origin."""
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
         return cls(crawl.settings.cache_size)
 
     def exempt(self, request: Request) -> None:
-        """*request* passes without a robots.txt check."""
+        """Counts *request*, if it is a start request, as passed without a robots.txt check."""
         self._count(request, None, allowed=1)
 
     def allow(self, request: Request, origin: Origin, policy: Policy | None) -> None:
-        """*request* is allowed."""
+        """Counts *request* as allowed."""
         self._row(origin, policy).allowed += 1
         if request.meta.get(START_META_KEY):
             self._starts.allowed += 1
@@ -74,14 +74,14 @@ class Tally:
     def deny(
         self, request: Request, origin: Origin, policy: Policy | None, *, given_up: bool = False
     ) -> None:
-        """*request* is denied."""
+        """Counts *request* as denied."""
         row = self._row(origin, policy)
         row.given_up = row.given_up or given_up
         self._count(request, row, denied=1)
 
     def revoke(self, request: Request, origin: Origin) -> None:
-        """*request* was counted as allowed, but is not sent after all."""
-        row = self._row(origin)  # without it, it was added to the others meanwhile
+        """Takes back that *request* was counted as allowed: it is not sent after all."""
+        row = self._row(origin)  # a new one if the old one was forgotten
         self._count(request, row if row.allowed else self.forgotten, allowed=-1)
 
     def _count(self, request: Request, row: Row | None, allowed: int = 0, denied: int = 0) -> None:
@@ -91,7 +91,7 @@ class Tally:
                 each.denied += denied
 
     def note(self, origin: Origin, standing: Standing) -> None:
-        """*origin* treats the requests that are allowed in this way from now on."""
+        """Records how *origin* treats allowed requests from now on."""
         if origin in self._rows:
             self._rows[origin].standing = standing
 
@@ -115,7 +115,7 @@ class Tally:
         return self._starts.denied > 0 and self._starts.allowed == 0 and self.allowed == 0
 
     def _row(self, origin: Origin, policy: Policy | None = None) -> Row:
-        """The row of *origin*, for counting."""
+        """Returns the row of *origin*, making it the most recently used."""
         row = self._rows.get(origin)
         if row is None:
             row = self._rows[origin] = Row()

@@ -28,10 +28,10 @@ _NO_RULES = CleanParams(())
 
 
 class EqualUrls:
-    """The filter that remembers URLs that were let through, and refuses others equal to one of them.
+    """The URLs that were let through. Others that are equal to one of them are refused.
 
     Request fingerprints would not do: they are taken when a request is scheduled, when the rules of
-    its site may not be known yet, and must not change when they are.
+    its site may not be known yet, and must not change later.
 
     - A request that comes again, retried or requeued, is not a duplicate of itself, nor is one that
       it was redirected to.
@@ -40,14 +40,15 @@ class EqualUrls:
     """
 
     MOST = 100_000
-    """The most URLs that are remembered. The ones asked for longest ago are forgotten first, and may
+    """The most URLs that are remembered. Those asked for longest ago are forgotten first, and may
     be requested again.
     """
 
     SHORT = 100
-    """The most parameter names in a short file: the rules of ``ROBOTS_CACHE_SIZE`` such are kept."""
+    """The most parameter names in a file that counts as short; the rules of as many such files are
+    kept as ``ROBOTS_CACHE_SIZE`` allows."""
     MOST_LONG = 8
-    """The number of long files whose rules are kept; those of others are read again."""
+    """The most long files whose rules are kept; those of others are read again."""
 
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler

@@ -1,4 +1,4 @@
-"""The decision what happens to a request because of robots.txt, and what is told of it."""
+"""The decision about what happens to a request because of robots.txt, and how it is reported."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Asked(NamedTuple):
 
 
 def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> Refused:
-    """Returns the refusal of requests to *origin* while its host is given up, or it is walled."""
+    """Returns the refusal of requests to *origin*, which is walled or whose host is given up."""
     url = origin.robots_url if policy is None else policy.record.url
     override = None if policy is None else policy.settings.override
     label = None if override is None else override.label
@@ -69,11 +69,11 @@ def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> R
 
 
 Decision = Passes | Refused | Request | None
-"""The decision about a request. A Request goes to the scheduler in its place, as its robots.txt
-cannot be read yet.
+"""The decision about a request.
 
-None: it may be sent, and no policy decided. It may be for the robots.txt itself. Or the spider
-closed before there was a policy, and the crawl keeps delays only.
+A Request goes back to the scheduler, because its robots.txt cannot be read yet. None means that it
+may be sent, and no policy decided: it may be for the robots.txt itself, or the spider closed before
+there was a policy, and the crawl keeps delays only.
 """
 
 
@@ -163,9 +163,9 @@ class Judge:
     # so the copy has ``dont_filter``; the original value is restored when it comes again.
 
     def _copy_for_scheduler(self, request: Request, origin: Origin) -> Request | None:
-        """Returns a copy that the queue keeps while the robots.txt of *origin* cannot be read.
+        """Returns a copy of *request* for the queue to keep while its robots.txt cannot be read.
 
-        None if *request* is to fail.
+        None if the request is to fail.
         """
         if compat.is_closing(self._crawler):
             # However the fetch ended: the closing crawl itself may have cut it off.
@@ -263,7 +263,7 @@ class Outcomes:
             self._stats.inc_value(keys.filled(keys.OVERRIDDEN_BY_REASON, reason), requests)
 
     def _shown(self, origin: Origin, policy: Policy | None) -> Policy | None:
-        """Returns the policy that the table shows for *origin*: its own, not that of one request."""
+        """Returns the policy that the table shows for *origin*: its own, not one request's."""
         if policy is None or policy.settings.override is None:
             return policy
         if policy.settings is self._crawl.settings.for_origin(origin):

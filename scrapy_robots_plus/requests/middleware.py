@@ -188,10 +188,10 @@ class RobotsMiddleware:
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        """Returns a request for the next run if it was allowed, but not sent before closing.
+        """Returns a copy of *request* for the next run if it was allowed but not sent at closing.
 
-        Also does so if an error of this package kept it from being sent. Raises RobotsIgnored if it
-        was allowed, but its host was given up or new rules denied it before it was sent.
+        Also returns one if an error of this package kept it from being sent. Raises RobotsIgnored
+        if its host was given up, its site was walled or new rules denied it while it waited.
         """
         if isinstance(exception, RobotsIgnored):
             return None  # a denial, already counted
