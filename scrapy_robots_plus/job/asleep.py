@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LanesAsleep:
-    """A temporary table of SQLite, in which thousands of lanes take no memory."""
+    """The lanes asleep, in a temporary table of SQLite, where thousands take no memory."""
 
     def __init__(self, run: Run) -> None:
         self._run = run

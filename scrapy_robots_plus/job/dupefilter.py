@@ -40,7 +40,7 @@ class JobDupeFilter(RFPDupeFilter):
         return dupefilter
 
     def request_seen(self, request: Request) -> bool:
-        """Returns whether the fingerprint of *request* was seen before, in this or another run."""
+        """Returns whether the fingerprint of *request* was seen, in this or an earlier run."""
         if self._job is None:
             return super().request_seen(request)
         return self._is_seen(request, self._job)

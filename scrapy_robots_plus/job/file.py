@@ -67,7 +67,7 @@ class JobFile(ResumedRequests):
         self.recovered = 0
         """The number of requests that were under way when the last run was killed."""
         self.newly_aside = list[StoredRequest]()
-        """The requests set aside when this run began: each was under way, alone, at a kill."""
+        """Requests set aside when this run began: each was under way, alone, at the last kill."""
         self.lost = 0
         """The number of requests lost to damage, as far as they could be counted."""
         self.troubles = list[str]()

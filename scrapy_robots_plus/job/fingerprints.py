@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     import sqlite3
 
 DIGEST = 10
-"""The bytes kept of a fingerprint: two of a billion are alike once in 2,000,000 jobs."""
+"""The number of bytes kept of a fingerprint: two of a billion are alike once in 2,000,000 jobs."""
 
 _AT_ONCE = 4_000 // DIGEST
-"""The digests in a row of the table, which thus fits into a page."""
+"""The number of digests in a row of the table, so that a row fits into a page."""
 _REST = DIGEST - 2
 
 

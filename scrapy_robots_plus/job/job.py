@@ -39,7 +39,7 @@ class Job:
     """The job of one crawler, found by :meth:`of`, whose first call opens the file."""
 
     SECONDS = 0.2
-    """The time between two commits, while anything happens."""
+    """The seconds between two commits, while anything happens."""
     STEPS = 200
     """How many steps cause a commit at once. Finished requests are then freed before the garbage
     collector looks at them.
@@ -47,8 +47,9 @@ class Job:
     MOST_ALIKE = 5
     """How many requests that cannot be sent for the same reason close the crawl."""
     WRITTEN_AT_ONCE = 100
-    """How many requests, at the start of a run, are written as under way before they are sent. If
-    none were, a page that kills the process within a fifth of a second would do so in every run."""
+    """How many requests, at the start of a run and after a suspect, are written as under way before
+    they are sent. Otherwise a page that ends the process within a fifth of a second would do so in
+    each run."""
 
     def __init__(self, crawler: Crawler, path: Path) -> None:
         """Raises JobFileError if the file cannot be used."""
@@ -181,7 +182,7 @@ class Job:
         self._close_file()
 
     def _close_file(self) -> None:
-        """Closes the file. Requests that the engine dropped at the end are still under way."""
+        """Closes the file, but ends no requests: those that the engine dropped are not finished."""
         atexit.unregister(self._close_file)
         if os.getpid() != self._process:
             return

@@ -51,10 +51,10 @@ class Found(NamedTuple):
     generation: int | None
     """The generation of the job's file that the steps follow; None if it cannot be read."""
     file: Identity | None
-    """The job's file that the steps follow: a copy is another."""
+    """The identity of the job's file that the steps follow: a copy has another."""
     done: list[Done]
     is_whole: bool
-    """Whether nothing is damaged. A block that a kill has cut off does not count."""
+    """Whether nothing is damaged. A block that a kill has cut off is no damage."""
 
     @property
     def damage(self) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 MOST_BYTES = 999_000_000
-"""The largest size of a request: a little less than what SQLite keeps in a row."""
+"""The largest size of a request in bytes: a little less than what SQLite keeps in a row."""
 
 UNSORTED, LOSSES = "unsorted", "lost"
 """Keys of notes. UNSORTED: the job was converted, and its lanes are not those of a crawl. LOSSES: a
@@ -45,7 +45,7 @@ _Job = TypeVar("_Job", bound="JobRequests")
 def guarded(
     work: Callable[Concatenate[_Job, _P], _T],
 ) -> Callable[Concatenate[_Job, _P], _T]:
-    """Makes *work* raise the file's error once it has failed, and ValueError for a bad request."""
+    """Makes *work* raise the error of a file that failed, and ValueError for one bad request."""
 
     @wraps(work)
     def done(self: _Job, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -105,7 +105,7 @@ class JobRequests:
 
     @guarded
     def add(self, lane: str, rank: int, data: bytes) -> None:
-        """Adds a request, as *data*, which waits in *lane*. A new lane is asleep.
+        """Adds a request, written as *data*, to *lane*. A new lane is asleep.
 
         *rank* is that of :func:`~scrapy_robots_plus.job.rank_of`. Raises ValueError for what cannot
         be stored: more than 1 GB, a name that is not Unicode, a rank of more than 64 bits.
@@ -132,7 +132,7 @@ class JobRequests:
 
     @guarded
     def end(self, id_: int) -> None:
-        """Removes a finished request, if it is under way."""
+        """Removes a request that is finished. Does nothing if it is not under way."""
         if self._is_out(id_):
             del self._elsewhere[id_]
             self.done.append((Step.END, id_))

@@ -35,11 +35,11 @@ MOST_AT_ONCE = 16
 _BOOT = "boot"
 """The key of a note with the id of the machine's boot in which the run began."""
 _STOPPED = "stopped"
-"""The value of that note once the run was told to end, in place of the id of a boot."""
+"""The value of the boot note once the run was told to end. It is no id of a boot."""
 
 
 class ResumedRequests(JobRequests):
-    """The operations on all requests of a job: when a run begins or ends, and now and then."""
+    """The part of :class:`~scrapy_robots_plus.job.JobFile` that resumes, saves and ends runs."""
 
     @guarded
     def stop(self) -> None:
@@ -48,7 +48,7 @@ class ResumedRequests(JobRequests):
             self.set_note(_BOOT, _STOPPED)
 
     def resume(self, boot: str, *, was_killed: bool) -> list[StoredRequest]:
-        """Makes requests under way wait, and all lanes sleep; returns those it sets aside.
+        """Makes requests under way wait again, all lanes asleep; returns the ones it sets aside.
 
         *boot* is the id of the machine's current boot. No request is to blame for a kill if the
         last run began in another boot, or had been told to end.
@@ -136,7 +136,7 @@ class ResumedRequests(JobRequests):
             self._move(row, state)
 
     def stage(self, running: int = 1) -> Counts:
-        """Writes everything but does not commit: only this connection sees it. Returns the counts."""
+        """Writes everything without a commit: only this connection sees it. Returns the counts."""
         self._fingerprints.write()
         self._run_many(INSERT, self._elsewhere.values())
         generation = self.written.generation + 1

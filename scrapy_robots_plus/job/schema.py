@@ -22,14 +22,14 @@ Run = Callable[..., sqlite3.Cursor]
 """A function that executes a statement through a connection to the file."""
 
 FAULTS = (*sqlite_file.FAULTS, OSError)
-"""The errors that working with the files of a job raises."""
+"""The errors that may be raised when the files of a job are used."""
 
 CACHE_KIB = 64 * 1024
 
 SUSPECT_AFTER = 2
-"""The number of kills that make a request under way a suspect, which is sent last."""
+"""How many kills while it is under way make a request a suspect, which is sent last."""
 _MOST_KILLS = 1 << 31
-"""The number of kills that can only be damage."""
+"""The lowest number of kills that can only be damage."""
 
 APPLICATION_ID = int.from_bytes(b"RbJb", "big")
 """The number in the header of every job's file by which it is recognized as ours."""
@@ -42,7 +42,7 @@ COPIES = ("job", "job_2", "job_3", "job_4")
 
 
 class JobFileError(Exception):
-    """An error for the file of a job (``JOBDIR``) that cannot be used, or can no longer.
+    """An error for a job's file (``JOBDIR``) that cannot be used, or can no longer be used.
 
     The message names the file, the reason and what to do. What was committed stays in the file.
     """
@@ -114,7 +114,10 @@ def checksum(id_: int, lane: str, rank: int, data: bytes) -> int:
 
 
 def whole(fields: Collection[Any], *states: State) -> StoredRequest:
-    """Returns *fields* as a request; raises sqlite3.DatabaseError unless it is, in one of *states*."""
+    """Returns the request of *fields*. Raises sqlite3.DatabaseError if it is malformed.
+
+    Its state must be one of *states*, if any are given.
+    """
     if len(fields) == len(StoredRequest._fields):
         row = StoredRequest(*fields)
         if row.is_whole and row.has_kills and row.state in (states or set(State)):
@@ -133,7 +136,7 @@ class Counts(NamedTuple):
     stored: int = 0
     """The number of requests in any state; UNKNOWN if it was lost in a damaged file."""
     running: int = 0
-    """1 from when the file is opened until it is closed."""
+    """1 from when the file is opened until it is closed, else 0."""
     generation: int = 0
     """The number of times that the file was written."""
 

@@ -1,4 +1,4 @@
-"""The choice of what a job is kept in, by the settings and by what earlier runs have left."""
+"""The choice of what a job is kept in, from the settings and from what earlier runs have left."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _NO_FILES = (b"", b"[]", b"{}", b'{"%b": []}' % FILE_NAME.encode())
 def folder_for(crawler: Crawler) -> Path | None:
     """Returns the folder of the job that *crawler* begins or resumes; None if it has none.
 
-    Unsets ``JOBDIR`` for a command that looks at one page, unless it is of the command line: the
-    requests and fingerprints of a job belong to the project's crawls.
+    Unsets ``JOBDIR`` for a command that looks at one page, unless it was set on the command line:
+    the requests and fingerprints of a job belong to the project's crawls.
     """
     settings = crawler.settings
     priority = settings.getpriority("JOBDIR") or 0
@@ -100,7 +100,7 @@ def _holds_requests(path: Path) -> bool:
 
 
 def folder_of_job(settings: BaseSettings) -> Path | None:
-    """Returns ``JOBDIR``; None if it is unset, or the scheduler is not derived from Scrapy's."""
+    """Returns ``JOBDIR``; None if it is unset, or ``SCHEDULER`` does not derive from Scrapy's."""
     folder = job_folder(settings)
     if folder is None or Scheduler not in class_in(settings, "SCHEDULER").__mro__:
         return None

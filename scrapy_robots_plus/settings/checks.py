@@ -1,4 +1,4 @@
-"""Checks of what a setting may be.
+"""Checks of the values of settings.
 
 Each returns the value to use, or raises ValueError saying what is expected.
 """
@@ -28,11 +28,11 @@ _T = TypeVar("_T")
 
 
 class UnexpectedError(ValueError):
-    """An error for a value that is not what the words of its check say."""
+    """An error for a value that does not match the words of its check."""
 
 
 class Check(Generic[_T]):
-    """A check of what a setting may be."""
+    """A check of the value of a setting."""
 
     def __init__(self, type: str, convert: Callable[[Any], _T]) -> None:  # noqa: A002
         self.type = type
@@ -66,7 +66,7 @@ _MOST_SHOWN = 500
 
 
 def problem(name: str, value: object, expected: object) -> str:
-    """Returns a message about the wrong *value* of a setting or a part of one, without passwords."""
+    """Returns a message, without passwords, about the wrong *value* of a setting or part of one."""
     if isinstance(value, str):
         shown = repr(without_password(value))
     else:
@@ -80,7 +80,7 @@ class WrongPartsError(ValueError):
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
-        """A message about each part, which it begins with: ``['example.com']['obey']``."""
+        """The messages, each of which begins with the wrong part: ``['example.com']['obey']``."""
         super().__init__("; ".join(self.problems))
 
     def of(self, name: str) -> list[str]:
@@ -213,7 +213,7 @@ def share(value: object) -> float:
 
 
 def json_if_text(value: object) -> object:
-    """Parses a dict that is given as JSON, as ``-s`` and environment files do; returns other values.
+    """Returns *value*, parsed if it is a dict as JSON, as from ``-s`` or an environment file.
 
     Raises ValueError if the JSON is not valid.
     """
@@ -352,7 +352,7 @@ _MOMENT = r"(?a)\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)
     "zone: `+02:00`)"
 )
 def until(value: object) -> float:
-    """Returns seconds since the epoch."""
+    """Returns the moment in seconds since the epoch."""
     text = str(value).strip()
     found = re.fullmatch(_MOMENT, text)
     try:

@@ -1,6 +1,7 @@
 """Every setting, declared once, in the order of docs/settings.md.
 
-Checks, docs, overrides, suggestions and warnings follow from it. After a change, ``make tables``.
+Checks, docs, overrides, suggestions and warnings follow from the declarations. After a change, run
+``make tables``.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class Setting(NamedTuple):
     """A key of :data:`NEEDS`: without it, a value other than the default has no effect, and causes
     a warning."""
     overridable: bool = False
-    """Whether the name of its field is a key of ``ROBOTS_OVERRIDES`` too."""
+    """Whether ``ROBOTS_OVERRIDES`` may set it too, under the name of its field."""
     name: str = ""
 
 

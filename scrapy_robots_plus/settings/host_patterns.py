@@ -1,4 +1,4 @@
-"""Patterns of which the most specific counts: origins, hosts, and ``*.`` before a host."""
+"""Patterns for origins, of which the most specific counts: origins, hosts, ``*.`` and a host."""
 
 from __future__ import annotations
 

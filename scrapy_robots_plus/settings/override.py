@@ -132,7 +132,7 @@ def _no_key(key: object, keys: Keys, _: object) -> None:
 
 
 def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:
-    """Returns the overrides in *value*, that of ``ROBOTS_OVERRIDES``, by host.
+    """Returns the overrides in *value*, from ``ROBOTS_OVERRIDES``, by host.
 
     Raises ValueError saying what is expected; :class:`WrongPartsError` names hosts and keys.
     """

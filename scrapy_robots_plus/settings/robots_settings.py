@@ -66,7 +66,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 _MOST_WARNINGS = 100
-"""The most warnings of overrides that have ended: requests may bring any number of them."""
+"""The limit of warnings about ended overrides: requests may bring any number of them."""
 
 
 class RobotsSettings(Declared):
@@ -76,7 +76,7 @@ class RobotsSettings(Declared):
     """
 
     override: Override | None = None
-    """The override that makes these settings differ from the crawl's; None if they are those."""
+    """The override that makes these settings differ from the crawl's; None if they do not."""
     crawl_delay: float | None = None
     """The delay in seconds that an override sets, 0 for none; None if the robots.txt decides."""
     robots_txt: str | None = None
@@ -94,13 +94,13 @@ class RobotsSettings(Declared):
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
-        """Reads and checks all settings. Raises :class:`RobotsSettingsError`, naming wrong ones."""
+        """Reads and checks all. Raises :class:`RobotsSettingsError`, naming all wrong settings."""
         # What a user sets comes before a preset. A wrong preset is reported as any wrong value.
         preset = PRESETS.get(str(settings.get(DECLARED["politeness"].name)).lower(), {})
         problems: list[str] = []
         read: dict[str, Any] = {}
         for field, declared in DECLARED.items():
-            # Unset, ROBOTSTXT_OBEY is off as in Scrapy: only the add-on turns it on.
+            # Unset, ROBOTSTXT_OBEY is off, as in Scrapy: it is the add-on that turns it on.
             unset = False if field == "obey" else declared.default
             value = settings.get(declared.name, preset.get(declared.name, unset))
             read[field] = read_or_tell(problems, declared.name, declared.check.read, value)
@@ -261,7 +261,7 @@ def report_unknown_settings(settings: BaseSettings) -> None:
 
 
 def report_settings_without_effect(settings: RobotsSettings) -> None:
-    """Warns of each setting that the user set in vain: one that it needs is off for every host."""
+    """Warns of each setting that the user set, and that needs one which is off for every host."""
     preset = PRESETS[settings.politeness]
     for field, declared in DECLARED.items():
         need = declared.need

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def class_in(settings: BaseSettings, name: str) -> Any:
     """Returns the class in the setting *name*, such as ``SCHEDULER``; None if it is unset.
 
-    ``SCHEDULER_START_DISK_QUEUE`` is unset, for example, if start requests are kept with others.
+    ``SCHEDULER_START_DISK_QUEUE``, say, is unset if start requests are kept with the others.
     """
     return load_object(settings[name]) if settings[name] else None
 
@@ -48,7 +48,7 @@ def names_our_queue(settings: BaseSettings) -> bool:
     named = settings.get("SCHEDULER_QUEUE_CLASS") or ""
     try:
         queue = load_object(named)
-    except ImportError:  # even ours, if scrapy-redis is not installed
+    except ImportError:  # ours too, if scrapy-redis is not installed
         return str(named).startswith("scrapy_robots_plus.")
     except (NameError, TypeError, ValueError):
         return False
@@ -77,7 +77,7 @@ def user_agent_in_headers(settings: BaseSettings) -> str | None:
 
 
 def redis_url(settings: BaseSettings) -> str | None:
-    """Returns the URL of the server of scrapy-redis; None if it takes more, such as Sentinel.
+    """Returns the URL of scrapy-redis's server; None if a URL is not enough, as with Sentinel.
 
     The URL is from ``REDIS_URL``, ``REDIS_HOST``, ``REDIS_PORT``, ``REDIS_DB`` and
     ``REDIS_PARAMS``, in the order in which scrapy-redis and redis-py read them.
