@@ -101,7 +101,7 @@ class StoredRequest(NamedTuple):
     @property
     def has_kills(self) -> bool:
         """Whether ``hard_ends`` is a possible number: the checksum does not cover it."""
-        return isinstance(self.hard_ends, int) and self.hard_ends < _MOST_KILLS
+        return isinstance(self.hard_ends, int) and 0 <= self.hard_ends < _MOST_KILLS
 
     @property
     def is_suspect(self) -> bool:
@@ -152,7 +152,9 @@ def read_counts(run: Run) -> Counts:
             row = run(f"SELECT * FROM {copy}").fetchone()  # noqa: S608
         except FAULTS:
             continue
-        if row is not None and (counts := Counts(*row[:-1])).crc == row[-1]:
+        if row is None or len(row) != len(Counts._fields) + 1:
+            continue
+        if (counts := Counts(*row[:-1])).crc == row[-1]:
             return counts
     raise sqlite3.DatabaseError("its counters are malformed")
 

@@ -49,8 +49,12 @@ def plain_pattern(text: object) -> str:
     try:
         if "://" in text:
             return _origin_in(text)
-        wildcard, host = ("*.", text[2:]) if text.startswith("*.") else ("", text)
-        return wildcard + plain_host(host)
+        if not text.startswith("*."):
+            return plain_host(text)
+        host = plain_host(text[2:])
+        if ":" in host or host.rpartition(".")[2].isdigit():
+            raise ValueError("an address has no subdomains")
+        return f"*.{host}"
     except ValueError as error:
         raise ValueError(_EXPECTED) from error
 

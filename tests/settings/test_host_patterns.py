@@ -98,6 +98,7 @@ def test_an_origin_names_one_scheme_and_one_port(url: str) -> None:
         "http://user@example.com", "http://*.example.com", "http://example.com://example.org", "ftp://example.com",
         "http://example.com:99999", "http://example.com:port", "example.com:8080",
         "a" * 64 + ".example", "[::1", "1::2::3", "[::1]:80", "\0", "\ud800", "mailto:x@y.example",
+        "*.[::1]", "*.::1", "*.2.3.4", "*.127.0.0.1",
         None, 5, b"example.com", ("example.com",),
     ],
 )  # fmt: skip
@@ -114,7 +115,8 @@ ORIGINS = st.builds(
     HOSTS,
     st.sampled_from([80, 443, 8080]),
 )
-PATTERNS = HOSTS | HOSTS.map("*.{}".format) | ORIGINS.map(str)
+DOMAINS = HOSTS.filter(lambda host: not host.rpartition(".")[2].isdigit())
+PATTERNS = HOSTS | DOMAINS.map("*.{}".format) | ORIGINS.map(str)
 
 
 def names(pattern: str, origin: Origin) -> bool:

@@ -76,7 +76,7 @@ def test_a_request_in_a_state_that_there_is_not_waits_again(path: Path) -> None:
         assert file.take("host", 0, newest=True) is not None
 
 
-@pytest.mark.parametrize("kills", ["x", b"x", 2.5, (1 << 63) - 1])
+@pytest.mark.parametrize("kills", ["x", b"x", 2.5, -1, (1 << 63) - 1])
 @pytest.mark.parametrize("state", [0, 1, 2])
 def test_a_number_of_kills_that_is_none_loses_nothing(
     path: Path, kills: object, state: int

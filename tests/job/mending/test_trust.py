@@ -10,7 +10,7 @@ import pytest
 
 from scrapy_robots_plus.job.mending import check_tables
 from scrapy_robots_plus.job.resuming import ResumedRequests
-from scrapy_robots_plus.job.schema import connect
+from scrapy_robots_plus.job.schema import COPIES, connect, read_counts
 
 from ..jobs import lose_in_index
 
@@ -34,6 +34,14 @@ def connection(path: Path) -> Iterator[sqlite3.Connection]:
         job.save()
         connection.execute("ROLLBACK")
         yield connection
+
+
+def test_counters_with_a_column_too_many_are_read_from_their_copy(
+    connection: sqlite3.Connection,
+) -> None:
+    counts = read_counts(connection.execute)
+    connection.execute(f"ALTER TABLE {COPIES[0]} ADD COLUMN more INTEGER")
+    assert read_counts(connection.execute) == counts
 
 
 def test_requests_in_all_states_are_found(connection: sqlite3.Connection) -> None:
