@@ -1,8 +1,8 @@
-"""One queue for many workers, on a Redis server, for scrapy-redis.
+"""A queue on a Redis server that many workers share, for scrapy-redis.
 
-``SCHEDULER_QUEUE_CLASS`` and ``DUPEFILTER_CLASS`` are loaded when they are first used, which needs
-scrapy-redis. ``host_queue.py`` is what the server keeps, and the Lua files beside it change; it
-needs no Scrapy. ``worker.py`` joins it to a crawl.
+The classes for ``SCHEDULER_QUEUE_CLASS`` and ``DUPEFILTER_CLASS`` need scrapy-redis, so they are
+loaded when they are first used. ``host_queue.py`` is the queue on the server, which the Lua files
+beside it read and change; it needs no Scrapy. ``worker.py`` connects it to a crawl.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 -- Asks for the turn of a host, for a request that does not come from the queue.
 --
 -- ARGV: worker, id, host, delay
--- Returns 0 if it may go: it holds the host now. Else milliseconds to wait before it asks again, with the same id: it
--- may hold the host already, so that workers which are nearer do not get it again and again. -1 if the worker is
--- not known to be alive, so that nobody would take the turn of a dead one back.
+-- Returns 0 if the request may leave: it holds the host now. Else milliseconds after which to ask again with the same
+-- id: it may hold the host already, so that workers nearer to the server do not always get it first. -1 if the worker
+-- is not known to be alive: then nobody would take back its turn if it died.
 
 local worker, id, host, delay = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 write_even_if_full()

@@ -1,7 +1,7 @@
 -- Removes all requests that wait, of up to 1000 hosts at once. What is known of hosts and workers stays: others
 -- may have just sent something.
 --
--- Returns whether there is more.
+-- Returns 1 if there is more to remove, else 0.
 
 write_even_if_full()
 look()
@@ -17,7 +17,7 @@ for _, set in ipairs({DUE, NEW}) do
   end
 end
 for _, host in ipairs(call('ZRANGEBYSCORE', DUE, '+inf', '+inf')) do call('UNLINK', requests_of(host)) end
--- What is under way is no longer given back. Who has it holds its hosts as before.
+-- Requests under way are no longer given back. They hold their hosts as before.
 for _, worker in ipairs(call('ZRANGE', WORKERS, 0, -1)) do
   local out = call('HGETALL', out_of(worker))
   for i = 1, #out, 2 do

@@ -1,28 +1,28 @@
--- Stands before each of the scripts: the keys, the time, and where a host belongs.
+-- Precedes each of the scripts: the keys, the time, and where a host belongs.
 --
 -- KEYS[1] ends in "due"; all other keys begin as it does, so that they share a hash slot.
 -- A host with requests is in one of two sorted sets: DUE if its pace is known, NEW if not. Its score
 -- is when it may be asked next, in milliseconds by the clock of the queue. A host that is held is in DUE
--- with the score +inf: one request to it is under way, and nobody knows yet when the next may follow.
--- Scores say when to look at a host; what its pace says counts.
+-- with the score +inf: one request to it is under way, and it is not known yet when the next may follow.
+-- Scores only say when to look at a host: its pace decides.
 
 local call = redis.call
 local base = string.sub(KEYS[1], 1, -4)
 local DUE, NEW, PACE, IDLE = base .. 'due', base .. 'new', base .. 'pace', base .. 'idle'
 local WORKERS, PUSHED, WAITING = base .. 'workers', base .. 'pushed', base .. 'waiting'
 local ASIDE, CLOCK, LOST = base .. 'aside', base .. 'clock', base .. 'lost'
-local MARK = '//mark' -- in DUE, NEW, WORKERS and PACE; no name of a host has slashes
+local MARK = '//mark' -- a member of DUE, NEW, WORKERS and PACE; no host has slashes in its name
 local MARKS_SCORE = 9000000000000000 -- later than any time
 local UNKNOWN = -1
-local REMEMBERED = 3600000 -- for so long after its last request the pace of a host is kept
+local REMEMBERED = 3600000 -- how long the pace of a host is kept after its last request
 
--- A server that is out of memory refuses only scripts that have not written yet. All but new requests must get
--- through: that makes room.
+-- A server that is out of memory refuses only scripts that have not written yet. Everything but new requests
+-- must get through: that makes room.
 local function write_even_if_full() call('DEL', KEYS[1] .. ':none') end
 
--- The clock of the queue is the server's, but never goes back: else all would wait for as long as
--- that was set back, or as the clock of a replica is behind which takes over. CLOCK holds when it
--- was last written, and by how much the queue's clock is ahead of the server's.
+-- The clock of the queue is the server's, but never goes back. Otherwise all hosts would wait for as
+-- long as the server's clock was set back, or is behind on a replica that takes over. CLOCK holds the
+-- queue's time when it was last written, and by how much that was ahead of the server's.
 
 local moment, servers, noted, ahead
 local function now()
@@ -41,26 +41,26 @@ local function note_time()
   call('SET', CLOCK, string.format('%.0f %.0f', now(), now() - servers))
 end
 
--- What is known. A server may come back with older data, evict keys, or be told to delete some; nobody
--- tells of it. So there is a mark in each of the four keys that all depend on, and the one in PACE says
--- which process of the server wrote it. If one is missing, or the process is another one, a new era
--- begins: departures may have been forgotten, so each host is left alone for its delay once, and
--- hosts and workers that are no longer in their sets are looked for among all keys.
+-- Eras: how a loss of data is noticed. A server may come back with older data, evict keys, or be told to
+-- delete some, without notice. So there is a mark in each of the four keys that everything depends on, and
+-- the one in PACE says which process of the server wrote it. If a mark is missing, or the process is another
+-- one, a new era begins: departures may have been forgotten, so each host is left alone for its delay once,
+-- and hosts and workers that are no longer in their sets are looked for among all keys.
 --
--- Workers know in which era they were last. One that comes from an earlier one may have sent
--- something until then, and hosts are left alone from then on. Workers come at least twice a second: so
--- no host is left alone for less than GRACE, and where nothing was found at all, and nobody may
--- ever have been, just for that.
+-- Workers know the era in which they were last alive. One from an earlier era may have sent something until
+-- it comes, so hosts are left alone from then on. Workers come at least twice a second. So after a loss no
+-- host is left alone for less than GRACE; if nothing was found at all, perhaps because the queue is new, for
+-- no longer than that.
 
 local GRACE = 1000
-local lifetime = 60000 -- of a worker: for so long one that may be alive has time to say so
-local AT_ONCE = 1000 -- keys that are looked at in one go
+local lifetime = 60000 -- of a worker: how long one that may be alive has time to say so
+local AT_ONCE = 1000 -- how many keys are looked at in one go
 
--- born, since: milliseconds; is_lost: whether there was anything before; cursor: how far keys were looked
--- through, '-' for all of them
+-- born, since: when the era began, and from when hosts are left alone, in milliseconds; is_lost: 1 if there
+-- was anything before; cursor: how far keys were looked through, '-' if all were; run: the process of the server
 local era
 
--- Empty if the user may not ask
+-- Which process of the server this is; '' if the user may not ask
 local function process()
   local told = redis.pcall('INFO', 'server')
   return type(told) == 'string' and string.match(told, 'run_id:(%w+)') or ''
@@ -73,7 +73,7 @@ end
 
 local function begin_era()
   local is_lost = call('EXISTS', PACE, DUE, NEW, WORKERS) > 0 and 1 or 0
-  local born = math.max(now(), (era.born or 0) + 1) -- no era is taken for the one before
+  local born = math.max(now(), (era.born or 0) + 1) -- never the same as the previous era's
   era = {born = born, since = now(), is_lost = is_lost, cursor = '0', run = process()}
   write_era()
   for _, worker in ipairs(call('ZRANGE', WORKERS, 0, -1)) do
@@ -82,7 +82,7 @@ local function begin_era()
   for _, set in ipairs({DUE, NEW, WORKERS}) do call('ZADD', set, MARKS_SCORE, MARK) end
 end
 
--- Each script looks first; at the process if it may hand something out
+-- Each script looks first whether the era has ended; at the process only if it may hand something out
 local function look(hands_out)
   local born, since, is_lost, cursor, run =
     string.match(call('HGET', PACE, MARK) or '', '^(%S+) (%S+) (%d) (%S+) (%S*)$')
@@ -98,7 +98,7 @@ local function begin_to_leave_alone()
   write_era()
 end
 
--- Numbers of requests are never used again, whatever is lost
+-- Returns the last of so many new numbers for requests. None is ever used again, whatever is lost
 local function next_numbers(number)
   local last = call('INCRBY', PUSHED, number)
   if last >= era.born * 1000 then return last end
@@ -107,7 +107,7 @@ local function next_numbers(number)
   return last
 end
 
--- A sorted set, the most urgent first.
+-- A sorted set of the requests that wait, the most urgent first
 local function requests_of(host) return base .. 'host:' .. host end
 local function out_of(worker) return base .. 'out:' .. worker end
 
@@ -130,7 +130,7 @@ local function next_of(pace)
   return math.max(pace.next, era.since + alone)
 end
 
--- Which request of which worker
+-- Which request of which worker holds a host
 local function hold_of(worker, id) return id .. '@' .. worker end
 
 local function pace_of(host) return read_pace(call('HGET', PACE, host)) end
@@ -155,7 +155,7 @@ local function place(host, pace)
   end
 end
 
--- Writes a pace that has changed
+-- Writes a pace that has changed, and puts its host where it belongs
 local function settle(host, pace)
   call('HSET', PACE, host, written_pace(pace))
   if pace.holder == '' then
@@ -174,8 +174,9 @@ local function release(host, hold, left_by)
   settle(host, pace)
 end
 
--- Puts a host where it belongs. Who holds it may be gone, with its key. If only that it is alive was
--- forgotten, it has time to say so: it may be found here before it is among the keys.
+-- Puts a host where it belongs. The worker that holds it may be gone, with its key: then the host is
+-- released. If only the fact that the worker is alive was lost, it gets a lifetime to say so: it may be found
+-- here before its key is.
 local function look_at(host)
   local pace = pace_of(host)
   local id, worker = string.match(pace.holder, '^(.*)@(.*)$')
@@ -186,7 +187,7 @@ local function look_at(host)
   settle(host, pace)
 end
 
--- Adds a request to those of its host; whether it may be due at once
+-- Adds a request to those of its host; returns whether it may be due at once
 local function add(host, score, member)
   local requests = requests_of(host)
   call('ZADD', requests, score, member)
@@ -198,7 +199,7 @@ local function add(host, score, member)
   return pace.holder == '' and next_of(pace) <= now()
 end
 
--- A request under way waits again, where it was. It left its worker by then, if it did at all
+-- Lets a request under way wait again in its old place. left_by: when it left at the latest, if it did
 local function give_back(worker, id, packed, left_by)
   local host, score, member = cmsgpack.unpack(packed)
   call('HDEL', out_of(worker), id)
@@ -209,10 +210,10 @@ local function give_back(worker, id, packed, left_by)
   release(host, hold_of(worker, id), left_by)
 end
 
--- Not if it was taken for dead: its score is below 0 while what it has is given back, in pieces
+-- False also for a worker taken for dead: its score is below 0 while its requests are given back, in pieces
 local function is_known(worker) return tonumber(call('ZSCORE', WORKERS, worker) or -1) >= 0 end
 
--- Some 100 requests of a worker, at most 512; whether it has more
+-- Gives back some 100 requests of a worker, at most 512; returns whether it has more
 local function give_back_all(worker, left_by)
   local cursor, found = '0', {}
   repeat
@@ -224,7 +225,7 @@ local function give_back_all(worker, left_by)
   return false
 end
 
--- How many requests wait. Keys may have been lost, so what is there counts, not what was counted
+-- How many requests wait. Keys may have been lost, so what is there decides, not what was counted
 local function waiting()
   local counted = tonumber(call('GET', WAITING) or 0)
   local held = call('ZCOUNT', DUE, '+inf', '+inf')
@@ -234,7 +235,7 @@ local function waiting()
   for _, host in ipairs(call('ZRANGEBYSCORE', DUE, '+inf', '+inf')) do
     found = found + call('ZCARD', requests_of(host))
   end
-  -- More may be found. A new queue waits for nothing: looking through a large server takes minutes
+  -- More may be found. A new queue does not wait for that: looking through a large server takes minutes
   local may_be_found = era.is_lost == 1 or counted > found
   if may_be_found and era.cursor ~= '-' then return math.max(1, counted) end
   if counted ~= found then
@@ -246,7 +247,7 @@ end
 
 local EXPIRING = {DUE, NEW, WORKERS, PACE, IDLE, CLOCK, PUSHED, WAITING, base .. 'terms'}
 
--- If nobody comes back, hosts are forgotten when they would have been
+-- Once nobody works here and nothing waits, lets all keys expire when the last host would be forgotten
 local function expire()
   if call('ZCARD', WORKERS) > 1 or call('ZCARD', DUE) > 1 or call('ZCARD', NEW) > 1 then return end
   local last = call('ZREVRANGE', IDLE, 0, 0, 'WITHSCORES')

@@ -1,19 +1,19 @@
--- All that a worker says and asks in one go.
+-- Takes a worker's reports, and hands requests out to it, in one go.
 --
 -- ARGV: worker, era, lifetime, renew, reap, most, unknown, reports...
 --   era: the one in which the worker was last alive, '' if it has not been
---   lifetime: milliseconds for which a worker is alive that renews
+--   lifetime: milliseconds for which a worker that renews is alive
 --   renew: 1 if the worker is alive from now on
---   reap: 1 to give back what a dead worker has
---   most: how many requests it takes of hosts whose pace is known
---   unknown: how many of other hosts, one each
---   reports: what has become of requests: of each what, and the id, host, milliseconds that it is ago, and
---   milliseconds, as far as that is of interest
+--   reap: 1 to give back the requests of a dead worker
+--   most: how many requests it takes to hosts whose pace is known
+--   unknown: how many to other hosts, one each
+--   reports: five arguments each: what has happened ('ended', 'freed', 'back', 'pace', 'left', 'pause', see
+--   below), id, host, how many milliseconds ago, and a delay in milliseconds, as far as they matter
 -- Returns whether there is more to give back, to forget or to find; 1 if the worker was forgotten, 2 if the
--- server has lost data since the worker was last alive; the era; milliseconds until a host is due (-1: nobody
--- knows; 0 if it can take no more); how many requests wait (-1: it can take no more); and two strings of each
--- request: 'id holds delay host', holds being 1 if it holds the host, and its data. An answer of fewer, longer
--- strings is read sooner.
+-- server has lost data since the worker was last alive, else 0; the era; milliseconds until a host is due (-1:
+-- unknown; 0: it got all it asked for); how many requests wait (-1: it got all it asked for); and two strings
+-- for each request: 'id holds delay host', where holds is 1 if it holds the host, and its data. An answer of
+-- fewer, longer strings is parsed faster.
 
 local worker, known = ARGV[1], ARGV[2]
 lifetime = tonumber(ARGV[3])
@@ -23,16 +23,16 @@ write_even_if_full()
 look(true)
 local out, this_era = out_of(worker), string.format('%.0f', era.born)
 
--- Either the server has lost what it had been told, and maybe requests that the worker has. It gets nothing
--- before it has heard of that, and compares.
+-- The server has lost what it was told, and maybe requests that the worker has. The worker gets nothing before it
+-- has heard of that and compared.
 local is_from_before = known ~= '' and known ~= this_era
 if is_from_before then
   renew, reap, most, unknown = true, false, 0, 0
   begin_to_leave_alone()
 end
 
--- Or it was taken for dead, so that others have its requests. What it says of hosts is true, its
--- ids mean nothing.
+-- The worker was taken for dead, so that others have its requests. What it reports of hosts is still true, but
+-- its ids mean nothing.
 local forgotten = known == this_era and not is_known(worker)
 if forgotten then renew, reap, most, unknown = false, false, 0, 0 end
 
@@ -40,22 +40,22 @@ note_time()
 
 local ended = {}
 
--- It was dealt with. It may hold the host ('freed'), or holds nothing ('ended')
+-- The request was dealt with. It may still hold the host ('freed'), or holds nothing ('ended')
 local function end_request(what, id, host)
   ended[#ended + 1] = id
-  local packed = is_from_before and call('HGET', out, id) -- that it has left may be forgotten
+  local packed = is_from_before and call('HGET', out, id) -- its departure may be forgotten
   if packed then host = cmsgpack.unpack(packed) end
   if (packed or what == 'freed') and not forgotten then release(host, hold_of(worker, id)) end
 end
 
--- It was not sent
+-- The request was not sent ('back')
 local function take_back(id)
   local packed = call('HGET', out, id)
   if packed then give_back(worker, id, packed) end
 end
 
--- What is asked of requests to the host is known ('pace'), and it was sent ('left'); or nothing is to be sent to the
--- host for so long ('pause')
+-- The delay of the host is known ('pace'), and the request has left, too ('left'); or nothing may be sent to the host
+-- for as long as the delay says ('pause')
 local function note_pace(what, id, host, ago, delay)
   local pace = pace_of(host)
   if what ~= 'pause' then pace.delay = delay end
@@ -77,7 +77,7 @@ for i = 8, #ARGV, 5 do
 end
 for i = 1, #ended, 1000 do call('HDEL', out, unpack(ended, i, math.min(i + 999, #ended))) end
 
--- Who is alive
+-- Which workers are alive, and what is known of hosts
 
 local function forget_idle_hosts()
   local hosts = call('ZRANGEBYSCORE', IDLE, '-inf', now(), 'LIMIT', 0, 1000)
@@ -90,7 +90,7 @@ local function forget_idle_hosts()
   return #hosts == 1000
 end
 
--- Hosts that nobody holds any more; all of them, unless they are very many
+-- Releases hosts that nobody holds any more. Looks at all that are held, unless they are very many
 local function look_at_held_hosts()
   local number = call('ZCOUNT', DUE, '+inf', '+inf')
   local first = number > AT_ONCE and now() % number or 0
@@ -98,7 +98,7 @@ local function look_at_held_hosts()
   for _, host in ipairs(hosts) do look_at(host) end
 end
 
--- What there is of the queue, in whatever keys. Most of those that are looked at may be of somebody else
+-- Looks for parts of the queue among all keys. Most of the keys may belong to somebody else
 local function look_for_the_lost()
   local pattern = string.gsub(base, '[%[%]%*%?\\]', '\\%0') .. '*'
   local hosts, outs = requests_of(''), out_of('')
@@ -138,7 +138,7 @@ if reap then
   end
 end
 
--- What it gets
+-- What the worker gets
 
 local taken, number, handed_out = {}, 0, {}
 
@@ -164,7 +164,7 @@ end
 
 local function take(set, most)
   local full = number + most
-  for _ = 1, 20 do -- a host may have had no requests left, or not have been due
+  for _ = 1, 20 do -- again, as hosts may have had no requests left, or not have been due
     local hosts = number < full and call('ZRANGEBYSCORE', set, '-inf', now(), 'LIMIT', 0, full - number) or {}
     if #hosts == 0 then return end
     for i, host in ipairs(hosts) do take_from(set, host, math.ceil((full - number) / (#hosts - i + 1))) end

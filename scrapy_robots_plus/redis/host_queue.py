@@ -13,28 +13,28 @@ if TYPE_CHECKING:
     from redis.commands.core import Script
 
 _ANSWERS = {ord("-"): None, ord("0"): False, ord("1"): True}
-"""To a push."""
+"""What each answer of ``push.lua`` means, see :meth:`HostQueue.push`."""
 LONGEST = 3.2e9
-"""Seconds: a hundred years."""
+"""The longest time that the server is told, in seconds: a hundred years."""
 _MOST_URGENT = 1e15
-"""An integer may be too large for a float."""
+"""The bound of priorities: an integer may be too large for a float."""
 
 
 class Report(NamedTuple):
-    """What has become of a request, or of a host."""
+    """What has happened to a request or a host, as a worker reports it."""
 
     what: str
-    """"ended", "freed", "back", "pace", "left" or "pause": ``exchange.lua`` says what each does."""
+    """The kind: "ended", "freed", "back", "pace", "left" or "pause", see ``exchange.lua``."""
     id: bytes = b""
     host: str = ""
     ago: float = 0.0
-    """Seconds. Below 0 a request may be under way for that many more."""
+    """How many seconds ago it happened; below 0, for how many more it may be under way."""
     seconds: float = 0.0
-    """The delay that is to be kept between requests to the host, or a pause of it."""
+    """Seconds to keep between requests to the host, or to leave it alone."""
 
     @property
     def arguments(self) -> tuple[bytes | str | int, ...]:
-        """What the script is told."""
+        """The arguments of the script that stand for this report."""
         passed = int(min(max(self.ago, -LONGEST), LONGEST) * 1000 // 1)
         return self.what, self.id, encoded(self.host), passed, _milliseconds(self.seconds)
 
@@ -44,70 +44,71 @@ class Stored(NamedTuple):
 
     host: str
     priority: float
-    """The highest is the most urgent."""
+    """The priority of the request; the highest is the most urgent."""
     data: bytes
     fingerprint: str = ""
-    """If it is in the set of those that were seen, the request is dropped; "" for none."""
+    """The fingerprint by which the request is dropped if it was seen before; "" for none."""
 
 
 class Taken(NamedTuple):
-    """A request that a worker has got."""
+    """A request that the server has handed out to this worker."""
 
     id: bytes
     host: str
     holds: bool
     """Whether no other request to the host is handed out until this one is reported."""
     delay: float | None
-    """Seconds to keep between requests to the host; None if that is unknown."""
+    """Seconds to keep between requests to the host; None if the delay is unknown."""
     data: bytes
 
 
 class Exchange(NamedTuple):
-    """The answer to a worker."""
+    """The answer of the server to an exchange."""
 
     taken: list[Taken]
     wait: float
-    """Seconds until a host is due; infinity if nobody knows, 0 if it got as much as it can take."""
+    """Seconds until a host is due; infinity if unknown, 0 if the worker got all it asked for."""
     waiting: int | None
-    """How many requests wait; None if it got as much as it can take."""
+    """How many requests wait; None if the worker got all it asked for."""
     more: bool
-    """Whether the next exchange would give back more requests of a dead worker, forget more hosts,
-    or look for more that was lost."""
+    """Whether the next exchange has more to do: give back requests of a dead worker, forget hosts,
+    or look for what was lost."""
     forgotten: bool
-    """Whether the worker was taken for dead: others have what it had. It got nothing, and is not
-    alive."""
+    """Whether the worker was taken for dead, so that others have its requests. It got nothing, and
+    does not count as alive."""
     lost: bool
-    """Whether the server has lost data since the worker was last alive: it may not know what the
-    worker has, or count as the worker's what that has never got. It got nothing, and is alive."""
+    """Whether the server has lost data since the worker was last alive: it may not know of requests
+    that the worker has, or count some as the worker's that it never got. The worker got nothing,
+    and counts as alive."""
 
 
 class State(NamedTuple):
-    """What there is beside one worker."""
+    """The state of the queue, as one worker sees it."""
 
     waiting: int
-    """Requests that wait."""
+    """The number of requests that wait."""
     elsewhere: int
-    """Requests that other workers have."""
+    """The number of requests that other workers have."""
     workers: int
-    """Other workers that are alive."""
+    """The number of other workers that are alive."""
     lost: int
-    """Requests that were lost with their keys."""
+    """The number of requests that were lost with their keys."""
 
 
 class HostQueue:
-    """What is due goes by the clock of the server. Each step is one round trip.
+    """The queue of one crawl on a Redis server, whose clock says which hosts are due.
 
-    *client* is one of redis-py, whose answers are bytes. Whatever goes wrong with the server is
-    raised as ``redis.exceptions.RedisError`` or OSError.
+    Each script is one round trip. *client* is a client of redis-py that returns bytes. All errors
+    of the server are raised as ``redis.exceptions.RedisError`` or OSError.
     """
 
     MOVED_AT_ONCE = 500
-    """Requests that are taken over in one step."""
+    """How many requests are taken over in one step."""
 
     def __init__(self, client: Any, key: str, worker: str, lifetime: float) -> None:
-        """*key*: that of scrapy-redis's queue. *worker*: a name that no other has.
+        """Takes the *key* of scrapy-redis's queue, and the unique name of this *worker*.
 
-        *lifetime*: seconds after which a worker that is not heard of is taken to be dead.
+        *lifetime*: seconds after which a worker that is not heard of is taken for dead.
         """
         self._client = client
         self._scripts: dict[str, Script] = {}
@@ -115,27 +116,28 @@ class HostQueue:
         self._moved_key = key
         self._base = in_its_slot(key)
         self._era: bytes | str = ""
-        """What the server knew without a gap when it was last asked."""
+        """The era at the last exchange. A loss of data begins a new one, see ``common.lua``."""
         self.worker = worker
 
     def key(self, name: str) -> str:
-        """One of the keys of the queue, which docs/cluster-operation.md lists."""
+        """Returns one of the keys of the queue, which docs/cluster-operation.md lists."""
         return f"{self._base}:{name}"
 
     def push(
         self, requests: Sequence[Stored], seen: str = "", moved_from: str = ""
     ) -> list[bool | None]:
-        """Adds *requests*; of those with a fingerprint, the ones that are not in the set *seen*.
+        """Adds *requests*, except those whose fingerprint is in the set *seen*.
 
-        Or takes them out of *moved_from*, a queue of scrapy-redis, the next to go first. Returns
-        for each whether it may be due at once; None if it was seen, or taken by another worker.
+        With *moved_from*, a queue of scrapy-redis, moves them from there; the first is the next
+        to go. Returns for each whether it may be due at once; None if it was seen before, or
+        another worker took it.
         """
         if not any(each.fingerprint for each in requests):
             seen = ""
         keys = [seen or moved_from] if seen or moved_from else []
         arguments: list[Any] = ["move" if moved_from else ""]
         for each in requests:
-            score = -max(-_MOST_URGENT, min(each.priority, _MOST_URGENT))  # lowest comes first
+            score = -max(-_MOST_URGENT, min(each.priority, _MOST_URGENT))  # the lowest comes first
             arguments += (encoded(each.host), score, each.data, each.fingerprint)
         return [_ANSWERS[each] for each in self._run("push", arguments, *keys)]
 
@@ -149,11 +151,10 @@ class HostQueue:
         renew: bool = False,
         reap: bool = True,
     ) -> Exchange:
-        """Tells *reports*, and takes up to *most* requests to hosts whose pace is known, and up to
-        *unknown* to others.
+        """Sends *reports*; takes up to *most* requests to hosts of known pace, *unknown* to others.
 
         *known*: the worker has been alive before. *renew*: it is alive for its lifetime from now
-        on. *reap*: then what a dead one has is given back.
+        on. *reap*: requests of a dead worker are given back, if *renew* is set.
         """
         era = (self._era or "none") if known else ""
         arguments: list[Any] = [self.worker, era, self._lifetime, int(renew), int(renew and reap)]
@@ -172,30 +173,31 @@ class HostQueue:
         )
 
     def ask(self, id_: bytes, host: str, delay: float) -> float:
-        """Asks for the turn of *host* for a request from elsewhere, which is to be reported.
+        """Asks for the turn of *host* for a request that is not from the queue.
 
-        Returns 0.0 if it may go now, else after how many seconds to ask again; below 0 if the
-        worker is not known to be alive.
+        Returns 0.0 if it may leave now, and is to be reported then; else after how many seconds to
+        ask again; below 0 if the worker is not known to be alive.
         """
         asked = [self.worker, id_, encoded(host), round(delay * 1000)]
         return float(self._run("ask", asked)) / 1000
 
     def held(self) -> set[bytes]:
-        """The ids of all that the worker has, as far as the server knows."""
+        """Returns the ids of all requests that the worker has, as far as the server knows."""
         return set(self._client.hkeys(self.key(f"out:{self.worker}")))
 
     def set_aside(self, data: bytes) -> int:
-        """Keeps a request that cannot be read. Returns how many there are."""
+        """Sets aside a request that cannot be read. Returns how many are set aside."""
         return int(self._client.rpush(self.key("aside"), data))
 
     def leave(self) -> None:
-        """The worker ends, and gives back its requests, in pieces."""
+        """Gives back the requests of the worker, in pieces, and removes it from the workers."""
         while self._run("leave", [self.worker]):
             pass
 
     def agree(self, terms: Mapping[str, str]) -> dict[str, str]:
-        """Which of *terms* are others than those of the workers that are there, and how they have
-        them. The first one decides, also of several that start together.
+        """Returns those of *terms* that differ from the first worker's, with its values.
+
+        If several workers start together, one of them is the first.
         """
         key = self.key("terms")
         if not self.state().workers:
@@ -206,19 +208,19 @@ class HostQueue:
         return {name: there for name, there in found.items() if terms.get(name, there) != there}
 
     def state(self) -> State:
-        """What waits, and what the other workers are and have."""
+        """Returns how many requests wait, and what the other workers have."""
         return State(*self._run("state", [self.worker]))
 
     def clear(self) -> None:
-        """Removes all requests, in pieces."""
+        """Removes all requests that wait, in pieces."""
         while self._run("clear", []):
             pass
 
     def move_all(self, stored: Callable[[bytes, float], Stored]) -> int:
-        """Takes over all requests in the queue of scrapy-redis, if there is one.
+        """Takes over all requests in the queue of scrapy-redis, if there is one; returns how many.
 
-        *stored* makes what is pushed from the data and the score of a request. Returns how many
-        were moved; several workers may do so at once.
+        *stored* makes what is pushed from the data and the score of a request. Several workers may
+        do this at once.
         """
         moved = 0
         while found := self._unmoved(self.MOVED_AT_ONCE):
@@ -227,7 +229,7 @@ class HostQueue:
         return moved
 
     def _unmoved(self, number: int) -> list[tuple[bytes, float]]:
-        """Up to *number* requests of scrapy-redis, each with its score; the next to go first."""
+        """Returns up to *number* requests of scrapy-redis with scores, the next to go first."""
         key, kind = self._moved_key, self._client.type(self._moved_key)
         if kind == b"zset":
             return list(self._client.zrange(key, 0, number - 1, withscores=True))
@@ -236,7 +238,7 @@ class HostQueue:
         return []
 
     def _run(self, name: str, arguments: list[Any], *keys: str) -> Any:
-        """Each script is sent once, and named by its digest from then on."""
+        """Runs the script *name*, which is sent once, and called by its digest from then on."""
         script = self._scripts.get(name)
         if script is None:
             script = self._scripts[name] = self._client.register_script(_text(name))
@@ -250,8 +252,9 @@ def _text(name: str) -> str:
 
 
 def in_its_slot(key: str) -> str:
-    """What keys begin with that lie in the hash slot of *key*, so that a script may touch all of
-    them in a Redis Cluster, too
+    """Returns a prefix for keys that lie in the hash slot of *key*.
+
+    In a Redis Cluster, a script may touch only keys of one slot
     (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
     """
     opening = key.find("{")
@@ -260,12 +263,12 @@ def in_its_slot(key: str) -> str:
 
 
 def encoded(host: str) -> bytes:
-    """*host* in UTF-8. It may be the name of a slot, which may hold any characters."""
+    """Returns *host* in UTF-8. It may be the name of a slot, which may hold any characters."""
     return host.encode("utf-8", "surrogatepass")
 
 
 def _milliseconds(seconds: float) -> int:
-    """Rounded up, so that no delay is too short."""
+    """Returns *seconds* in milliseconds, rounded up so that no delay is too short."""
     return -int(-min(max(seconds, 0.0), LONGEST) * 1000 // 1)
 
 

@@ -1,4 +1,4 @@
-"""Which host a request is for, and how soon it may be asked."""
+"""The host that a request goes to, and how soon it may be asked."""
 
 from __future__ import annotations
 
@@ -21,33 +21,36 @@ if TYPE_CHECKING:
 
 
 class HostState(NamedTuple):
-    """What is known about a host now."""
+    """What this worker knows about a host now."""
 
     delay: float = 0.0
-    """Seconds to keep between requests: those that robots.txt asks for, or the user's."""
+    """Seconds to keep between requests: the longer of the delays of robots.txt and the user."""
     closed_for: float = 0.0
-    """Seconds for which nothing is to be sent."""
+    """For how many seconds nothing may be sent to the host."""
 
 
 class HostStates:
-    """What this worker knows of hosts, by its own policies and downloader slots."""
+    """The states of hosts, by this worker's own policies and downloader slots."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawl = Crawl.of(crawler)
         self._crawler = crawler
 
     def host_of(self, request: Request) -> str:
-        """The slot that was chosen for *request*, or its host, without the port."""
+        """Returns the slot that was chosen for *request*, or else its host, without the port."""
         origin = valid_origin_of(request)
         slot = compat.scopes_key(self._downloader, request) or chosen_slot(request)
         return slot or (origin.host if origin else compat.slot_key(self._downloader, request))
 
     def origin_to_wait_for(self, request: Request) -> Origin | None:
-        """The origin whose robots.txt must be known before *request* is sent."""
+        """Returns the origin whose robots.txt must be known before *request* is sent, if any."""
         return self._crawl.origin_to_wait_for(request) if self._crawl.holds_requests else None
 
     def state(self, request: Request, host: str, policy: Policy | None = None) -> HostState | None:
-        """None if the robots.txt is unknown. *policy*: one that has just arrived."""
+        """Returns the state of *host* for *request*; None while its robots.txt is unknown.
+
+        *policy*: the policy of the origin, if it has just arrived.
+        """
         own = self.own_delay(host)
         origin = self.origin_to_wait_for(request)
         if origin is None:
@@ -56,12 +59,12 @@ class HostStates:
         return None if policy is None else self._state_under(policy, own)
 
     def own_delay(self, host: str) -> float:
-        """The user's delay for *host*, in seconds, or that of AutoThrottle."""
+        """Returns the delay of the user or of AutoThrottle for *host*, in seconds."""
         slot = compat.Slots(self._downloader).get(host)
         return slot.delay if slot else compat.new_slot(self._downloader, host)[1]
 
     def defers(self, origin: Origin) -> bool:
-        """Whether requests to *origin* are kept while its robots.txt cannot be read."""
+        """Returns whether requests to *origin* are kept while its robots.txt cannot be read."""
         return self._crawl.get(OriginStates).defers(origin)
 
     def _state_under(self, policy: Policy, own: float) -> HostState:

@@ -1,4 +1,4 @@
-"""What a worker does that has nothing to send while requests wait."""
+"""The tasks of a worker that has nothing to send while requests wait."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ logger = crawl_log(__name__)
 
 
 class Idle:
-    """Lets a spider of scrapy-redis read its start URLs while requests wait for slow hosts: by
-    itself it does so only when it is idle, which it is not while any host has requests. And says
-    after a minute that the worker has nothing to do, and again each time that took twice as long.
+    """The tasks of a worker while all requests wait for slow hosts.
+
+    It lets a spider of scrapy-redis read its start URLs. By itself, that does so only when it is
+    idle, which it is not while any host has requests. It logs after a minute that the worker has
+    nothing to do, and again each time that this has lasted twice as long.
     """
 
     READS_EVERY = 1.0
     TELLS_AFTER = 60.0
-    """Seconds, as the other."""
+    """Seconds without anything to do until the log says so. ``READS_EVERY`` is in seconds, too."""
 
     def __init__(self, crawler: Crawler, clock: Clock) -> None:
         self._crawler = crawler
@@ -38,7 +40,7 @@ class Idle:
         self._tell_after = self.TELLS_AFTER
 
     def read(self) -> None:
-        """Called when nothing can be sent, and the spider does not read by itself."""
+        """Lets the spider read start URLs. Called when nothing can be sent, but requests wait."""
         now = self._clock.monotonic()
         read = getattr(compat.spider_of(self._crawler), "schedule_next_requests", None)
         if now >= self._read_at and callable(read):
@@ -52,7 +54,7 @@ class Idle:
             return
         try:
             read()
-        except (RedisError, OSError) as error:  # the queue tells of a server that is away
+        except (RedisError, OSError) as error:  # the queue logs that the server is away
             self._log.debug("No start URLs can be read now: %r", error)
         except Exception as error:  # noqa: BLE001 - of the spider
             self._log.exception(
@@ -61,8 +63,9 @@ class Idle:
             )
 
     def tell(self, waiting: int) -> None:
-        """Called several times a second. *waiting*: how many requests wait, 0 for a worker that has
-        something to do.
+        """Logs if the worker has long had nothing to do. Called several times a second.
+
+        *waiting*: how many requests wait; 0 if the worker has something to do.
         """
         now = self._clock.monotonic()
         if not waiting:

@@ -1,4 +1,4 @@
-"""The requests that a worker has, until the server hears of their end, and the turns of hosts."""
+"""Requests that are leased to a worker until the server hears of their end, and turns of hosts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class LeasedRequest:
-    """A request that this worker has, as the server knows it; or one that did not come from the
-    queue, and has asked for the turn of its host. Times are by the monotonic clock.
+    """A request that is leased to this worker, or one from elsewhere that asked for a turn.
+
+    Times are by the monotonic clock.
     """
 
     request: Request
     id: bytes
-    """Empty if the server no longer counts it as this worker's: then it is under way."""
+    """The id of the lease; empty if the server no longer counts it as this worker's."""
     host: str
     holds: bool
     """Whether no worker gets another request to the host until this one has left."""
@@ -44,29 +45,29 @@ class LeasedRequest:
     is_first: bool = False
     """Whether the server knew nothing of the host when it handed the request out."""
     asked: bool = False
-    """Whether a request may leave with its turn, this one or another of the worker."""
+    """Whether its turn is taken, by this or by another request of the worker."""
     delay: float = 0.0
-    """That of robots.txt, as far as it was asked for; once it has left, that of the host."""
+    """The delay in seconds: the one asked for with the turn; once it has left, that of the host."""
     sent_by: float | None = None
-    """When it counts as sent, whatever else is known; once it has left, when that was."""
+    """When the request counts as sent at the latest; once it has left, when it did."""
 
     def has_turn_of(self, host: str) -> bool:
-        """Whether a request to *host* may leave without asking the server for a turn."""
+        """Returns whether a request to *host* may leave with this turn, not asking the server."""
         return self.holds and bool(self.id) and not self.asked and self.host == host
 
 
 class LeasedRequests:
-    """Each request waits for its robots.txt, then for the engine to ask, and then is under way: it
-    leaves, and the engine is done with it some time after that.
+    """All requests that are leased to this worker.
 
-    They are a :class:`.SharedPace`, too: the hosts of the queue are those of the pace.
-
-    No signal tells that the engine is done with a request: so :meth:`look` and
+    Each waits for its robots.txt, then for the engine to ask, and then is under way: it leaves, and
+    the engine is done with it some time after that. No signal tells of that, so :meth:`look` and
     :meth:`collect_ended` are called several times a second.
+
+    This is a :class:`.SharedPace`, too: the hosts of the queue are those of the pace.
     """
 
     STALE_SECONDS = 3.0
-    """What has waited longer than this for the engine is given back: its host may be paused."""
+    """Seconds until a request that waits for the engine is given back: its host may be paused."""
 
     def __init__(self, crawler: Crawler, session: Session, hosts: HostStates) -> None:
         self._crawler = crawler
@@ -74,15 +75,15 @@ class LeasedRequests:
         self._session = session
         self._hosts = hosts
         self._parked: dict[Origin, list[LeasedRequest]] = {}
-        """Those that wait for a robots.txt."""
+        """The requests that wait for a robots.txt, by its origin."""
         self._ready: deque[LeasedRequest] = deque()
-        """Those that wait for the engine."""
+        """The requests that wait for the engine."""
         self.under_way: dict[Request, LeasedRequest] = {}
-        """Those that the engine has."""
+        """The requests that the engine has, with their leases."""
         self._leaving: dict[str, LeasedRequest] = {}
-        """By host: the request that may leave, until it is known when it has."""
+        """The request that may leave to each host, until it is known when it has left."""
         self._booked: dict[str, LeasedRequest] = {}
-        """By host: the turn that was asked for, until it comes."""
+        """The turn of each host that was asked for, until it comes."""
         self._turns = 0
         """How many turns were asked for."""
 
@@ -93,33 +94,33 @@ class LeasedRequests:
 
     @property
     def ids(self) -> set[bytes]:
-        """Of all that the server counts as this worker's."""
+        """The ids of all leases that the server counts as this worker's."""
         return {lease.id for lease in self if lease.id}
 
     @property
     def ready(self) -> int:
-        """How many only wait for the engine."""
+        """How many requests only wait for the engine."""
         return len(self._ready)
 
     @property
     def waiting(self) -> int:
-        """How many wait here."""
+        """How many requests wait here, for the engine or a robots.txt."""
         return self.ready + sum(map(len, self._parked.values()))
 
     def room_for_new_hosts(self, most: int) -> int:
-        """How many requests may come to hosts whose robots.txt has to be fetched first.
+        """Returns how many requests may be taken to hosts whose robots.txt has to be fetched first.
 
-        At most *most*, also if this crawl waits for no robots.txt.
+        At most *most*; just that if this crawl waits for no robots.txt.
         """
         if not self._crawl.holds_requests:
             return most
         return max(0, min(most, self._crawl.settings.fetch_concurrency - len(self._parked)))
 
     def void(self, ids: set[bytes]) -> list[Request]:
-        """The server no longer counts those with one of *ids* as this worker's. It is still told
-        when they leave.
+        """Voids the leases *ids*, which the server no longer counts as this worker's.
 
-        Returns the requests of those that wait here, which end with that.
+        Requests under way go on, and are still reported when they leave. Those that wait here are
+        dropped, and returned.
         """
         for lease in self:
             if lease.id in ids:
@@ -135,10 +136,13 @@ class LeasedRequests:
             waiting.extend(kept)
         return dropped
 
-    # Here
+    # Waiting here
 
     def add(self, lease: LeasedRequest, policy: Policy | None = None) -> None:
-        """The request waits here, or goes back to the server. *policy*: one that has just come."""
+        """Lets the request of *lease* wait here, or gives it back to the server.
+
+        *policy*: the policy of its origin, if it has just arrived.
+        """
         state = self._hosts.state(lease.request, lease.host, policy)
         if state is None:
             self._park(lease)
@@ -146,7 +150,7 @@ class LeasedRequests:
             self._session.tell(Report("pause", host=lease.host, seconds=state.closed_for))
             self._give_back(lease)
         elif state.delay and (lease.is_first or not lease.holds):
-            # The server may have lost what other workers sent there, or it has no turn.
+            # The server may have forgotten what others sent there, or the request has no turn.
             self._tell_pace(lease, state.delay)
             self._give_back(lease)
         elif state.delay:
@@ -158,7 +162,7 @@ class LeasedRequests:
             self._ready.append(lease)
 
     def fetch_ended(self, origin: Origin, policy: Policy | None) -> bool:
-        """Whether any request waited for it."""
+        """Handles the end of a robots.txt fetch; returns whether any request waited for it."""
         parked = self._parked.pop(origin, ())
         for lease in parked:
             if policy is None:
@@ -168,7 +172,7 @@ class LeasedRequests:
         return bool(parked)
 
     def clear(self) -> None:
-        """Nothing waits here any more."""
+        """Drops all requests that wait here."""
         self._ready.clear()
         self._parked.clear()
 
@@ -189,13 +193,13 @@ class LeasedRequests:
     # Under way
 
     def hand_out(self) -> Request:
-        """The next one for the engine."""
+        """Hands the next request out to the engine."""
         lease = self._ready.popleft()
         self.under_way[lease.request] = lease
         return lease.request
 
     def _has_left(self, lease: LeasedRequest, ago: float) -> None:
-        """The request of *lease* left *ago* seconds ago."""
+        """Notes and reports that the request of *lease* left *ago* seconds ago."""
         if lease.holds:
             lease.holds, lease.sent_by = False, self._session.now() - ago
             lease.delay = max(lease.delay, self._hosts.own_delay(lease.host))
@@ -205,26 +209,26 @@ class LeasedRequests:
         self._session.tell(Report("left", lease.id, lease.host, ago, lease.delay))
 
     def tell_departures_again(self) -> None:
-        """The server may have forgotten them, and that hosts are no longer held."""
+        """Reports departures again: the server may not remember them, or which hosts are free."""
         now = self._session.now()
         for lease in self.under_way.values():
             if lease.sent_by is not None and not lease.holds:
                 self._tell_left(lease, now - lease.sent_by)
 
     def handed_over(self, request: Request) -> None:
-        """A download handler gets *request*."""
+        """Notes that *request* leaves now, as a download handler gets it."""
         lease = self.under_way.get(request)
         if lease is not None and not lease.asked:
             self._has_left(lease, 0.0)
 
     def left_downloader(self, request: Request) -> None:
-        """The downloader is done with *request*."""
+        """Handles ``request_left_downloader``: *request* has left, now at the latest."""
         lease = self.under_way.get(request)
         if lease is not None:
             self._has_left(lease, 0.0)
 
     def look(self) -> None:
-        """Tells what nothing else tells, but for :meth:`collect_ended`."""
+        """Reports departures that nothing else reports, and gives back what has waited too long."""
         now = self._session.now()
         for lease in chain(self.under_way.values(), self._leaving.values()):
             if lease.holds and lease.sent_by is not None and now >= lease.sent_by:
@@ -235,7 +239,7 @@ class LeasedRequests:
         self._drop_void()
 
     def collect_ended(self) -> None:
-        """Tells which requests were dealt with."""
+        """Reports which requests the engine has dealt with."""
         for request in compat.dealt_with(self.under_way, self._crawler):
             lease = self.under_way.pop(request)
             frees = lease.holds and self._leaving.get(lease.host) is not lease
@@ -280,24 +284,26 @@ class LeasedRequests:
         self._session.tell(Report("pause", host=host, seconds=seconds))
 
     def close(self) -> None:
-        """The worker leaves by itself."""
+        """Does nothing: the worker leaves the queue by itself."""
 
     def _is_of_queue(self, lease: LeasedRequest) -> bool:
-        """Whether it ends with its request, which the queue has handed out; else with its turn."""
+        """Returns whether *lease* ends with its request from the queue, not with its turn."""
         return self.under_way.get(lease.request) is lease
 
     def _wait_without_answer(self, asked: Ask) -> float:
-        """How long to wait while the server does not answer. As long as it counts the worker as
-        alive, others may have the turn.
+        """Returns how many seconds to wait while the server does not answer.
+
+        As long as it counts the worker as alive, another may have the turn: it is asked again.
         """
         if self._session.is_alive:
             return self._session.LATER
         return asked.wait_alone(self._crawl.settings.workers)
 
     def _turn_here(self, asked: Ask) -> LeasedRequest | None:
-        """The turn of the host, if a request of the queue has it that is under way: this one, or
-        another. That may wait behind this one in the same slot, each for the other: so it hands its
-        turn over, and asks for another when it comes to that.
+        """Returns the turn of the host, if a request from the queue that is under way has it.
+
+        If that is another request, it may wait behind the asking one in the same slot, so that each
+        would wait for the other. So it passes on its turn, and later asks for a new one.
         """
         own = self.under_way.get(asked.request)
         leases = chain(() if own is None else (own,), self.under_way.values())
@@ -307,11 +313,11 @@ class LeasedRequests:
         return turn if turn is not None and turn.id else None
 
     def _turn_of_server(self, asked: Ask) -> tuple[LeasedRequest | None, float]:
-        """The turn that the server gives, or how long to wait."""
+        """Returns the turn that the server gives, or None and how many seconds to wait."""
         host, session = asked.host, self._session
         turn = self._booked.get(host)
         if turn is None or not turn.id:
-            self._turns += 1  # the server may not have heard that the one before has ended
+            self._turns += 1  # the server may not know that the last one has ended
             id_ = b"turn:%d" % self._turns
             turn = LeasedRequest(asked.request, id_, host, holds=True, since=session.now())
             self._booked[host] = turn

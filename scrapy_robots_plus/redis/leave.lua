@@ -1,7 +1,7 @@
--- A worker leaves: what it has not dealt with waits again.
+-- Removes a worker: the requests that it has not dealt with wait again.
 --
 -- ARGV: worker
--- Returns whether it has more.
+-- Returns 1 if it has more to give back, else 0.
 
 write_even_if_full()
 look()

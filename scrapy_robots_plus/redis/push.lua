@@ -1,9 +1,9 @@
 -- Adds requests.
 --
--- KEYS[2]: the fingerprints that were seen, if any request has one; or a queue of scrapy-redis
--- ARGV: 'move' if the requests are to be taken out of that queue, or ''; then host, score, data, fingerprint of
---   each; the fingerprint is '' if it does not count
--- Returns a character for each: "-" it was seen before, or taken by another worker; "1" it may be due at once,
+-- KEYS[2]: the set of fingerprints that were seen, if any request has one; or a queue of scrapy-redis
+-- ARGV: 'move' to take the requests out of that queue, else ''; then host, score, data, fingerprint of each;
+--   the fingerprint is '' if the request is to be added in any case
+-- Returns a character for each: "-" it was seen before, or taken by another worker; "1" it may be due at once;
 -- "0" it waits
 
 look()

@@ -30,36 +30,36 @@ logger = crawl_log(__name__)
 
 
 class Serialization:
-    """How the project writes requests: ``SCHEDULER_SERIALIZER``."""
+    """The way in which the project serializes requests: ``SCHEDULER_SERIALIZER``."""
 
     def __init__(self, spider: Spider, serializer: Any) -> None:
         self._spider = spider
         self._serializer = serializer
         is_scrapy_rediss = getattr(serializer, "__name__", "") == "scrapy_redis.picklecompat"
-        # One of the project may look for fields that every request has.
+        # The project's own serializer may expect the fields that every request has.
         self._fields_of = unusual_fields_of if is_scrapy_rediss else fields_of
 
     def written(self, request: Request) -> bytes:
-        """Raises anything, for what cannot be written."""
+        """Returns *request* as bytes. Raises anything if it cannot be serialized."""
         data = self._serializer.dumps(self._fields_of(request, self._spider))
         return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
 
     def read(self, data: bytes) -> Request:
-        """Raises anything: its callback may have been renamed, its class may be gone."""
+        """Returns the request in *data*. Raises anything: its callback or class may be gone."""
         return request_from_dict(self._serializer.loads(data), spider=self._spider)
 
 
 class Pushing:
-    """Gives requests to the server, those of a moment together, in their order.
+    """New requests, until the server has them. They are given to it in their order, in batches.
 
-    Until then, and while the server is away, they are kept here. A page that has yielded some is
-    not reported as dealt with before they are given, so that a kill loses none of them.
+    They are kept here while the server is away, too. A page is not reported as dealt with before
+    the server has all requests that it yielded, so that a kill loses none of them.
     """
 
     AT_ONCE = 200
-    """Requests that are given in one step."""
+    """The most requests that are given to the server in one step."""
     MOST = 2_000
-    """Requests that are given at one time: the engine waits meanwhile."""
+    """The most requests that are given to the server at one time: the engine waits meanwhile."""
 
     def __init__(
         self, crawler: Crawler, session: Session, hosts: HostStates, serialization: Serialization
@@ -70,26 +70,26 @@ class Pushing:
         self._hosts = hosts
         self._serialization = serialization
         self.seen_key = ""
-        """The set of fingerprints of the duplicate filter, if it is ours."""
+        """The key of the fingerprints of the duplicate filter, if that is ours; else empty."""
         self.on_given: Callable[[bool], object] = bool
-        """Called for each new request that the server got, with whether it may be due at once."""
+        """Callback for each new request that the server got, with whether it may be due at once."""
         self.on_seen: Callable[[Request], object] = bool
-        """Called for each request that counted as new, and that the server has seen before."""
+        """Callback for each request that counted as new, but that the server has seen before."""
         self.kept: deque[tuple[Stored, Request | None]] = deque()
-        """Those that wait for the server; as themselves, too, unless that is away."""
+        """Requests that wait for the server: serialized, and as objects unless it is away."""
         self._is_away = False
-        """Whether the server did not take the first of them."""
+        """Whether the server did not take the first of :attr:`kept`."""
         self._is_refused = False
-        """Whether it was there, and refused: it may be full."""
+        """Whether the server answered, but refused the first of :attr:`kept`: it may be full."""
         self.unwritable: deque[Request] = deque()
-        """Those that no server can keep."""
+        """Requests that cannot be serialized, and so stay here."""
         self._of_memory = Once()
         self._recent: deque[tuple[float, Stored]] = deque(maxlen=self.MOST)
-        """Those that pages have yielded of whose end the server has not heard, and when."""
+        """Requests that the server got from pages whose end it may not know of, and when."""
         self._seen_here: set[str] = set()
-        """Fingerprints of what is kept here, written or not."""
+        """The fingerprints of all requests that are kept here, serialized or not."""
         self._looked_up: tuple[Request | None, str] = None, ""
-        """The last request of :meth:`is_seen`, and its fingerprint."""
+        """The request that :meth:`is_seen` was last asked about, and its fingerprint."""
         self._soon = session.alarm(self.give)
 
     def __len__(self) -> int:
@@ -97,13 +97,14 @@ class Pushing:
 
     @property
     def holds_pages(self) -> bool:
-        """Whether what some pages have led to waits for the server. One that is full gets nothing
-        until pages end: that makes room.
+        """Whether pages must not be reported as ended, as requests from them still wait here.
+
+        A full server gets no requests until pages end, which makes room: then this is False.
         """
         return bool(self.kept) and not self._is_refused
 
     def stored(self, data: bytes, score: float) -> Stored:
-        """A request that scrapy-redis has written, to be taken over."""
+        """Returns the request in *data*, which scrapy-redis has written, ready to be pushed."""
         try:
             request = self._serialization.read(data)
         except Exception:  # noqa: BLE001 - whoever takes it says what is wrong, and sets it aside
@@ -111,9 +112,9 @@ class Pushing:
         return Stored(self._hosts.host_of(request), priority_of(request), data)
 
     def is_seen(self, request: Request, fingerprint: str) -> bool:
-        """Whether one like *request* waits here. Else it is pushed next, and the server is asked.
+        """Returns whether a request like *request* waits here. If not, it is pushed next.
 
-        In a Redis Cluster, it is asked now.
+        The server looks it up then; in a Redis Cluster, the server is asked at once instead.
         """
         if self._session.is_cluster:
             return not self._session.is_new(self.seen_key, fingerprint)
@@ -121,7 +122,7 @@ class Pushing:
         return fingerprint in self._seen_here
 
     def push(self, request: Request) -> None:
-        """Adds *request*, unless the server has seen one like it."""
+        """Adds *request*, to be given to the server unless that has seen one like it."""
         looked_up, fingerprint = self._looked_up
         if request is not looked_up:
             fingerprint = ""
@@ -135,7 +136,7 @@ class Pushing:
             self._keep_unwritable(request, error)
         else:
             stored = Stored(self._hosts.host_of(request), priority_of(request), data, fingerprint)
-            if self._is_away:  # maybe for long: what is written takes the least memory
+            if self._is_away:  # maybe for long: the serialized form takes the least memory
                 self._stats.inc_value(stats.SHARED_QUEUE_KEPT)
                 self.kept.append((stored, None))
             else:
@@ -157,22 +158,22 @@ class Pushing:
         self.unwritable.append(request)
 
     def done_with_pages_until(self, moment: float) -> None:
-        """The server has heard of the end of all pages that the worker got before."""
+        """Notes that the server knows the end of all pages that the worker got before."""
         while self._recent and self._recent[0][0] < moment:
             self._recent.popleft()
 
     def push_again(self) -> None:
-        """The server has lost data: what unfinished pages have yielded nobody else would find."""
+        """Pushes again what unfinished pages have yielded, as the server may have lost it."""
         self.kept.extend((stored, None) for _, stored in self._recent)
         self._recent.clear()
 
     def clear(self) -> None:
-        """Drops all that is kept."""
+        """Drops all requests that wait for the server."""
         self.kept.clear()
         self._seen_here.clear()
 
     def give(self, most: int = MOST) -> None:
-        """Gives the server what is kept, if it is there."""
+        """Gives the server up to *most* of the requests that wait, if it answers."""
         self._soon.cancel()
         while self.kept and most > 0:
             batch = list(islice(self.kept, min(self.AT_ONCE, most)))
@@ -182,7 +183,8 @@ class Pushing:
             if answers is None:
                 if not self._is_away:
                     self._stats.inc_value(stats.SHARED_QUEUE_KEPT, len(self.kept))
-                    # If only its answer was lost, it has got them: they are no duplicates.
+                    # If only its answer was lost, it has seen them, but they are no duplicates:
+                    # without the objects, on_seen() is not called.
                     self.kept = deque((stored, None) for stored, _ in self.kept)
                 self._is_away, self._is_refused = True, not self._session.is_away
                 return
@@ -199,11 +201,11 @@ class Pushing:
         self._is_away = self._is_away and bool(self.kept)
 
     def close(self) -> None:
-        """Gives the server all that is kept."""
+        """Gives the server all requests that wait."""
         self.give(len(self.kept))
 
     def tell_lost(self) -> None:
-        """The crawl has ended: what is still kept is lost."""
+        """Counts and logs the requests that are still here, and lost, as the crawl has ended."""
         if len(self):
             self._stats.inc_value(stats.QUEUE_LOST, len(self))
             self._log.error(

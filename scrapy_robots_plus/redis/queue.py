@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 class RobotsQueue(Base):  # type: ignore[misc] # it has no types
-    """``SCHEDULER_QUEUE_CLASS`` of scrapy-redis: many workers ask each host as one crawler would.
+    """The ``SCHEDULER_QUEUE_CLASS`` for scrapy-redis: many workers ask a host as one crawler does.
 
-    The requests of each host wait in a queue of their own. A host is handed out when it is due, by
-    the clock of the server: Crawl-delay, Request-rate, Visit-time, Retry-After and the delays of
-    the project are kept by all workers together. A request that was handed out is leased: if its
-    worker is not heard of for ``ROBOTS_WORKER_LIFETIME`` seconds, another gets it.
+    The requests of each host wait in a queue of their own. A host is handed out when it is due by
+    the clock of the server, so that all workers together keep to Crawl-delay, Request-rate,
+    Visit-time, Retry-After and the delays of the project. A request that was handed out is leased:
+    if its worker is not heard of for ``ROBOTS_WORKER_LIFETIME`` seconds, another gets it.
 
-    Requests are written with ``SCHEDULER_SERIALIZER``. Raises TypeError, like the queues of
+    Requests are serialized with ``SCHEDULER_SERIALIZER``. Raises TypeError, like the queues of
     scrapy-redis, if that lacks ``loads`` or ``dumps``.
     """
 
     def __init__(self, server: Any, spider: Spider, key: str, serializer: Any = None) -> None:
-        """Called by scrapy-redis. *server*: its connection, from which this one is made. *key*:
-        where requests are; requests in a queue of scrapy-redis itself at this key are taken over.
+        """Takes *server*, the connection of scrapy-redis, from which this one is made, and *key*,
+        where requests are: those in a queue of scrapy-redis itself at this key are taken over.
         """
         super().__init__(server, spider, key, serializer)
         self.crawler: Crawler = spider.crawler
@@ -40,11 +40,11 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
 
     @guarded("the shared queue", otherwise=1)
     def __len__(self) -> int:
-        """How many requests wait, for any worker."""
+        """Returns how many requests wait, for any worker."""
         return len(self.worker)
 
     def push(self, request: Request) -> None:
-        """Adds *request*. While the server is away it is kept in memory."""
+        """Adds *request*, which is kept in memory while the server is away."""
         try:
             self.worker.pushing.push(request)
         except Exception as error:  # noqa: BLE001 - it would be lost
@@ -53,7 +53,7 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
 
     @guarded("the shared queue")
     def pop(self, timeout: float = 0) -> Request | None:
-        """A request that may be sent now; None if there is none, or the server is away.
+        """Returns a request that may be sent now; None if there is none, or the server is away.
 
         Never waits. A worker that has had nothing to do for *timeout* seconds may be closed.
         """
@@ -61,18 +61,17 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         return self.worker.next()
 
     def clear(self) -> None:
-        """Removes all requests. At the end of a crawl, only if no other worker is alive."""
+        """Removes all requests; at the end of a crawl, only if no other worker is alive."""
         self.worker.clear()
 
 
 class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
-    """Scrapy's ``DUPEFILTER_CLASS``, beside :class:`RobotsQueue`: a fingerprint is noted together
-    with its request, so that neither is ever without the other.
+    """The ``DUPEFILTER_CLASS`` of Scrapy to use with :class:`RobotsQueue`.
 
-    All requests of a moment are looked up together, a few milliseconds after they came: until then
-    they count as new. If the server is away, they are kept in memory, and looked up when it is
-    back. ``SCHEDULER_DUPEFILTER_KEY`` and ``DUPEFILTER_DEBUG`` mean what they mean for
-    scrapy-redis.
+    A fingerprint is stored together with its request, so that neither is ever without the other.
+    Requests are looked up a few milliseconds after they come, many at a time: until then they count
+    as new. While the server is away, they are kept in memory; they are looked up when it is back.
+    ``SCHEDULER_DUPEFILTER_KEY`` and ``DUPEFILTER_DEBUG`` mean what they mean for scrapy-redis.
     """
 
     crawler: Crawler
@@ -80,7 +79,7 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
 
     @classmethod
     def from_spider(cls, spider: Spider) -> Self:
-        """Called by scrapy-redis. Raises ValueError without ``RobotsQueue``."""
+        """Creates the filter for scrapy-redis. Raises ValueError without ``RobotsQueue``."""
         dupefilter: Self = super().from_spider(spider)
         dupefilter.crawler = spider.crawler
         dupefilter.worker = worker = Worker.of(spider.crawler)
@@ -90,11 +89,11 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
 
     @guarded("the duplicate filter of the shared queue", otherwise=False)
     def request_seen(self, request: Request) -> bool:
-        """Whether a request like *request* has been seen by any worker."""
+        """Returns whether any worker is known to have seen a request like *request*."""
         return self.worker.pushing.is_seen(request, self.request_fingerprint(request))
 
     def _was_seen(self, request: Request) -> None:
-        """*request*, which scrapy-redis has counted as new, is not."""
+        """Drops *request* as a duplicate, which scrapy-redis has counted as new."""
         spider = compat.spider_of(self.crawler)
         self.log(request, spider)
         count_for_scrapy_redis = compat.stats_of(self.crawler).inc_value
@@ -102,5 +101,5 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
         self.crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=spider)
 
     def clear(self) -> None:
-        """Forgets what was seen. At the end of a crawl, only if no other worker is alive."""
+        """Removes all fingerprints; at the end of a crawl, only if no other worker is alive."""
         self.worker.clear_seen(self.key)

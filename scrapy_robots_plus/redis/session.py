@@ -1,4 +1,4 @@
-"""What a worker and the server tell each other, if the server is there."""
+"""The communication of a worker with the server, which may be away."""
 
 from __future__ import annotations
 
@@ -35,15 +35,14 @@ _T = TypeVar("_T")
 
 
 class Link(Server):
-    """The server of scrapy-redis, asked with short waits, and left alone for a while when it is
-    away.
-    """
+    """The server of scrapy-redis, with short timeouts, and left alone for a while if it is away."""
 
     for_a_cluster = 'set REDIS_PARAMS = {"redis_cls": "redis.RedisCluster"}'
 
     def __init__(self, client: Any, settings: BaseSettings) -> None:
-        """*client*: that of scrapy-redis. It is used as it is for a cluster, and if the URL that
-        the settings say does not lead where it does, as the same user.
+        """Makes a client for the server of scrapy-redis's *client*, by the URL in *settings*.
+
+        Uses *client* itself for a cluster, or if no URL leads there as the same user.
         """
         url = redis_url(settings)
         super().__init__(url or "")
@@ -56,26 +55,29 @@ _PLACE = ("path", "host", "port", "db", "username", "password", "credential_prov
 
 
 def _place(client: Any) -> list[str]:
-    """Where *client* leads and as whom, if it is of one server that was not found by another."""
+    """Returns where *client* leads and as which user, if it names its one server itself."""
     options = getattr(getattr(client, "connection_pool", None), "connection_kwargs", {})
     options = {**options, "host": str(options.get("host") or "").lower()}
     return [str(options.get(each) or 0) for each in _PLACE]
 
 
 class Session:
-    """Reports are kept until the server has them. Nothing raises, whatever the server does."""
+    """The communication of one worker with the server, by reports and exchanges.
+
+    Reports are kept until the server has them. No method raises, whatever the server does.
+    """
 
     SOON = 0.05
     """Seconds within which the server is told that a host is free."""
     LATER = 0.5
-    """Seconds within which it is told of all else."""
+    """Seconds within which the server is told of everything else."""
     TOLD_AT_ONCE = 1000
-    """Reports of one exchange: the server does nothing else meanwhile."""
+    """The most reports in one exchange: the server does nothing else meanwhile."""
     HEARTBEATS = 4
-    """In each lifetime."""
+    """How many times in each lifetime the worker says that it is alive."""
     TELLS_EVERY = 600.0
-    """Seconds at least between two lines that say that the server cannot be used: one that is full
-    may refuse every second question."""
+    """The least seconds between two log lines that the server cannot be used: one that is full may
+    refuse every second call."""
 
     def __init__(
         self, crawler: Crawler, client: Any, key: str, lifetime: float, clock: Clock
@@ -91,23 +93,23 @@ class Session:
         self.now = clock.monotonic
         self.queue = HostQueue(self.client, key, uuid4().hex, lifetime)
         self.on_flush: Callable[[], object] = self.exchange
-        """Called when reports have waited for long enough; makes an exchange."""
+        """Callback when reports have waited for long enough; it makes an exchange."""
         self._untold: list[tuple[Report, float]] = []
-        """And since when each of them is."""
+        """The reports that the server has not got, and when each was made."""
         self._clock = clock
         self._flush = self.alarm(lambda: self.on_flush())
         self._is_known = False
         self.is_unsure = False
-        """Whether the server may know something else of what the worker has than the worker."""
+        """Whether the server and the worker may disagree on which requests the worker has."""
         self._renew_at = self._reap_at = self._compare_at = 0.0
         self._valid_until = -inf
         self.is_away = False
-        """Whether the server did not answer the last question."""
+        """Whether the server did not answer the last call."""
         self.is_refused = False
-        """Whether the server has refused what the worker began with, and always will."""
+        """Whether the server has refused the worker from the start, and always will."""
 
     def begin(self, terms: Mapping[str, str]) -> None:
-        """The worker is alive from now on. *terms*: what must be equal in all workers."""
+        """Announces the worker, and logs problems. *terms*: what must be equal in all workers."""
         self.exchange()
         if self.is_refused:
             return
@@ -129,7 +131,7 @@ class Session:
             )
 
     def _info(self, section: str, name: str) -> str:
-        """What the server says of itself; "" if it is away, or the user may not ask."""
+        """Returns the field *name* of INFO; "" if the server is away, or the user may not ask."""
         from redis.exceptions import ResponseError
 
         def ask() -> str:
@@ -141,18 +143,18 @@ class Session:
         return self.attempt(ask) or ""
 
     def tell(self, report: Report, *, soon: bool = True) -> None:
-        """*report* is of now, or of so many seconds ago as it says."""
+        """Keeps *report* for an exchange, *soon* or later. Its ``ago`` counts from now."""
         now = self.now()
         self._untold.append((report, now))
         self._flush.set(now + (self.SOON if soon else self.LATER))
 
     def alarm(self, ring: Callable[[], object]) -> Alarm:
-        """Calls *ring* at a moment by :attr:`now`."""
+        """Returns an alarm that calls *ring* at a moment by :attr:`now`."""
         return Alarm(ring, self.now, self._clock.call_later)
 
     @property
     def has_to_renew(self) -> bool:
-        """Whether the server is to hear that the worker is alive."""
+        """Whether it is time to tell the server that the worker is alive."""
         return self.now() >= self._renew_at
 
     @property
@@ -161,8 +163,9 @@ class Session:
         return self.now() < self._valid_until
 
     def exchange(self, most: int = 0, unknown: int = 0) -> Exchange | None:
-        """Tells all, and asks for requests, see :meth:`.HostQueue.exchange`; None if the server is
-        away.
+        """Sends reports and asks for requests, see :meth:`.HostQueue.exchange`.
+
+        Returns None if the server is away.
         """
         self._flush.cancel()
         untold, self._untold = self._untold[: self.TOLD_AT_ONCE], self._untold[self.TOLD_AT_ONCE :]
@@ -182,7 +185,7 @@ class Session:
             self._flush.set(now + self.LATER)
             return None
         if told.forgotten:
-            if not self._untold:  # what it has to tell of hosts still counts
+            if not self._untold:  # what reports say of hosts still counts
                 self._was_forgotten()
         elif renew or told.lost:
             self._is_known = True
@@ -201,10 +204,10 @@ class Session:
         return told
 
     def compare(self, ids: Callable[[], set[bytes]]) -> set[bytes]:
-        """Makes sure that the server counts as the worker's what that has, and gives back all else:
-        an answer may have been lost, or the server may have come back with older data.
+        """Gives back what the server counts as the worker's but the worker does not have.
 
-        *ids* returns those of all that the worker has. Returns the ones that mean nothing any more.
+        An answer may have been lost, or the server may have come back with older data. *ids*
+        returns the ids of all that the worker has. Returns those that the server does not know.
         """
         now = self.now()
         if self._untold or not (self.is_unsure or now >= self._compare_at):
@@ -220,23 +223,23 @@ class Session:
         return own - held
 
     def renew(self) -> None:
-        """Makes sure that the worker is alive."""
+        """Tells the server at once that the worker is alive."""
         self._renew_at = 0.0
         self.on_flush()
 
     @cached_property
     def is_cluster(self) -> bool:
         """Whether the server is part of a Redis Cluster, where a script may touch only keys of one
-        hash slot: those of the queue, but not those of others too.
+        hash slot: not those of the queue and others together.
         """
         return self._info("cluster", "cluster_enabled") == "1"
 
     def is_new(self, key: str, fingerprint: str) -> bool:
-        """Adds *fingerprint* to a set. While the server is away, all are new."""
+        """Adds *fingerprint* to the set at *key*; returns False if the server had it already."""
         return self.attempt(lambda: self.client.sadd(key, fingerprint)) != 0
 
     def state(self) -> State | None:
-        """See :meth:`.HostQueue.state`; None if the server is away. Tells what was lost."""
+        """Returns :meth:`.HostQueue.state`; None if the server is away. Logs what was lost."""
         state = self.attempt(self.queue.state)
         if state is not None and state.lost not in (0, self._told_lost):
             self._told_lost = state.lost
@@ -251,19 +254,19 @@ class Session:
         return state
 
     def leave(self) -> None:
-        """The worker ends, and gives back what it has."""
+        """Sends the remaining reports, and gives back what the worker has."""
         while self._untold and self.exchange() is not None:
             pass
         self._flush.cancel()
         self.attempt(self.queue.leave)
 
     def close(self) -> None:
-        """Nothing more is told or asked."""
+        """Closes the connection. Nothing more is sent."""
         self._flush.cancel()
         self._link.close()
 
     def attempt(self, call: Callable[[], _T]) -> _T | None:
-        """What *call* returns; None if the server does not do it."""
+        """Returns the result of *call*; None if the server is away, or refuses it."""
         try:
             result = self._link.run(lambda _: call())
         except ServerError as error:
@@ -276,7 +279,7 @@ class Session:
         return result
 
     def _failed(self, error: ServerError) -> None:
-        """While the server was away, no worker could report: the others get time to do so."""
+        """Notes and logs *error*. Other workers could not report either: they get time to do so."""
         self._stats.inc_value(stats.SHARED_QUEUE_ERRORS)
         self.is_away = isinstance(error, ServerAwayError)
         self.is_refused = self.is_refused or (error.is_lasting and not self._is_known)
@@ -296,7 +299,7 @@ class Session:
         self._reap_at = now + self._lifetime
 
     def _was_forgotten(self) -> None:
-        """Others have its requests."""
+        """Starts anew under another name, as other workers have the requests of this one."""
         self._stats.inc_value(stats.SHARED_QUEUE_FORGOTTEN)
         self._log.warning(
             "The server does not know this worker any more: it was not heard of for longer than "
@@ -309,13 +312,13 @@ class Session:
 
 
 TERMS = ("crawl_delay_obey", "crawl_delay_max", "crawl_delay_too_long", "default_delay")
-"""Settings that must be equal in all workers."""
+"""The settings that must be equal in all workers."""
 
 
 def terms(crawler: Crawler, crawl: Crawl) -> dict[str, str]:
-    """What must be equal in all workers, so that none undoes the pace of the others.
+    """Returns what must be equal in all workers, so that none undoes the pace of the others.
 
-    As text, by the names that a user knows.
+    The values are text, by the names that a user knows.
     """
     found: dict[str, object] = {
         "the version of scrapy-robots-plus": __version__,

@@ -1,3 +1,5 @@
+-- The state of the queue, as one worker sees it.
+--
 -- ARGV: worker
 -- Returns how many requests wait, how many are under way at other workers, how many other workers are
 -- alive, and how many requests were lost with their keys.

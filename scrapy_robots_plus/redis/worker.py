@@ -1,4 +1,4 @@
-"""A worker: it takes requests from the shared queue for its engine, and adds new ones."""
+"""The worker, which takes requests from the shared queue for its engine, and adds new ones."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ _workers: WeakKeyDictionary[Crawler, Worker] = WeakKeyDictionary()
 
 
 class Worker:
-    """One per crawler. Asks the server for as many requests as the engine is about to ask for, when
-    a host is due.
+    """The part of a crawler that shares a queue with others; one per crawler.
 
-    A request that it takes stays leased to it until the engine has dealt with it, see
+    When a host is due, it asks the server for as many requests as the engine is about to ask for. A
+    request that it takes stays leased to it until the engine has dealt with it, see
     :func:`~scrapy_robots_plus.compat.dealt_with`.
     """
 
     LOOK_SECONDS = 0.2
-    """Between two looks at what has become of requests."""
+    """Seconds between two looks at what has become of requests."""
     LONGEST_WAIT = 0.5
     """Seconds after which the server is asked again, whatever it answered: other workers push."""
     REFILL_SECONDS = 0.1
-    """What the worker has should last for about this long, and is refilled as often."""
+    """For how many seconds the requests at hand should last; they are refilled as often."""
     MOST_AHEAD = 16
-    """How many requests may be taken before the engine asks for them."""
+    """The most requests that are taken before the engine asks for them."""
     MOST_AT_ONCE = 100
-    """How many requests one exchange asks for, beside those ahead."""
+    """The most requests that one exchange asks for, besides those of :attr:`MOST_AHEAD`."""
 
     def __init__(self, crawler: Crawler, client: Any, key: str, serializer: Any) -> None:
         self.crawler = crawler
@@ -79,14 +79,14 @@ class Worker:
         self._alarm = session.alarm(partial(compat.wake_engine, crawler))
         self._ask_at = self._asked_at = 0.0
         self._handed_out = 0
-        """Since the server was asked for requests."""
+        """How many requests were handed out since the server was last asked for more."""
         self._there, self._there_at = 0, -inf
-        """How many requests the server has, as far as is known, and since when."""
+        """How many requests wait at the server, as far as is known, and when it last said so."""
         self.patience = 0.0
         """Seconds to wait for new requests before the crawl ends: SCHEDULER_IDLE_BEFORE_CLOSE."""
         self._idle_since: float | None = None
         self._stop_looking: Callable[[], None] | None = None
-        """None until the crawl has begun."""
+        """Ends the regular calls of :meth:`_look`; None until the crawl has begun."""
         self._has_left = False
         self._connect()
         _workers[crawler] = self
@@ -105,7 +105,7 @@ class Worker:
     def _connect(self) -> None:
         if self._crawl.holds_requests:
             self._crawl.get(Policies).listeners.append(self._fetch_ended)
-            if self._crawl.settings.shared_pace == "process":  # not chosen otherwise
+            if self._crawl.settings.shared_pace == "process":  # the default
                 self._crawl.get(Door).shared_pace = self._leases
             self._crawl.readiness = self
         connect = self.crawler.signals.connect
@@ -116,7 +116,7 @@ class Worker:
 
     @classmethod
     def of(cls, crawler: Crawler) -> Worker:
-        """That of the crawl. Raises ValueError if it has no shared queue."""
+        """Returns the worker of *crawler*. Raises ValueError if it has no shared queue."""
         if crawler not in _workers:
             raise ValueError("RobotsDupeFilter needs RobotsQueue in SCHEDULER_QUEUE_CLASS")
         return _workers[crawler]
@@ -124,8 +124,9 @@ class Worker:
     # For the queue and the duplicate filter
 
     def next(self) -> Request | None:
-        """The next request that may be sent; None if there is none now. The engine is woken when
-        there may be one.
+        """Returns the next request that may be sent; None if there is none now.
+
+        The engine is woken when there may be one.
         """
         if self._now() >= (
             self._asked_at + self.REFILL_SECONDS if self._leases.ready else self._ask_at
@@ -143,7 +144,7 @@ class Worker:
         return None
 
     def __len__(self) -> int:
-        """How many requests wait, here and at the server as far as is known."""
+        """Returns how many requests wait, here and at the server; at least 1 while that is away."""
         is_outdated = self._now() > self._there_at + self.LONGEST_WAIT
         is_away = is_outdated and self._state() is None
         return max(1, self._waiting) if is_away else self._waiting
@@ -153,7 +154,7 @@ class Worker:
         return max(0, self._there) + self._leases.waiting + len(self.pushing)
 
     def clear(self) -> None:
-        """Removes all requests. A worker that ends leaves them to others that are alive."""
+        """Removes all requests; at the end of the crawl, only if no other worker is alive."""
         if self._stop_looking is None and (state := self._state()) and state.workers:
             self._log.warning(
                 "SCHEDULER_FLUSH_ON_START removes the requests that this worker shares with %s: "
@@ -167,14 +168,14 @@ class Worker:
             self._session.attempt(self._session.queue.clear)
 
     def clear_seen(self, key: str) -> None:
-        """Removes the fingerprints, likewise."""
+        """Removes the fingerprints at *key*; at the end, only if no other worker is alive."""
         if self._may_clear():
-            self._session.attempt(partial(self._session.client.unlink, key))  # soon
+            self._session.attempt(partial(self._session.client.unlink, key))  # does not block
 
     def _may_clear(self) -> bool:
-        """Whether the server is there, and no other worker is alive, or this one is to flush all.
+        """Returns True at the start, and later if the server answers and no other worker is alive.
 
-        A worker that ends leaves before it asks: of several that end at once, one is the last.
+        A worker that ends leaves before it asks, so that of several that end at once, one is last.
         """
         if self._stop_looking is None:  # at the start: SCHEDULER_FLUSH_ON_START
             return True
@@ -186,7 +187,7 @@ class Worker:
     # For the middleware
 
     def takes_back(self, request: Request, origin: Origin) -> bool:
-        """See :class:`.TakesBack`."""
+        """Returns whether *request* may go back to the queue, see :class:`.TakesBack`."""
         return request in self._leases.under_way and self._hosts.defers(origin)
 
     def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
@@ -194,7 +195,7 @@ class Worker:
             self._ask_at = 0.0
             compat.wake_engine(self.crawler)
 
-    # With the server
+    # Exchanges with the server
 
     def _ask_for_more(self) -> None:
         now = self._now()
@@ -212,7 +213,7 @@ class Worker:
         return (downloader.total_concurrency or inf) - len(downloader.active)
 
     def _exchange(self, most: int = 0, unknown: int = 0) -> None:
-        """See :meth:`.Session.exchange`. Before, the server gets what pages have yielded."""
+        """Gives the server what pages have yielded, then calls :meth:`.Session.exchange`."""
         leases = self._leases
         self.pushing.give()
         self._collect_ended()
@@ -236,7 +237,7 @@ class Worker:
         self._alarm.set(self._ask_at)
 
     def _collect_ended(self) -> None:
-        """Pages end when the server has all that they have led to: no kill loses any of it."""
+        """Reports ended pages if the server has all that they yielded: no kill loses any of it."""
         if not self.pushing.holds_pages:
             self._leases.collect_ended()
 
@@ -266,14 +267,14 @@ class Worker:
         )
 
     def _was_given(self, due: bool) -> None:
-        """The server has got another request, which may be *due*."""
+        """Counts a request that the server has got; asks for requests soon if it may be *due*."""
         self._there += 1
         if due:
             self._ask_at = 0.0
             self._alarm.set(self._now())
 
     def _state(self) -> State | None:
-        """See :meth:`.Session.state`."""
+        """Returns :meth:`.Session.state`; notes how many requests wait."""
         state = self._session.state()
         if state is not None:
             self._there, self._there_at = state.waiting, self._now()
@@ -288,7 +289,7 @@ class Worker:
         self._stop_looking = compat.repeat(self.LOOK_SECONDS, self._look)
 
     def _look(self, *, at_once: bool = False) -> None:
-        """Sees what has happened since the last time. The server hears of it soon, or *at_once*."""
+        """Looks at what has happened since the last look; reports it soon, or *at_once*."""
         leases = self._leases
         leases.look()
         if at_once or self._session.has_to_renew:
@@ -296,16 +297,16 @@ class Worker:
         else:
             self.pushing.give()
             self._collect_ended()
-        # That the server is away is told as such.
+        # If the server is away, the log says that instead.
         is_busy = leases.under_way or self._session.is_unsure
         self._idle_time.tell(0 if is_busy else self._waiting)
 
     def _idle(self) -> None:
-        """The engine has nothing to do; other workers may have, and leave it some."""
+        """Handles ``spider_idle``: stays open while this or another worker has requests."""
         self._look(at_once=True)
         state = self._state()
         session = self._session
-        if self._crawl.is_closing:  # soon, for another reason than that nothing is left
+        if self._crawl.is_closing:  # already, for another reason
             raise DontCloseSpider
         if state is None or state.waiting or state.elsewhere or session.is_unsure or len(self):
             self._idle_since = None
@@ -321,14 +322,14 @@ class Worker:
         raise DontCloseSpider
 
     def _close(self) -> None:
-        """The crawl has ended."""
+        """Handles ``spider_closed``: leaves the queue, and logs what is lost."""
         self._leave()
         self._session.close()
         self.pushing.tell_lost()
         _workers.pop(self.crawler, None)
 
     def _leave(self) -> None:
-        """Others get what it has not sent."""
+        """Gives back the requests that this worker has not sent. Does nothing the second time."""
         if self._has_left:
             return
         self._has_left = True

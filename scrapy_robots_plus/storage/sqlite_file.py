@@ -26,7 +26,7 @@ BUSY_SECONDS = 0.25
 """How many seconds a caller, often the reactor, waits for a lock of another process."""
 
 TRIES = 25
-"""How many attempts such a wait is divided into where SQLite does not wait by itself."""
+"""How many attempts :data:`BUSY_SECONDS` is divided into where SQLite does not wait itself."""
 
 WAL_PAGES = 4_000
 """The size at which the write-ahead log is copied into the file, in pages of 4 KiB.
