@@ -89,7 +89,9 @@ def test_a_number_of_kills_that_is_none_loses_nothing(
         connection.execute(changed, (kills, state))
     found, lost, told = drained(path)
     assert (found, lost) == ({b"0": 1, b"1": 1, b"2": 1}, 0)
-    assert "3 requests can be read, 0 are lost" in told
+    # A suspect is seen at the start, another one when its turn comes: one was handed out before.
+    left = 2 if kills == -1 and state == 0 else 3
+    assert f"{left} requests can be read, 0 are lost" in told
 
 
 def test_one_that_was_set_aside_and_is_gone_is_told(path: Path) -> None:
