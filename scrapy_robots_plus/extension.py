@@ -89,7 +89,7 @@ class RobotsExtension:
         _report_wiring(self._crawl)
         if not self._crawl.has_middleware:
             return
-        self._crawl.get(Policies).listeners.append(Outages(self._crawl).landed)
+        self._crawl.get(Policies).listeners.append(Outages(self._crawl).fetch_ended)
         if self._crawl.settings.summary_file is not None:
             from scrapy_robots_plus.report.summary import SummaryFile
 
@@ -181,7 +181,7 @@ def _not_in_use(crawl: Crawl) -> Iterator[str]:
     # issubclass() of a scheduler only checks its methods
     is_scrapys = Scheduler in class_in(settings, "SCHEDULER").__mro__
     is_job = job_folder(settings) is not None and is_scrapys
-    if crawl.readiness is None and not (has_workers(settings) and names_our_queue(settings)):
+    if crawl.queue is None and not (has_workers(settings) and names_our_queue(settings)):
         what = "RobotsPriorityQueue is not in use: requests wait for robots.txt and delays outside "
         what += f"the queue{_DEFER if crawl.settings.defers else ''}"
         if has_workers(settings):

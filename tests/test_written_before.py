@@ -135,15 +135,15 @@ async def test_a_shared_pace_in_redis_is_refused(caplog: pytest.LogCaptureFixtur
 
 @scrapy_redis_may_warn
 @pytest.mark.parametrize(
-    ("keys", "dealt_with"), [("keys.json", {0, 2}), ("keys_of_killed.json", {0, 1})]
+    ("keys", "finished"), [("keys.json", {0, 2}), ("keys_of_killed.json", {0, 1})]
 )
 @pytest_twisted.ensureDeferred
-async def test_the_requests_of_workers_are_read(keys: str, dealt_with: set[int]) -> None:
+async def test_the_requests_of_workers_are_read(keys: str, finished: set[int]) -> None:
     """Those under way when a worker was killed are sent again when its time is over."""
     with redis_server() as server:
         restore(server, keys)
         crawler = await crawl(**{**server, **SHARED, **ALONE, "ROBOTS_WORKER_LIFETIME": 10})
-    assert set(crawler.spider.got) == PAGES - {f"http://old.example/{n}" for n in dealt_with}
+    assert set(crawler.spider.got) == PAGES - {f"http://old.example/{n}" for n in finished}
 
 
 def restore(server: dict[str, Any], keys: str) -> None:

@@ -115,7 +115,7 @@ class CrawlEntry(Entry):
     spider: Text
     """The spider's name."""
     version: Text
-    """Of scrapy-robots-plus."""
+    """The version of scrapy-robots-plus."""
     mode: Text
     """`ROBOTS_MODE`: `obey`, or `observe` if denials are counted but not enforced."""
     obey: Flag
@@ -170,11 +170,11 @@ class FileEntry(Entry):
     detail: Text | None = None
     """The failure in words."""
     access: Text
-    """What that means: `rules`, `unavailable` or `unreachable`."""
+    """What the status or failure means: `rules`, `unavailable` or `unreachable`."""
     sha256: Text | None = None
     """Hash of its text, and its name in `bodies`; null without rules."""
     charset: Text | None = None
-    """From its Content-Type, as Python names it."""
+    """The charset in its Content-Type, as Python names it."""
     fetched_at: Moment | None = None
     """When it was received or last found unchanged; null for a text of one's own."""
     changed: Flag
@@ -211,7 +211,8 @@ class VerdictEntry(Entry):
     """The use that the site objects to, if the reason is `ai_preference`. `rule` is then what says
     so."""
     source: Text | None = None
-    """Where it says so: `robots.txt Content-Usage`, `tdmrep.json`, `X-Robots-Tag` and so on."""
+    """Where the site says so: `robots.txt Content-Usage`, `tdmrep.json`, `X-Robots-Tag` and so
+    on."""
     statements: Objects | None = None
     """What the site says of uses, as [in the stamp](preferences.md#the-stamp): `category`,
     `preference`, `source`, `text` and `line`. What pages say is known for those that were skipped
@@ -221,7 +222,7 @@ class VerdictEntry(Entry):
     sha256: Text | None = None
     """Hash of its text, and its name in `bodies`; null without rules."""
     charset: Text | None = None
-    """From its Content-Type, as Python names it."""
+    """The charset in its Content-Type, as Python names it."""
     status: Text | None = None
     """The HTTP status of its last readable answer; if there is none, the failure. Null if the site
     was not asked for it, because of an override."""
@@ -232,9 +233,9 @@ class VerdictEntry(Entry):
     fetched_at: Moment | None = None
     """When the robots.txt was received or last confirmed."""
     age: Seconds | None = None
-    """How long before the verdict that was."""
+    """The age of the robots.txt at the verdict."""
     delay: Seconds | None = None
-    """The delay kept between requests to the host; that asked for if it was too long."""
+    """The delay kept between requests to the host; the delay asked for, if it was too long."""
     sent: Moment | None = None
     """When an allowed request was handed to the download handler; null for others."""
     override: Object | None = None
@@ -257,7 +258,7 @@ def as_logged(rule: str | None, group: tuple[str, ...] | None) -> dict[str, Any]
 
 @dataclass(slots=True, kw_only=True)
 class StandingEntry(Entry):
-    """A site treats the crawl in another way than before, by its answers to several pages"""
+    """A site treats the crawl differently than before, as its answers to several pages show"""
 
     origin: Text
     """The site."""

@@ -50,7 +50,7 @@ class Warc(Appender):
         if not self._waiting:
             return
         if not self._is_made:
-            self.path, self._is_made = made_anew(self.path), True
+            self.path, self._is_made = create_unused(self.path), True
         with open_to_append(self.path) as file:
             is_new = not file.tell()
             info = self._records(partial(_write_info, self.path.name)) if is_new else b""
@@ -65,7 +65,7 @@ class Warc(Appender):
         return written.getvalue()
 
 
-def made_anew(path: Path) -> Path:
+def create_unused(path: Path) -> Path:
     """Creates an empty file at *path* or, if that exists, beside it: ``robots-2.warc.gz``.
 
     Returns the path of the file. Raises OSError.

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl.clock import timestamp
-from scrapy_robots_plus.origins.freshness import fresh_for, held_to
+from scrapy_robots_plus.origins.freshness import fresh_for, within_limits
 from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.printable import counted, duration
 
@@ -92,7 +92,7 @@ def _fields_of(record: RobotsRecord, limits: Limits) -> dict[str, Any]:
         "robots_url": record.url,
         "fetched_at": timestamp(record.fetched_at) if record.readable else None,
         "age": now - record.fetched_at if record.readable else None,
-        "fresh_for": max(0.0, fresh_for(held_to(record, limits), now)),
+        "fresh_for": max(0.0, fresh_for(within_limits(record, limits), now)),
         "failure": None if record.failure is None else str(record.failure),
         "failures": record.failures,
         "headers": dict(record.headers),

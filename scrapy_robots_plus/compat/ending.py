@@ -81,7 +81,7 @@ class ClosingWatch:
             self._on_closing()
 
 
-def dealt_with(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
+def finished(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
     """Returns those of *requests*, all handed out by the scheduler, that the engine is done with.
 
     A request is in progress until its callback or errback has ended and its items have left the
@@ -103,11 +103,11 @@ def dealt_with(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
     ]
 
 
-def keep_what_is_scraped(crawler: Crawler) -> None:
+def mark_scraped_as_unfinished(crawler: Crawler) -> None:
     """Marks what the scraper works on as cut off, and gives it back to Scrapy's own queue files.
 
     The end of the crawl leaves one of these callbacks without an answer; which one is not known.
-    Needed as long as :func:`dealt_with`.
+    Needed as long as :func:`finished`.
     """
     engine = engine_of(crawler)
     cut_off: Any = getattr(engine.downloader.active, "cut_off", set())

@@ -50,7 +50,7 @@ class _Handover:
 
 
 def retry_handovers(downloader: Downloader, retries: StandIn) -> None:
-    """Calls *retries* around all that :func:`stand_before_handlers` has placed, or will place.
+    """Calls *retries* around all that :func:`intercept_downloads` has placed, or will place.
 
     It may hand over the same request several times.
     """
@@ -59,7 +59,7 @@ def retry_handovers(downloader: Downloader, retries: StandIn) -> None:
         handover.outer = retries
 
 
-def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> bool:
+def intercept_downloads(crawler: Crawler, stand_in: StandIn) -> bool:
     """Calls *stand_in* wherever the downloader calls a download handler.
 
     Returns False if the downloader is of another kind. Needed for Scrapy 2.14 to 2.19: a handler's
@@ -85,7 +85,7 @@ def watch_handovers(crawler: Crawler, listener: Callable[[Request], None]) -> bo
         listener(request)
         return download(request)
 
-    return stand_before_handlers(crawler, told)
+    return intercept_downloads(crawler, told)
 
 
 def can_be_stopped(crawler: Crawler, request: Request) -> bool:
@@ -102,7 +102,7 @@ def can_be_stopped(crawler: Crawler, request: Request) -> bool:
     return own or "BaseStreamingDownloadHandler" in kinds
 
 
-def make_room(downloader: Downloader, places: int) -> None:
+def enlarge_connection_pools(downloader: Downloader, places: int) -> None:
     """Lets download handlers open *places* connections besides ``CONCURRENT_REQUESTS``.
 
     Needed for Scrapy 2.16 to 2.19, whose handlers for httpx and aiohttp open no more than that, so

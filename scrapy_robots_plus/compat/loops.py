@@ -68,7 +68,7 @@ async def sleep(seconds: float, later: Callable[..., Any] = call_later) -> None:
         alarm.cancel()
 
 
-SECONDS = 1.5
+ANSWER_SECONDS = 1.5
 """Seconds for which :meth:`Courier.ask` waits for an answer by default."""
 
 
@@ -124,7 +124,7 @@ class Courier:
         self._put(errand)
         return answer
 
-    async def ask(self, call: Callable[[], _T], seconds: float = SECONDS) -> _T:
+    async def ask(self, call: Callable[[], _T], seconds: float = ANSWER_SECONDS) -> _T:
         """Makes *call* like :meth:`send`, and waits for the answer.
 
         Raises :class:`CourierLateError` if there is none after *seconds*.

@@ -41,7 +41,7 @@ def most_look_ups() -> float:
     return reactor_.getThreadPool().max if is_known else inf
 
 
-async def finds_again(name: str, seconds: float) -> bool:
+async def resolves_again(name: str, seconds: float) -> bool:
     """Returns whether *name*, of :func:`last_name_found`, is found again within *seconds*.
 
     The resolver's cache is not asked. Needed as long as that function.

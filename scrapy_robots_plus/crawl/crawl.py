@@ -159,7 +159,7 @@ class Crawl:
        If the middleware is missing or switched off by the settings, policies and everything that
        depends on them must not be used.
     3. ``RobotsPriorityQueue``, one in memory, and one on disk if there is a job. The first of them
-       creates the state they share, and sets ``readiness``.
+       creates the state they share, and sets ``queue``.
 
     Policies, the door and so on are created on first use, by the middleware: see :meth:`get`.
     """
@@ -183,7 +183,7 @@ class Crawl:
         self.end_listeners: list[Callable[[Request], None]] = []
         """Functions that ``RobotsDownloader`` calls with each request that it is done with, except
         those for robots.txt. Another downloader does not."""
-        self.readiness: TakesBack | None = None
+        self.queue: TakesBack | None = None
         """What the queues share, where requests wait for robots.txt and delays; None if another
         queue or scheduler is in use."""
 

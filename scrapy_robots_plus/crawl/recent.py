@@ -23,7 +23,7 @@ class Recent(OrderedDict[_K, _V]):
         if len(self) > self._most:
             self.popitem(last=False)
 
-    def is_news(self, key: _K, value: _V) -> bool:
+    def put_if_new(self, key: _K, value: _V) -> bool:
         """Stores *value*; returns whether *key* had another value before, or none."""
         is_news = self.get(key) != value
         self.put(key, value)

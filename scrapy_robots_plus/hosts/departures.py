@@ -87,7 +87,7 @@ class Departures:
             return known
         return max(known, self.handed_over_at + self.patience(delay))
 
-    def surely(self, delay: float) -> float:
+    def others_count_from(self, delay: float) -> float:
         """Returns the time from which other crawls count the delay.
 
         Their next request may need less time to connect than all requests of this crawl. So they

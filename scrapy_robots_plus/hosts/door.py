@@ -151,7 +151,7 @@ class Door:
 
     # What an answer says
 
-    def heard(self, request: Request, host: str, *, is_pause: bool) -> None:
+    def answer_was_read(self, request: Request, host: str, *, is_pause: bool) -> None:
         """Updates the line of *host* after the answer to *request* was read.
 
         *is_pause*: it asked for a pause. Other crawls are told of that, too.
@@ -217,7 +217,7 @@ class Door:
         """What all lines share, made with the first line: a crawl without delays pays nothing."""
         slots = self._slots
         self._crawler.signals.connect(self._headers_received, signals.headers_received)
-        compat.stand_before_handlers(self._crawler, self._download)
+        compat.intercept_downloads(self._crawler, self._download)
         self._closing_watch.start()
         return Doorway(
             self._clock,

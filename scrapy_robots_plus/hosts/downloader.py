@@ -80,7 +80,7 @@ class ActiveRequests(set[Request]):
         """
         if compat.is_cancelled(error) or isinstance(error, HeldAtClosing | RobotsUnreachable):
             self.cut_off.add(request)
-            compat.keep_what_is_scraped(self.crawler)
+            compat.mark_scraped_as_unfinished(self.crawler)
 
 
 class RobotsDownloader(Downloader):
@@ -111,7 +111,7 @@ class RobotsDownloader(Downloader):
         self._count_taken = self._count_with_waiting if has_throttler else self.active.__len__
         compat.retry_handovers(self, OwnShortage(crawl, self).download)
         if crawl.has_middleware:
-            compat.make_room(self, crawl.get(FetchBudget).ceiling)
+            compat.enlarge_connection_pools(self, crawl.get(FetchBudget).ceiling)
 
     def fetch(
         self,

@@ -236,7 +236,9 @@ class HostLine:
         asked, self._asked = self._asked, None
         self._ask_at, self._is_granted, self._waits_for_others = -inf, False, False
         if asked is not None:
-            since = self._doorway.clock.monotonic() - self.pace.departures.surely(asked.delay)
+            since = self._doorway.clock.monotonic() - self.pace.departures.others_count_from(
+                asked.delay
+            )
             self._doorway.shared_pace.unused(asked.host, since, asked.delay)
             if self._is_untold:
                 self._tell_left()
@@ -317,5 +319,5 @@ class HostLine:
         delay = self.pace.delay
         self._is_untold = bool(delay) and (self._ask_at is None or self._is_granted)
         if delay and not self._is_untold:
-            ago = self._doorway.clock.monotonic() - self.pace.departures.surely(delay)
+            ago = self._doorway.clock.monotonic() - self.pace.departures.others_count_from(delay)
             self._doorway.shared_pace.left(self.host, ago, delay)

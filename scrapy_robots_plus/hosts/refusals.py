@@ -156,7 +156,7 @@ class Refusals:
         if wait and self._given_up.reason(origin) is not Reason.GIVEN_UP:
             self._door.line(origin.host).pace.shut_for(wait, self._clock.monotonic())
             is_pause = True
-        self._door.heard(request, origin.host, is_pause=is_pause)
+        self._door.answer_was_read(request, origin.host, is_pause=is_pause)
 
     def _sent_in(self, request: Request, host: str) -> int | None:
         """Returns the phase of the throttle in which *request* was sent; None if it was off."""

@@ -165,7 +165,7 @@ class StoredLanes(Lanes):
     def _find_ready(self) -> bool:
         """Wakes other lanes when nothing is ready. Returns whether it did."""
         if not self.asleep and not self._lanes and self._file.held:
-            self._file.search()
+            self._file.fail_as_damaged()
         if not self.asleep:
             return False
         if self.room > 0:

@@ -63,7 +63,7 @@ def hosts_of(crawler: Crawler) -> Hosts:
     hosts = hosts_in_use(crawler)
     if hosts is None:
         crawl = Crawl.of(crawler)
-        hosts = crawl.readiness = Hosts(Known(crawl))
+        hosts = crawl.queue = Hosts(Known(crawl))
         crawler.signals.connect(hosts.alarm.cancel, signals.spider_closed)
         crawl.end_listeners.append(hosts.came_back)
         if crawl.holds_requests:
@@ -74,7 +74,7 @@ def hosts_of(crawler: Crawler) -> Hosts:
 
 def hosts_in_use(crawler: Crawler) -> Hosts | None:
     """Returns the hosts of the crawl; None if it has no queue that asks them."""
-    hosts = Crawl.of(crawler).readiness
+    hosts = Crawl.of(crawler).queue
     return hosts if isinstance(hosts, Hosts) else None
 
 

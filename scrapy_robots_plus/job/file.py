@@ -100,7 +100,7 @@ class JobFile(ResumedRequests):
             self._note_done()
 
     @guarded
-    def search(self) -> None:
+    def fail_as_damaged(self) -> None:
         """Raises JobFileError. Call it if requests are counted, but no lane holds any: damage."""
         raise sqlite3.DatabaseError("requests are missing")
 

@@ -141,7 +141,7 @@ class Job:
     @property
     def is_held_up(self) -> bool:
         """Whether nothing may be handed out: a suspect runs alone, or a failure ends the crawl."""
-        if self._alone is not None and not compat.dealt_with((self._alone,), self._crawler):
+        if self._alone is not None and not compat.finished((self._alone,), self._crawler):
             return True
         self._alone = None
         return self.has_failed or self._is_stopped
@@ -202,7 +202,7 @@ class Job:
     def _settle(self) -> None:
         """Ends the requests that the engine has finished with, and commits."""
         if self._under_way:
-            for request in compat.dealt_with(self._under_way, self._crawler):
+            for request in compat.finished(self._under_way, self._crawler):
                 if request is not self._last:
                     self.file.end(self._under_way.pop(request))
         self.file.commit()

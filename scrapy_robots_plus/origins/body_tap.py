@@ -203,7 +203,7 @@ class BodyTaps:
             self._crawler.signals.connect(self._bytes_received, signals.bytes_received)
         if not self._is_between:
             self._is_between = True
-            compat.stand_before_handlers(self._crawler, self._download)
+            compat.intercept_downloads(self._crawler, self._download)
 
     def close(self) -> None:
         self._open -= 1

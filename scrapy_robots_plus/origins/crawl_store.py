@@ -19,7 +19,7 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import Store, StoreError, open_store
 from scrapy_robots_plus.storage.trust import Trust
 
-from .freshness import access_at, as_meant_under, held_to
+from .freshness import access_at, as_meant_under, within_limits
 from .network_away import NetworkAway
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class CrawlStore:
             return None
         settings = self._settings.for_fetching(record.origin)
         meant = as_meant_under(record, settings.status_policy)
-        return meant and held_to(meant, settings.limits)
+        return meant and within_limits(meant, settings.limits)
 
     def _put(self, record: RobotsRecord) -> bool:
         """Stores *record*. Returns False if it lacks its rules or the stored one seems newer."""

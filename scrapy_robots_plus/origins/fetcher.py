@@ -135,9 +135,9 @@ class Fetcher:
     async def _was_away(self, origin: Origin, began: float, until: float) -> bool:
         """Returns whether this machine was why the fetch of *origin* failed, and can go on now."""
         was_found = compat.is_name_found(origin.host)
-        if await self._network.was_why(origin, began, until, self._knock):
+        if await self._network.outage_ended(origin, began, until, self._knock):
             return True
-        return not was_found and await self._names.were_why(origin, began, until)
+        return not was_found and await self._names.dns_outage_ended(origin, began, until)
 
     async def _knock(self, origin: Origin, seconds: float) -> None:
         await self._get(origin.robots_url, {}, TimeAllowed(seconds, self._clock))

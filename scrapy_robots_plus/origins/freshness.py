@@ -74,7 +74,7 @@ class Source(Word):
 _NOTHING = hashlib.sha256(b"").hexdigest()
 
 
-def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:
+def within_limits(record: RobotsRecord, limits: Limits) -> RobotsRecord:
     """Returns *record*, perhaps from a crawl with other limits, with lifetimes within *limits*."""
     return record._replace(
         lifetime=min(record.lifetime, limits.ttl_max),

@@ -103,7 +103,7 @@ class NetworkAway:
         is_silent = self._crawl.clock.monotonic() - self._heard_at > self.LONGEST
         return failure is Failure.ERROR or (failure in NETWORK_FAILURES and is_silent)
 
-    async def was_why(self, origin: Origin, began: float, until: float, ask: Ask) -> bool:
+    async def outage_ended(self, origin: Origin, began: float, until: float, ask: Ask) -> bool:
         """Returns whether an outage made the fetch of *origin* fail and is over; waits for its end.
 
         The fetch *began* at that time and has just failed. The wait ends at *until* at the latest.
@@ -185,8 +185,8 @@ class NamesAway(NetworkAway):
         super().__init__(crawl)
         self._heard()
 
-    async def were_why(self, origin: Origin, began: float, until: float) -> bool:
-        """Returns whether a DNS outage made a fetch fail and is over; waits like :meth:`was_why`.
+    async def dns_outage_ended(self, origin: Origin, began: float, until: float) -> bool:
+        """Returns whether a DNS outage made a fetch fail and is over; waits for its end.
 
         The address of *origin* was not found. No host is asked.
         """
@@ -195,9 +195,9 @@ class NamesAway(NetworkAway):
             return False
         if self._known is None or self._known.host != name:
             self._known, self._given_up = Origin("http", name, 80), -inf
-        were_away = await self.was_why(origin, began, until, self._look_up)
+        were_away = await self.outage_ended(origin, began, until, self._look_up)
         return were_away or compat.is_name_found(origin.host)  # by now
 
     async def _look_up(self, known: Origin, seconds: float) -> None:
-        if await compat.finds_again(known.host, seconds):
+        if await compat.resolves_again(known.host, seconds):
             self._heard()

@@ -162,7 +162,7 @@ class Policies:
         policy = await self.obtain(origin)
         is_unread = policy is None or policy.denies_as_unreachable
         if is_unread and compat.is_closing(self._crawler):
-            compat.keep_what_is_scraped(self._crawler)
+            compat.mark_scraped_as_unfinished(self._crawler)
         if policy is None:
             return closing_verdict(origin)
         names = self._agents.asked_for(agent, policy.settings)

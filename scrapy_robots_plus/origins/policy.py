@@ -166,7 +166,7 @@ class Policy:
         lasts = fresh_for(self.record, self.now) if self.settings.needs_file else inf
         self._fresh_until = min(monotonic + lasts, self._tdmrep_until)
 
-    def reserve(self, tdmrep: RobotsRecord, previous: Policy | None) -> None:
+    def apply_tdmrep(self, tdmrep: RobotsRecord, previous: Policy | None) -> None:
         """Applies a ``tdmrep.json``; that of *previous* in an outage without a stored copy.
 
         Called before the policy is first used. The policy is then due for a refresh when the

@@ -45,7 +45,7 @@ class Found(NamedTuple):
     source: Source = Source.STORE
     detail: str = ""
     """What happened, in words, if the status does not say it."""
-    is_passing: bool = False
+    is_temporary: bool = False
     """Whether the record is of use to this crawl only, not to the next: the site was not asked."""
 
 
@@ -87,7 +87,7 @@ class Retrieval:
         if self._asks_of_uses(origin.tdmrep, policy):
             try:
                 found = await self._find(origin.tdmrep, None, is_refresh=True)
-                policy.reserve(found.record, previous)
+                policy.apply_tdmrep(found.record, previous)
             except compat.CANCELLED:
                 if not compat.is_closing(self._crawler):  # else no waiter is left
                     raise
@@ -172,15 +172,15 @@ class Retrieval:
     def _found(self, file: Origin, result: FetchResult, known: RobotsRecord | None) -> Found:
         """Returns the record after *result*, given the *known* one. Counts and stores it."""
         record = self._recorded(file, result, known, self._clock.wall())
-        is_passing = result.interrupted or result.replayed
-        if not is_passing:
+        is_temporary = result.interrupted or result.replayed
+        if not is_temporary:
             self._store.save(record)
         if file.path != ROBOTS_TXT:
             self._stats.inc_value(stats.filled(stats.TDMREP, result.outcome))
-        elif isinstance(result.outcome, Failure) and not is_passing:
+        elif isinstance(result.outcome, Failure) and not is_temporary:
             self._stats.inc_value(stats.filled(stats.FAILURES, result.outcome))
         source = Source.CACHE if result.replayed else Source.NETWORK
-        return Found(record, source, result.detail, is_passing)
+        return Found(record, source, result.detail, is_temporary)
 
     def _recorded(
         self, file: Origin, result: FetchResult, known: RobotsRecord | None, now: float
@@ -220,7 +220,7 @@ class Retrieval:
         is_news = previous and (
             previous.file is not policy.file or previous.access is not policy.access
         )
-        if is_news and not found.is_passing:
+        if is_news and not found.is_temporary:
             self._stats.inc_value(stats.CHANGED)
             self._crawler.signals.send_catch_log(
                 robots_changed,

@@ -97,7 +97,7 @@ class Sitemaps:
         try:
             await compat.sleep(0)
             lines = self.lines(policy)
-            if lines and self._news.is_news(policy.origin, hash(lines)):
+            if lines and self._news.put_if_new(policy.origin, hash(lines)):
                 await self._tell(policy, await self._urls(policy, lines))
         except Exception:  # noqa: BLE001 - a scheduler elsewhere may fail for one origin
             logger(self._crawler).exception(
@@ -131,7 +131,7 @@ class Sitemaps:
         found = [url_in(each, policy.record.url) async for each in _in_parts(lines[: self.MOST])]
         urls = tuple(dict.fromkeys(filter(None, found)))
         left_out = found.count(None) + max(len(lines) - self.MOST, 0)
-        if lines and self._counted.is_news(policy.origin, hash(lines)):
+        if lines and self._counted.put_if_new(policy.origin, hash(lines)):
             self._stats.inc_value(stats.SITEMAPS_FOUND, len(urls))
             if left_out:
                 self._stats.inc_value(stats.SITEMAPS_LEFT_OUT, left_out)

@@ -240,7 +240,7 @@ class LeasedRequests:
 
     def collect_ended(self) -> None:
         """Reports which requests the engine has dealt with."""
-        for request in compat.dealt_with(self.under_way, self._crawler):
+        for request in compat.finished(self.under_way, self._crawler):
             lease = self.under_way.pop(request)
             frees = lease.holds and self._leaving.get(lease.host) is not lease
             if lease.id:

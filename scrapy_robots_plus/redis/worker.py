@@ -44,7 +44,7 @@ class Worker:
 
     When a host is due, it asks the server for as many requests as the engine is about to ask for. A
     request that it takes stays leased to it until the engine has dealt with it, see
-    :func:`~scrapy_robots_plus.compat.dealt_with`.
+    :func:`~scrapy_robots_plus.compat.finished`.
     """
 
     LOOK_SECONDS = 0.2
@@ -107,7 +107,7 @@ class Worker:
             self._crawl.get(Policies).listeners.append(self._fetch_ended)
             if self._crawl.settings.shared_pace == "process":  # the default
                 self._crawl.get(Door).shared_pace = self._leases
-            self._crawl.readiness = self
+            self._crawl.queue = self
         connect = self.crawler.signals.connect
         connect(self._begin, signals.spider_opened)
         connect(self._leases.left_downloader, signals.request_left_downloader)

@@ -44,7 +44,7 @@ class Outages:
         self._open: Recent[Origin, Outage] = Recent(crawl.settings.cache_size)
         self._warnings = 0
 
-    def landed(self, origin: Origin, policy: Policy | None) -> None:
+    def fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
         """Handles the end of a fetch that produced *policy*: logs if an outage begins or ends."""
         if policy is None or self._crawl.is_closing:
             return
@@ -91,7 +91,7 @@ class Outages:
                 return "all its requests would be denied"
             if not self._settings.defers:
                 return "all its requests are denied (see ROBOTS_DEFER)"
-            if self._crawl.readiness is None:
+            if self._crawl.queue is None:
                 return "all its requests are denied"
             return f"its requests wait in the queue for up to {duration(self._settings.defer)}"
         if policy.record.readable:

@@ -130,13 +130,13 @@ class Judge:
             if given_up is not None:
                 return given_up_refusal(origin, policy, given_up)
             return Passes(policy, verdict)
-        if policy.denies_as_unreachable and self._holds(origin, policy):
+        if policy.denies_as_unreachable and self._queue_holds(origin, policy):
             copy = self._copy_for_scheduler(request, origin)
             if copy is not None:
                 return copy
         return Refused(policy.signed(verdict), policy)
 
-    def _holds(self, origin: Origin, policy: Policy) -> bool:
+    def _queue_holds(self, origin: Origin, policy: Policy) -> bool:
         """Returns whether the queue holds a request that *policy* denies as unreachable.
 
         The queue goes by the origin, not by the override of a request.
@@ -170,8 +170,8 @@ class Judge:
         if compat.is_closing(self._crawler):
             # However the fetch ended: the closing crawl itself may have cut it off.
             return self.at_closing(request)
-        readiness = self._crawl.readiness
-        if readiness is None or not readiness.takes_back(request, origin):
+        queue = self._crawl.queue
+        if queue is None or not queue.takes_back(request, origin):
             return None  # any other queue would hand it out again at once
         return self._copy(request)
 

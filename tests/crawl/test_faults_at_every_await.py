@@ -88,18 +88,18 @@ class CameBack:
     def __init__(self) -> None:
         self.origins: set[Origin] = set()
 
-    async def was_why(self, origin: Origin, began: float, until: float, ask: Any) -> bool:
+    async def outage_ended(self, origin: Origin, began: float, until: float, ask: Any) -> bool:
         is_first = origin not in self.origins
         if is_first:
             self.origins.add(origin)
             await ask(Origin("http", f"knocked-at-for.{origin.host}", 80), 1.0)
         return is_first
 
-    async def were_why(self, origin: Origin, began: float, until: float) -> bool:
+    async def dns_outage_ended(self, origin: Origin, began: float, until: float) -> bool:
         async def ask(*_: object) -> None:
             await turn()
 
-        return await self.was_why(origin, began, until, ask)
+        return await self.outage_ended(origin, began, until, ask)
 
 
 @pytest.fixture(scope="module")

@@ -29,5 +29,5 @@ def test_as_many_are_kept_as_said() -> None:
 def test_news_are_what_differs_from_the_last_time() -> None:
     recent: Recent[str, int] = Recent(2)
     said = [("a", 1), ("a", 1), ("b", 1), ("a", 2), ("a", 1), ("b", 1), ("c", 1), ("b", 1)]
-    assert [recent.is_news(*each) for each in said] == [1, 0, 1, 1, 1, 0, 1, 0]
-    assert recent.is_news("a", 1)  # forgotten: b and c were looked at since
+    assert [recent.put_if_new(*each) for each in said] == [1, 0, 1, 1, 1, 0, 1, 0]
+    assert recent.put_if_new("a", 1)  # forgotten: b and c were looked at since

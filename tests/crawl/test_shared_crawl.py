@@ -49,7 +49,7 @@ class Seen:
     def _look(self) -> None:
         self.crawl = Crawl.of(self._crawler)
         self.has_middleware = self.crawl.has_middleware
-        self.has_queue = self.crawl.readiness is not None
+        self.has_queue = self.crawl.queue is not None
 
 
 @pytest_twisted.ensureDeferred

@@ -181,24 +181,24 @@ def test_other_crawls_count_from_the_answer() -> None:
     """Their way to the host may be shorter than that of all requests of this crawl."""
     departures = with_three_answers(0.5)
     assert departures.latest(1.0) == 120.25
-    assert departures.surely(1.0) == 120.5
+    assert departures.others_count_from(1.0) == 120.5
 
 
 def test_but_not_if_answers_take_as_long_as_the_delay() -> None:
     departures = with_three_answers(2.0)
-    assert departures.surely(1.0) == departures.latest(1.0) == 121.0
+    assert departures.others_count_from(1.0) == departures.latest(1.0) == 121.0
     departures.handed_over(Request("http://a/under-way"), 130.0)
-    assert departures.surely(1.0) == 130.0
+    assert departures.others_count_from(1.0) == 130.0
 
 
 def test_while_a_request_is_under_way_they_wait_as_this_crawl_does() -> None:
     departures, request = Departures(), Request("http://a/1")
     departures.handed_over(request, 100.0)
-    assert departures.surely(1.0) == departures.latest(1.0) == 115.0
+    assert departures.others_count_from(1.0) == departures.latest(1.0) == 115.0
 
 
 def test_an_answer_after_very_long_counts_as_sent_in_the_longest_time() -> None:
     departures, request = Departures(), Request("http://a/1")
     departures.handed_over(request, 100.0)
     departures.failed(request, 500.0)
-    assert departures.surely(1.0) == 100.0 + Departures.LONGEST
+    assert departures.others_count_from(1.0) == 100.0 + Departures.LONGEST

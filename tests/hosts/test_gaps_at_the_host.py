@@ -87,7 +87,7 @@ class Crawl:
 
     def _answered(self, now: float, request: Request) -> None:
         self.departures.answered(request, now)
-        self._run.entry.left(now, self.who, now - self.departures.surely(DELAY), DELAY)
+        self._run.entry.left(now, self.who, now - self.departures.others_count_from(DELAY), DELAY)
         self.look_at(now)
 
 

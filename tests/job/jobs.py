@@ -75,7 +75,7 @@ def drain(file: JobFile, found: Counter[bytes] | None = None) -> Counter[bytes]:
                     break
         if not lanes and file.held and not searched:
             searched = True
-            file.search()
+            file.fail_as_damaged()
         elif not lanes and not file.recall():
             return found
 
@@ -103,7 +103,7 @@ def drained(path: Path) -> tuple[Counter[bytes], int, str]:
 def failed(file: JobFile) -> JobFile:
     """Finds *file* damaged in mid-crawl; returns it as the next run opens it."""
     with pytest.raises(JobFileError, match=r"is damaged \(requests are missing\)\. The next run"):
-        file.search()
+        file.fail_as_damaged()
     return JobFile(file.path)
 
 

@@ -37,7 +37,7 @@ def fails(path: Path, words: str) -> pytest.RaisesExc[JobFileError]:
 def test_a_file_that_is_damaged_in_mid_crawl(file: JobFile, path: Path) -> None:
     """The run ends, and so does each call; the next run mends the file, and says so once."""
     words = "is damaged (requests are missing). The next run mends it as far as it can be read"
-    for call in (file.search, file.commit):
+    for call in (file.fail_as_damaged, file.commit):
         with fails(path, words):
             call()
     kept = path.with_name(f"{path.name}.damaged-1")
@@ -58,7 +58,7 @@ def test_while_a_damaged_file_is_mended_no_other_run_begins(
 ) -> None:
     """It would delete the new file, and find none but an empty one."""
     with pytest.raises(JobFileError, match="is damaged"):
-        file.search()
+        file.fail_as_damaged()
 
     def salvaged(*about: Any) -> None:
         monkeypatch.undo()
@@ -102,7 +102,7 @@ def test_what_is_no_job(path: Path) -> None:
 
 def test_a_damaged_file_that_cannot_be_copied(file: JobFile, path: Path) -> None:
     with pytest.raises(JobFileError):
-        file.search()
+        file.fail_as_damaged()
     part_of(path).mkdir()
     with pytest.raises(JobFileError) as raised:
         JobFile(path)

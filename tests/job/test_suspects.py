@@ -83,7 +83,7 @@ def test_a_spider_that_must_not_use_the_job_leaves_it_as_it_is(
     if is_damaged:
         left = path
         with pytest.raises(JobFileError, match="requests are missing"):
-            file.search()
+            file.fail_as_damaged()
     file.close()
     for _ in range(2):
         with pytest.raises(JobFileError, match='holds requests of the spider "links"'):

@@ -12,9 +12,9 @@ from scrapy_robots_plus.origins.freshness import (
     access_at,
     conditions,
     fresh_for,
-    held_to,
     may_answer,
     receive,
+    within_limits,
 )
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW, REFRESH_GRACE, Limits
@@ -121,10 +121,10 @@ class TestFreshFor:
 class TestHeldTo:
     def test_a_record_of_other_settings_lasts_no_longer_than_these_say(self) -> None:
         record = OUTAGE._replace(lifetime=7 * DAY, retry_in=DAY)
-        assert held_to(record, LIMITS) == OUTAGE._replace(lifetime=DAY, retry_in=3_600)
+        assert within_limits(record, LIMITS) == OUTAGE._replace(lifetime=DAY, retry_in=3_600)
 
     def test_what_is_shorter_stays(self) -> None:
-        assert held_to(OUTAGE, LIMITS) == OUTAGE
+        assert within_limits(OUTAGE, LIMITS) == OUTAGE
 
 
 class TestConditions:

@@ -109,7 +109,7 @@ async def test_without_a_queue_that_keeps_it_an_unreadable_file_refuses() -> Non
 @pytest_twisted.ensureDeferred
 async def test_what_the_queue_keeps_passes_its_duplicate_filter_once() -> None:
     host = await judged(UNREADABLE)
-    host.crawl.readiness = TakesAll()
+    host.crawl.queue = TakesAll()
     first = Request(OPEN, meta={"mine": 1})
     for _ in range(2):
         decision = await host.judge(first)
@@ -124,7 +124,7 @@ async def test_what_the_queue_keeps_passes_its_duplicate_filter_once() -> None:
 @pytest_twisted.ensureDeferred
 async def test_the_queue_keeps_nothing_that_rules_disallow() -> None:
     host = await judged(RULES)
-    host.crawl.readiness = TakesAll()
+    host.crawl.queue = TakesAll()
     assert isinstance(await host.judge(CLOSED), Refused)
 
 

@@ -1,4 +1,4 @@
-"""The directives of a page, in X-Robots-Tag headers and robots meta tags, and those for one crawler.
+"""The directives of a page: X-Robots-Tag headers, robots meta tags, and those for one crawler.
 
 The grammar is what Google documents, in
 https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag; no RFC defines it::

@@ -146,7 +146,7 @@ def test_the_turn_of_a_host_is_handed_over_by_the_request_that_has_it(
     request out again. It may stand in front of the other in their slot: each would wait for ever.
     """
     monkeypatch.setattr(HostStates, "own_delay", lambda *_: 0.0)
-    monkeypatch.setattr(compat, "dealt_with", lambda requests, _: list(requests))
+    monkeypatch.setattr(compat, "finished", lambda requests, _: list(requests))
     host, delay = "a.example", 0.001
     session.begin({"a delay": "0.001"})
     session.tell(Report("left", b"", host, delay, delay))
