@@ -124,12 +124,10 @@ def _report_wiring(crawl: Crawl) -> None:
     """Logs which parts of the package are unused or duplicated."""
     for text in _mistakes(crawl):
         logger(crawl.crawler).warning(text)
-    for text in _not_in_use(crawl):
-        level = logging.WARNING if _DEFER in text else logging.INFO
+    for level, text in _not_in_use(crawl):
         logger(crawl.crawler).log(level, text)
 
 
-_DEFER = ", and ROBOTS_DEFER has no effect"
 _CONVERT = ' First convert a job that was begun with files: "scrapy robots job convert JOBDIR".'
 _OURS = {
     "DOWNLOADER": "scrapy_robots_plus.RobotsDownloader",
@@ -176,29 +174,32 @@ def _mistakes(crawl: Crawl) -> Iterator[str]:
                 yield _because(what, "ROBOTSTXT_PARSER", settings)
 
 
-def _not_in_use(crawl: Crawl) -> Iterator[str]:
+def _not_in_use(crawl: Crawl) -> Iterator[tuple[int, str]]:
     settings = crawl.crawler.settings
     # issubclass() of a scheduler only checks its methods
     is_scrapys = Scheduler in class_in(settings, "SCHEDULER").__mro__
     is_job = job_folder(settings) is not None and is_scrapys
     if crawl.queue is None and not (has_workers(settings) and names_our_queue(settings)):
         what = "RobotsPriorityQueue is not in use: requests wait for robots.txt and delays outside "
-        what += f"the queue{_DEFER if crawl.settings.defers else ''}"
+        what += f"the queue{', and ROBOTS_DEFER has no effect' if crawl.settings.defers else ''}"
+        level = logging.WARNING if crawl.settings.defers else logging.INFO
         if has_workers(settings):
             ours = 'SCHEDULER_QUEUE_CLASS = "scrapy_robots_plus.redis.RobotsQueue"'
-            yield f"{what}, and each worker keeps delays for itself. To change that, set {ours}."
+            text = f"{what}, and each worker keeps delays for itself. To change that, set {ours}."
+            yield level, text
         elif not is_scrapys:
-            yield _because(what, "SCHEDULER", settings)
+            yield level, _because(what, "SCHEDULER", settings)
         else:
             what += ", and a kill may lose requests of the job" if is_job else ""
             setting = unknown_queue(settings) or "SCHEDULER_PRIORITY_QUEUE"
-            yield _because(what, setting, settings) + (_CONVERT if is_job else "")
+            text = _because(what, setting, settings)
+            yield level, text + (_CONVERT if is_job else "")
     if not isinstance(compat.engine_of(crawl.crawler).downloader, RobotsDownloader):
         what = "robots.txt requests and the requests waiting for one count towards"
-        yield _because(f"{what} CONCURRENT_REQUESTS", "DOWNLOADER", settings)
+        yield logging.INFO, _because(f"{what} CONCURRENT_REQUESTS", "DOWNLOADER", settings)
     if is_job and has_our_priority_queue(settings):
         from scrapy_robots_plus.job.dupefilter import JobDupeFilter
 
         if not issubclass(class_in(settings, "DUPEFILTER_CLASS"), JobDupeFilter):
             what = "After a kill, requests that were not yet written count as seen"
-            yield _because(what, "DUPEFILTER_CLASS", settings)
+            yield logging.INFO, _because(what, "DUPEFILTER_CLASS", settings)

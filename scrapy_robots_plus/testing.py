@@ -129,10 +129,11 @@ class RobotsSite:
                 )
             except subprocess.TimeoutExpired as error:
                 log = (error.stderr or b"").decode(errors="replace")
-                raise RuntimeError(f"no end after {timeout:g} s; the log:\n{log}") from None
+                what = f"the crawl did not end within {timeout:g} s"
+                raise RuntimeError(f"{what}; its log:\n{log}") from None
             log = done.stderr.decode(errors="replace")
             if not result.exists():
-                raise RuntimeError(f"the crawl gave no result; the log:\n{log}")
+                raise RuntimeError(f"the crawl gave no result; its log:\n{log}")
             stats, items, denied = pickle.loads(result.read_bytes())  # noqa: S301 - our own
         seen = [each.path for each in self.requests[began:] if each.path != ROBOTS]
         return Crawled(stats, items, denied, log, seen)

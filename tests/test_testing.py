@@ -170,13 +170,13 @@ class SelectorSpider(scrapy.Spider):
 
 def test_an_item_that_cannot_be_handed_over_is_told(robots_site: MakeSite) -> None:
     site = robots_site()
-    with pytest.raises(RuntimeError, match=r"no result; the log:\n(?s:.*)pickle SelectorList"):
+    with pytest.raises(RuntimeError, match=r"no result; its log:\n(?s:.*)pickle SelectorList"):
         site.crawl(SelectorSpider, start_urls=[site.url()])
 
 
 def test_a_crawl_that_takes_too_long_is_ended(robots_site: MakeSite) -> None:
     site = robots_site(f"{ROBOTS}Crawl-delay: 50\n")
-    with pytest.raises(RuntimeError, match=r"no end after 8 s; the log:\n.*Scrapy"):
+    with pytest.raises(RuntimeError, match=r"did not end within 8 s; its log:\n.*Scrapy"):
         site.crawl(LinksSpider, site=site.url(""), paths="/1 /2", timeout=8)
 
 

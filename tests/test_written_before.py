@@ -104,7 +104,7 @@ def test_an_audit_log_is_verified_and_its_parser_is_told_to_be_another_one(tmp_p
     assert "its crawl used scrapy_robots_plus.crawl.parsers.our_parser.RobotsParser" in told
 
 
-OLD_PACE = "is of an older scrapy-robots-plus: end the crawls of that version, then delete"
+OLD_PACE = "by another version of scrapy-robots-plus: end the crawls of that version, then delete"
 
 
 @pytest_twisted.ensureDeferred
@@ -115,7 +115,7 @@ async def test_a_shared_pace_in_a_file_is_refused(
     before = file.read_bytes()
     crawler = await crawl(*pages, ROBOTS_SHARED_PACE=f"sqlite:{file}", **ALONE)
     assert set(crawler.spider.got) == set(pages)
-    told = [each for each in caplog.messages if "no shared pace of this version" in each]
+    told = [each for each in caplog.messages if "not a shared-pace file of this version" in each]
     assert len(told) == stat(crawler, "log_count/WARNING") == 1
     assert f"{file}: " in told[0]
     assert file.read_bytes() == before

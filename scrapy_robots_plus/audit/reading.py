@@ -43,7 +43,7 @@ class _Chain:
         """Adds the next *line*; returns what is wrong with it, if anything."""
         expected, number, wrong = self.number + 1, line.link.number, None
         if not line.is_genuine:
-            wrong = State.DAMAGED, "changed: its hash is another one"
+            wrong = State.DAMAGED, "changed: its hash does not match"
             number = expected
         elif number < expected:
             what = f"out of order: its number in its crawl is {number}, not {expected}"
@@ -52,7 +52,7 @@ class _Chain:
             missing = counted(number - expected, "line")
             wrong = State.CUT, f"{missing} of its crawl missing before it"
         elif line.previous not in self.hashes:
-            what = "does not follow its crawl's line before it, which was put there later"
+            what = "does not follow the crawl's line before it, which was inserted later"
             wrong = State.DAMAGED, what
         self.number, self.hashes = number, (line.link.hash, line.digest)
         return wrong
@@ -160,7 +160,7 @@ class LogReader:
     def _report_unfinished(self, name: str) -> None:
         begin = self.open_crawls.pop(name).begin
         what = (
-            f"the end of crawl {name:.100}, which begins in {begin}, is missing: it was killed or "
+            f"the end of crawl {name:.100}, which begins at {begin}, is missing: it was killed or "
             "still runs, or lines were removed"
         )
         self.report(State.UNFINISHED, what)

@@ -98,7 +98,7 @@ class Audit:
             except Exception:  # noqa: BLE001 - an audit log is not worth a crawl
                 level = logging.ERROR if self._once.is_first() else logging.DEBUG
                 self._crawl.stats.inc_value(stats.AUDIT_ERRORS)
-                text = "The audit log misses something"
+                text = "An entry is missing from the audit log"
                 logger(self._crawl.crawler).log(level, text, exc_info=True)
 
         return guarded

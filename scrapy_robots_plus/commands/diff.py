@@ -119,7 +119,7 @@ def _in_words(fields: dict[str, Any], head: Facts, terms: Facts) -> Iterator[str
     if not fields["differs"]:
         yield from ("", "no difference" if fields["complete"] else "no difference was found")
     if not fields["complete"]:
-        words = "so many rules that the comparison was ended; more may have changed"
+        words = "too many rules, so the comparison was stopped; more may have changed"
         yield from ("", f"not complete: {words}")
 
 

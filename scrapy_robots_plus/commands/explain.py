@@ -72,7 +72,9 @@ def _facts(
 def _group(groups: tuple[tuple[str, ...], ...], names: tuple[str, ...]) -> str:
     looked_for = " or ".join(names) or "a product token, and the agent has none"
     if not groups:
-        return f"none applies: none is for {looked_for}, and none for *"
+        if not names:
+            return "no group applies: the agent has no product token, and there is none for *"
+        return f"no group applies: there is none for {looked_for} or for *"
     agents = "; ".join(", ".join(each) for each in groups)
     return f"User-agent: {agents} (looked for {looked_for})"
 

@@ -47,8 +47,8 @@ def _file(name: str) -> Path:
     path = _folder(name) / FILE_NAME
     if not path.exists():
         raise WrongUsageError(
-            f"{name} has no {FILE_NAME}: expected the JOBDIR of a crawl with the add-on. For one "
-            "that keeps its requests as Scrapy does, see scrapy robots job convert"
+            f"{name} has no {FILE_NAME}: expected the JOBDIR of a crawl with the add-on. To "
+            "convert a job in Scrapy's own format, use scrapy robots job convert"
         )
     return path
 
@@ -120,7 +120,8 @@ def _facts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if number := fields["under_way"]:
         yield "under way", f"{number:,} when the last run ended; they are sent again"
     if number := fields["last"]:
-        yield "last", f"{number:,} that were under way at two kills; they are sent at the end"
+        what = "that were under way when the process was killed twice; they are sent last"
+        yield "last", f"{number:,} {what}"
     yield "set aside", f"{len(fields['set_aside']):,}"
     yield from (("lost", loss) for loss in fields["losses"])
     yield "seen", counted(fields["seen"], "fingerprint")

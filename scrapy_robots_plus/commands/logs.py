@@ -44,7 +44,7 @@ class LogCommand(Subcommand):
         yield from reader
         if reader.lines and not reader.is_readable:
             first = f": {reader.damages[0]}" if reader.damages else ""
-            raise UnreadableError(f"{names} is not an audit log that can be read{first}")
+            raise UnreadableError(f"{names} is not a readable audit log{first}")
 
     def state_in_words(self) -> str:
         """Returns the state of the log, and how much of it was read, in words."""

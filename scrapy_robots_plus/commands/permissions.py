@@ -100,7 +100,7 @@ async def _row(
     policies = crawl.get(Policies)
     fields: dict[str, Any] = {"url": asked.url, "use": use, "preference": "undecided"}
     if asked.problem:
-        return {**fields, "problem": asked.problem}, "nobody could be asked", asked.problem
+        return {**fields, "problem": asked.problem}, "unknown", asked.problem
     found = await policies.may(asked.url, use)
     stamp: dict[str, Any] = {}
     if pages and found and found.verdict.reason is not Reason.NOT_HTTP:
@@ -131,5 +131,5 @@ async def _row(
         return fields, fields["source"] or "nobody", words
     # The page must not be fetched, whatever it may be used for.
     fields["preference"] = "undecided" if verdict.reason.is_unread else "denied"
-    source = "nobody could be asked" if verdict.reason.is_unread else "robots.txt"
+    source = "unknown" if verdict.reason.is_unread else "robots.txt"
     return fields, source, verdict.describe()

@@ -149,7 +149,8 @@ def _summary(hosts: Sequence[Fields], total: Fields) -> Iterator[str]:
     )
     left_out = total["not_http"] + total["invalid"]
     if left_out:
-        yield f"Left out, because not an http or https URL: {counted(left_out, 'line')}"
+        what = "is not an http or https URL" if left_out == 1 else "are not http or https URLs"
+        yield f"Left out: {counted(left_out, 'line')} that {what}"
     if total["because"] is None:
         yield "Politeness takes no time."
         return

@@ -233,7 +233,7 @@ class AskingSpider(Spider):
 
     name = "robots"
     work: Work
-    failure: BaseException | None = UnreadableError("the crawl could not start; its log says why")
+    failure: BaseException | None = UnreadableError("the crawl could not start; see its log")
     """What the work raised, or why it was not completed; None if it was."""
 
     async def start(self) -> AsyncIterator[Any]:

@@ -76,7 +76,7 @@ class RobotsDuplicate(IgnoreRequest):
     """
 
     def __init__(self, url: str, cleaned: str) -> None:
-        super().__init__(f"Equal to one before by Clean-param: {printable(url)}")
+        super().__init__(f"Equal to an earlier URL by Clean-param: {printable(url)}")
         self.url = url
         """The URL that was dropped, a :class:`str`."""
         self.cleaned = cleaned

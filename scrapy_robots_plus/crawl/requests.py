@@ -344,7 +344,7 @@ def _belongs(request: Request, origin: Origin, override: str) -> bool:
         return True
     del request.meta[OVERRIDE_META_KEY], request.meta[MEANT_FOR_META_KEY]
     logger.debug(
-        "The robots_override of a request for %s does not apply to %s, where it came with the meta",
+        "The robots_override for %s does not apply to %s, to which it was copied with the meta",
         printable(meant_for.partition(" ")[0]),
         printable(request),
     )

@@ -162,7 +162,7 @@ def _identity_of_a_book(path: Path) -> Identity | None:
 
 def _opened(path: Path, now: float) -> sqlite3.Connection:
     if path.is_dir():
-        raise sqlite3.DatabaseError("is not a file")
+        raise sqlite3.DatabaseError("it is a directory")
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
@@ -172,7 +172,7 @@ def _opened(path: Path, now: float) -> sqlite3.Connection:
             has_tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
             if has_tables and pragma(connection, "application_id") != APPLICATION_ID:
                 raise sqlite3.DatabaseError(
-                    "no shared pace of this version: end other crawls, delete it"
+                    "not a shared-pace file of this version: end the other crawls, then delete it"
                 )
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(_LAYOUT)

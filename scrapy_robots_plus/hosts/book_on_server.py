@@ -69,7 +69,7 @@ class BookOnServer:
                 if event == "ask":  # many crawls ask: going regardless would break their delays
                     _, delay, _, moment = arguments
                     return delay, moment
-                raise BookError(f"{self._server.name}: the key {key} is changed too often")
+                raise BookError(f"{self._server.name}: other crawls keep changing the key {key}")
             seen = changed
         self._known.put(host, at + useful_for)
         return answer
@@ -92,8 +92,9 @@ class BookOnServer:
                 entry.move(min(0.0, seen.now - written_at))
             except (ValueError, TypeError) as error:
                 raise BookError(
-                    f"{self._server.name}: the key {key} is of an older scrapy-robots-plus: end "
-                    "the crawls of that version, then delete it, or wait a minute"
+                    f"{self._server.name}: the key {key} was written by another version of "
+                    "scrapy-robots-plus: end the crawls of that version, then delete it, or wait a "
+                    "minute"
                 ) from error
         if is_lost:  # nobody knows who has just sent a request
             entry.lost_at = seen.now

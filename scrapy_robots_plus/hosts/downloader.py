@@ -70,7 +70,7 @@ class ActiveRequests(set[Request]):
             for listener in self._listeners:
                 listener(request)
         except Exception as error:  # noqa: BLE001 - the engine would lose count of its downloads
-            Crawl.of(self.crawler).errors.tell("what listens to the downloader", error)
+            Crawl.of(self.crawler).errors.tell("a listener of the downloader", error)
 
     def _failed_at_closing(self, request: Request, error: BaseException) -> None:
         """Marks *request*, and what may wait for it, as cut off if the end of the crawl stopped it.

@@ -137,9 +137,9 @@ class OwnShortage:
         if not self._once.is_first(kind):
             return
         logger(self._crawl.crawler).warning(
-            "This machine is short of %s, and cannot open another connection (%s). Requests wait "
-            "for up to %d s and are sent again, robots.txt and pages alike, and fail if nobody got "
-            "one for so long; %s counts how often. To be faster, %s",
+            "This machine is short of %s, and cannot open another connection (%s). Requests for "
+            "robots.txt files and pages are sent again for up to %d s, and fail if none gets a "
+            "connection in that time; %s counts how often. To be faster, %s",
             kind,
             printable(str(failure) or repr(failure)),
             self.MOST_SECONDS,

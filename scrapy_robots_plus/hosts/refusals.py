@@ -221,11 +221,14 @@ class Refusals:
         elif throttle.waited > self.COSTLY and is_first((origin.host, self.COSTLY)):
             level = logging.WARNING
             text = (
-                "%(origin)s refuses requests (%(status)s): the waiting has taken more than a "
-                "minute so far. Now %(gap).3g s are between requests"
+                "%(origin)s refuses requests (%(status)s): waiting for it has taken more than a "
+                "minute so far. The gap between requests is now %(gap).3g s"
             )
         elif was_on and throttle.was_in_vain:
-            text = "%(origin)s refuses no less if it is asked less often: it is asked as before"
+            text = (
+                "Asking %(origin)s less often did not reduce its refusals: it is asked at full "
+                "speed again"
+            )
         else:
             return
         about = {"origin": origin, "status": status, "gap": throttle.gap}
@@ -234,8 +237,8 @@ class Refusals:
     def _give_up(self, origin: Origin, times: int) -> None:
         if self._refuse_all(origin, Reason.GIVEN_UP):
             logger(self._crawler).warning(
-                "%s is given up: %d times in a row it has answered nothing but 429 with "
-                "Retry-After",
+                "%s is given up: it has answered nothing but 429 with Retry-After %d times in a "
+                "row",
                 origin,
                 times,
             )

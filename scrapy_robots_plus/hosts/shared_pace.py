@@ -210,7 +210,7 @@ class PaceBetweenProcesses(BookedPace):
             self._tell_at = self._now() + self.TELLS_EVERY
             logger(self._crawler).warning(
                 "ROBOTS_SHARED_PACE: %s. If it cannot be asked again within %d s, the crawl keeps "
-                "delays on its own until it can, times ROBOTS_WORKERS, which is %d; further errors "
+                "delays on its own until it can, multiplied by ROBOTS_WORKERS (%d); further errors "
                 "are counted as %s.",
                 failure.value,
                 self.ASKS_SECONDS,

@@ -91,9 +91,8 @@ class JobFile(ResumedRequests):
         place, written_at = _state_of(self.path)
         if place != self._place:
             what = "was deleted or replaced while it was in use"
-            raise self._failed(
-                JobFileError(self.path, what, "Restore a copy, or the job begins anew")
-            )
+            to_do = "Restore a copy; otherwise the job starts from scratch"
+            raise self._failed(JobFileError(self.path, what, to_do))
         if written_at != self._written_at or self._recent.is_full or self._recent.is_gone:
             self._write()  # SQLite may have begun to, with its cache full
         else:
@@ -169,8 +168,8 @@ class JobFile(ResumedRequests):
         if found.damage and not damage:
             raise sqlite3.DatabaseError(found.damage)
         if is_empty or (not is_there and (has_steps or had_journal)):
-            what = f"{self.path} is gone or empty"
-            self.troubles.append(f"{what}: if the job had begun, all of it is lost")
+            what = "is gone or empty: if the job had already started, all its requests are lost"
+            self.troubles.append(f"{self.path} {what}")
         self.was_killed = bool(self.written.running) and not found.damage
         is_copy = found.file != identity(self.path)
         if self.was_killed and not damage and (is_copy or not had_journal):

@@ -105,7 +105,7 @@ def _make(new: Path, path: Path, why: str) -> None:
             _copy(damaged, whole)
         if whole.total_changes == before and counts is None and generation is None:
             what = f"is not the file of a job, or all of it is damaged ({why})"
-            raise JobFileError(path, what, "Move it away")
+            raise JobFileError(path, what, "Move it elsewhere, or choose another JOBDIR")
         whole.execute("REPLACE INTO notes VALUES (?, ?)", (MENDED, why))
         if counts is None:
             is_running = int(generation is not None)

@@ -34,8 +34,9 @@ class JobReports:
         """Reports what was found when the file was opened."""
         if file.was_killed:
             self._log.warning(
-                "The last run of this job was killed. Sent again, because they were under way: %s",
+                "The last run of this job was killed. %s that %s under way will be sent again",
                 counted(file.recovered, "request"),
+                "was" if file.recovered == 1 else "were",
             )
             self._stats.set_value(stats.QUEUE_RECOVERED, file.recovered)
         for aside in file.newly_aside:
@@ -47,8 +48,8 @@ class JobReports:
             )
         if file.aside:
             self._log.warning(
-                "%s of this job are set aside and not sent: scrapy robots job show JOBDIR names "
-                "them. %s",
+                'Set aside and not sent in this job: %s. "scrapy robots job show JOBDIR" names '
+                "each one. %s",
                 counted(file.aside, "request"),
                 _RETRY,
             )
@@ -69,7 +70,7 @@ class JobReports:
         # They are given back: all but the last were counted.
         self._stats.inc_value(stats.QUEUE_SET_ASIDE, 1 - number)
         self._log.error(
-            "This spider cannot send %d requests in all for the same reason (%r). The crawl is "
+            "This spider cannot send %d requests, all for the same reason (%r). The crawl is "
             "closed, and these requests stay in the job: fix the spider and resume it",
             number,
             error,

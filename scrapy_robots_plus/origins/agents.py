@@ -52,9 +52,9 @@ class Agents:
         anybody = self._settings.dialect.names_are_parts or not takes_several_names(settings)
         if not (anybody or agent == "*" or has_product_token(agent)):
             logger(self._crawler).warning(
-                "The user agent %r holds no product token of its own, so sites can only address it "
-                "by the robots.txt rules for all crawlers (*). Name your crawler in USER_AGENT or "
-                "ROBOTSTXT_USER_AGENT.",
+                "The user agent %r contains no product token of its own, so sites can only address "
+                "it by the robots.txt rules for all crawlers (*). Name your crawler in USER_AGENT "
+                "or ROBOTSTXT_USER_AGENT.",
                 agent,
             )
 

@@ -168,7 +168,7 @@ class Tap:
         Bytes over the limit do not count as missing.
         """
         if raw.status == 206:
-            return "a 206 in response to a request for the whole file"
+            return "status 206 (partial content), although the whole file was requested"
         if self.received > self.limit or len(raw.body) > self.limit:
             return ""
         if _STOPPED in raw.flags:

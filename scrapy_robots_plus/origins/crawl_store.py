@@ -194,7 +194,8 @@ class CrawlStore:
         self._do(self._store.close)
         in_time &= await compat.wait_for(self.calls.close(SECONDS_TO_CLOSE))
         if not in_time:
-            self.failed(StoreError(f"not all was saved within {SECONDS_TO_CLOSE:g} s of closing"))
+            why = f"the store did not answer within {SECONDS_TO_CLOSE:g} s at closing"
+            self.failed(StoreError(f"some records may not be saved: {why}"))
 
 
 def _outcome(action: Callable[[], object]) -> object:

@@ -61,9 +61,9 @@ class NetworkAway:
     POLL = 0.25
     """Seconds between two checks for an answer."""
     SAYS = (
-        "%s cannot be fetched, and %s, which has answered before, does not answer either: the "
-        "network of this machine may be away. Such files are fetched again when a site answers, if "
-        "one does within %d s"
+        "%s cannot be fetched, and %s, which has answered before, does not answer either: this "
+        "machine may have lost its network. Such files are fetched again if a site answers within "
+        "%d s"
     )
 
     def __init__(self, crawl: Crawl) -> None:
@@ -176,9 +176,8 @@ class NamesAway(NetworkAway):
     TRUST = NetworkAway.SILENCE
     SAYS = (
         "%s cannot be fetched, and the address of %s, which was found before, is not found either: "
-        "the DNS of this machine may be away, or names of dead hosts take all threads "
-        "(REACTOR_THREADPOOL_MAXSIZE). Such files are fetched again when names are found, if they "
-        "are within %d s"
+        "this machine's DNS may be down, or lookups of dead hosts may occupy all threads "
+        "(REACTOR_THREADPOOL_MAXSIZE). Such files are fetched again if a name is found within %d s"
     )
 
     def __init__(self, crawl: Crawl) -> None:

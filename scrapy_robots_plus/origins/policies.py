@@ -180,7 +180,7 @@ class Policies:
         declares a use. Raises ValueError if *url* is invalid, or *use* is unknown.
         """
         if use not in USES:
-            raise ValueError(f"{use!r} is no use; expected one of {', '.join(USES)}")
+            raise ValueError(f"unknown use {use!r}; expected one of {', '.join(USES)}")
         url = as_requested(url)
         verdict = await self.verdict(url, agent)
         origin = Origin.of(url)

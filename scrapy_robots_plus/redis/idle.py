@@ -58,7 +58,7 @@ class Idle:
             self._log.debug("No start URLs can be read now: %r", error)
         except Exception as error:  # noqa: BLE001 - of the spider
             self._log.exception(
-                "Start URLs from Redis are lost, with those that were read at the same time: %s",
+                "Start URLs read from Redis are lost, the whole batch: %s",
                 printable(repr(error)),
             )
 

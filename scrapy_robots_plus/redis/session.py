@@ -116,15 +116,16 @@ class Session:
         policy = self._info("memory", "maxmemory_policy")
         if policy.startswith("allkeys"):
             self._log.warning(
-                "The Redis server of the queue has maxmemory-policy %s: it deletes requests, and "
-                "what was seen, when its memory is full. Set volatile-ttl or noeviction",
+                "The Redis server of the queue has maxmemory-policy %s: it deletes requests and "
+                "fingerprints when its memory is full. Set volatile-ttl or noeviction",
                 policy,
             )
         self.state()
         for name, there in (self.attempt(lambda: self.queue.agree(terms)) or {}).items():
             self._log.warning(
                 "This worker shares its requests with others, but %s is %s here, and %s there: "
-                "hosts get the pace of whoever asks them last. Give all workers the same settings",
+                "each host gets the pace of the worker that asked it last. Give all workers the "
+                "same settings",
                 name,
                 printable(terms[name]),
                 printable(there),
@@ -246,8 +247,8 @@ class Session:
             self._stats.set_value(stats.SHARED_QUEUE_LOST, state.lost)
             self._log.warning(
                 "%s that waited in Redis were lost there: the server has deleted their keys. The "
-                "spider may have to be run again for these pages. Delete the key %s when you have "
-                "dealt with it, and this is no longer said",
+                "spider may have to be run again for these pages. When you have dealt with it, "
+                "delete the key %s to end this warning",
                 counted(state.lost, "request"),
                 self.queue.key("lost"),
             )

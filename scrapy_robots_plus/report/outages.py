@@ -102,7 +102,7 @@ class Outages:
         return "its Crawl-delay is unknown"
 
 
-_THE_REST = " Further ones are logged at DEBUG; see the table at the end of the crawl."
+_THE_REST = " Further outages are logged at DEBUG; see the table at the end of the crawl."
 
 
 _WRAPPED = r"\[?<twisted\.python\.failure\.Failure [\w.]+: (.*?)>\]?"

@@ -283,7 +283,7 @@ def uses_line(crawl: Crawl) -> str | None:
         word = "skipped" if settings.enforces else "would be skipped"
         parts.append(f"{requests} and {counted(pages, 'page')} {word}")
     if objections or not settings.skipped_uses:
-        parts.append(f"{counted(objections, 'page')} crawled all the same")
+        parts.append(f"{counted(objections, 'page')} crawled anyway")
     uses = f" to {', '.join(settings.uses)}" if settings.uses else ""
     return f"sites object{uses}: {'; '.join(parts)}"
 

@@ -196,7 +196,7 @@ class RobotsMiddleware:
         if isinstance(exception, RobotsIgnored):
             return None  # a denial, already counted
         if is_of_this_package(exception):
-            self.crawl.errors.tell("what a request meets on its way", exception)
+            self.crawl.errors.tell("the handling of a request", exception)
             return self._judge.at_closing(request)
         if not isinstance(exception, (HeldAtClosing, HeldAtDenial)):
             if self._refusals is not None:

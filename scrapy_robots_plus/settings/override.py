@@ -116,7 +116,7 @@ def override_from(value: object, keys: Keys) -> Override:
         for key, part in value.items()
     }
     if "obey" in value and "reason" not in value:
-        expected = "expected a reason beside it, which the stats, the table and the log show"
+        expected = "expected a reason as well, which the stats, the table and the log show"
         problems.append(problem("['obey']", value["obey"], expected))
     if problems:
         raise WrongPartsError(problems)
@@ -145,7 +145,7 @@ def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:
     def read(host: object, given: object) -> None:
         pattern = plain_pattern(host)
         if pattern in found:
-            raise ValueError(f"expected one entry for {pattern}, and there is another one")
+            raise ValueError(f"expected one entry for {pattern}, but there are two")
         found[pattern] = override_from(given, keys)
 
     for host, given in value.items():

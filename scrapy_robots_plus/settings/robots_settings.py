@@ -137,8 +137,7 @@ class RobotsSettings(Declared):
         if override not in self._ended and len(self._ended) < _MOST_WARNINGS:
             self._ended.add(override)
             logger.warning(
-                "The override for %s (%s) has ended, as its until is %s: what robots.txt says "
-                "holds again",
+                "The override for %s (%s) has ended, as its until is %s: robots.txt applies again",
                 origin,
                 printable(override.label),
                 printable(override.given["until"]),

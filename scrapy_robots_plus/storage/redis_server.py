@@ -141,7 +141,7 @@ class Server:
     def close(self) -> None:
         """Closes the connection for good. Never raises."""
         client, self._client = self._client, None
-        self._alone_until, self._why = inf, f"{self.name}: it is closed"
+        self._alone_until, self._why = inf, f"{self.name}: the connection is closed"
         if client is not None:
             with suppress(Exception):  # it is no longer needed
                 getattr(client, "disconnect_connection_pools", list)()  # close() keeps them open

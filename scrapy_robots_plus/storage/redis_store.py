@@ -104,7 +104,7 @@ class RedisStore(Store):
             raise CodecError("too large")
         record = decode(data, self._max_body)
         if str(record.origin) != name:
-            raise CodecError("its key contradicts it")
+            raise CodecError("it is of another origin than its key")
         return record
 
     def _names(self) -> Iterator[str]:

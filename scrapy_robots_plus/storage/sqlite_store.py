@@ -145,7 +145,7 @@ class SqliteStore(Store):
             raise CodecError("too large, or not a record")
         record = decode(row[3], self._max_body)
         if str(record.origin) != name or Standing.of(record) != row[:3]:
-            raise CodecError("its row contradicts it")
+            raise CodecError("it does not match its row")
         return record
 
     def _names(self) -> Iterator[str]:

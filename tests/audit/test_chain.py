@@ -132,7 +132,7 @@ def test_a_line_replaced_by_one_with_a_right_hash_is_found(number: int) -> None:
     before = parse(lines[number - 1]).link
     lines[number], _ = seal(FORGED, before)
     assert found_in(lines) == [
-        f"line {number + 2}: does not follow its crawl's line before it, which was put there later"
+        f"line {number + 2}: does not follow the crawl's line before it, which was inserted later"
     ]
 
 

@@ -48,7 +48,7 @@ def test_nothing_is_written_before_a_flush_and_the_beginning_at_the_first(tmp_pa
     assert log.flush()
     assert entries_in(path) == [begin(), verdict()]
     (damage,) = damages_in(path)
-    assert damage.startswith("line 2: the end of crawl a, which begins in line 1, is missing")
+    assert damage.startswith("line 2: the end of crawl a, which begins at line 1, is missing")
     log.close()
 
 

@@ -58,7 +58,7 @@ def test_a_crawl_without_an_end_is_told_with_its_first_line(tmp_path: Path) -> N
     state, (damage,) = found_in(path)
     assert state is State.UNFINISHED
     assert damage == (
-        "line 5: the end of crawl b, which begins in line 4, is missing: it was killed or still "
+        "line 5: the end of crawl b, which begins at line 4, is missing: it was killed or still "
         "runs, or lines were removed"
     )
     assert urls_in(path) == [A, B]

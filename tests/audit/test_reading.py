@@ -29,7 +29,7 @@ def test_crawls_that_were_killed_are_all_told_in_bounded_memory(tmp_path: Path) 
     assert most <= MOST_OPEN_CRAWLS
     assert reader.damaged == killed
     assert reader.state is State.UNFINISHED
-    assert f"crawl {SHOWN - 1:012x}, which begins in line {SHOWN}," in reader.damages[-2]
+    assert f"crawl {SHOWN - 1:012x}, which begins at line {SHOWN}," in reader.damages[-2]
     assert reader.damages[-1] == f"and {killed - SHOWN:,} more"
 
 

@@ -31,7 +31,7 @@ def test_first_comes_a_sentence_with_the_figures_of_the_log(sample: Page) -> Non
     ("entries", "words"),
     [
         ([], "0 of 0 requests denied; the log does not tell whether delays were kept."),
-        ([begin(), denied(SHOP, "/")], "1 of 1 request denied, on 1 site; no delay was to be"),
+        ([begin(), denied(SHOP, "/")], "1 of 1 request denied, on 1 site; no delay had to be"),
         (
             [begin(), *(allowed(SLOW, "/", at, delay=2.0) for at in (0, 2, 4))],
             "0 of 3 requests denied; every delay was kept.",
@@ -177,10 +177,10 @@ def test_the_observe_mode_is_said_on_top() -> None:
 
 
 def test_a_damaged_log_is_said_on_top() -> None:
-    found = page_of([begin(), end()], "line 3: changed: its hash is another one")
+    found = page_of([begin(), end()], "line 3: changed: its hash does not match")
     head, _, _ = found.text.partition("What decided")
-    assert "This log is not whole" in head
-    assert "line 3: changed: its hash is another one" in head
+    assert "This log is incomplete or damaged" in head
+    assert "line 3: changed: its hash does not match" in head
 
 
 def test_lines_that_could_not_be_written_are_said_on_top() -> None:

@@ -213,7 +213,7 @@ def _torn(lines: list[bytes]) -> None:
         (_changed, 5, ["line 4: changed"]),
         (_without(0), 4, ["line 1: 1 line of its crawl missing before it"]),
         (_without(3), 4, ["line 4: 1 line of its crawl missing before it"]),
-        (_without(-1), 3, ["line 6: the end of crawl a, which begins in line 1, is missing"]),
+        (_without(-1), 3, ["line 6: the end of crawl a, which begins at line 1, is missing"]),
         (_exchanged, 5, ["line 3: 1 line of its crawl missing", "line 4: out of order"]),
         (_twice, 5, ["line 5: out of order"]),
         (_inserted, 5, ["line 4: not a line of a log"]),

@@ -61,7 +61,7 @@ def test_the_parts_of_a_log_make_one_page(reporter: Robots) -> None:
     assert done.status == 4
     assert done.errors.startswith("audit.jsonl: line 1: 4 lines of its crawl missing before it")
     head = Page((reporter.folder / "report.html").read_text()).text.partition("What decided")[0]
-    assert "This log is not whole" in head
+    assert "This log is incomplete or damaged" in head
     assert reporter("report", "audit.1", "audit.1").status == 2
 
 

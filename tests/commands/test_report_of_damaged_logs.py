@@ -26,7 +26,7 @@ def test_what_is_not_an_audit_log(reporter: Robots, content: bytes) -> None:
     (reporter.folder / "audit.jsonl").write_bytes(content)
     done = reporter("report", "audit.jsonl")
     assert (done.status, done.output) == (2, "")
-    assert "audit.jsonl is not an audit log that can be read: line 1: not a line" in done.errors
+    assert "audit.jsonl is not a readable audit log: line 1: not a line" in done.errors
     assert not (reporter.folder / "report.html").exists()
 
 
@@ -54,7 +54,7 @@ def test_of_a_damaged_log_a_page_is_made_that_says_so(reporter: Robots) -> None:
     assert done.status == 5
     assert done.errors.startswith("audit.jsonl: line 7: changed")
     head = Page((reporter.folder / "report.html").read_text()).text.partition("What decided")[0]
-    assert "This log is not whole" in head
+    assert "This log is incomplete or damaged" in head
     assert "line 7: changed" in head
     assert "58 of 206 requests" in head
 
@@ -82,7 +82,7 @@ def test_a_crawl_that_still_runs_is_told_and_the_log_is_not_wrong(reporter: Robo
     write_sealed(reporter.folder / "audit.jsonl", entries)
     done = reporter("report", "audit.jsonl")
     assert done.status == 3
-    assert "the end of crawl 1a2b3c4d, which begins in line 1, is missing" in done.errors
+    assert "the end of crawl 1a2b3c4d, which begins at line 1, is missing" in done.errors
     text = Page((reporter.folder / "report.html").read_text()).text
-    assert "not whole" not in text
+    assert "incomplete or damaged" not in text
     assert "no end in the log: it was killed or still runs" in text

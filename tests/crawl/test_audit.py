@@ -470,7 +470,7 @@ async def test_a_mistake_in_the_log_is_no_mistake_in_the_crawl(
     assert stat(crawler, "robotstxt/forbidden") == 2
     assert stat(crawler, "robotstxt/audit/errors") == 3
     errors = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert [record.getMessage() for record in errors] == ["The audit log misses something"]
+    assert [record.getMessage() for record in errors] == ["An entry is missing from the audit log"]
 
 
 @pytest_twisted.ensureDeferred

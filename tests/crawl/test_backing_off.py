@@ -301,7 +301,7 @@ class TestGivingUp:
         # What was sent counts as allowed, and each retry is judged anew.
         assert (tally.allowed, tally.denied) == (len(busy.fetched) + 5, 30)
         assert (
-            "is given up: 3 times in a row it has answered nothing but 429 with Retry-After"
+            "is given up: it has answered nothing but 429 with Retry-After 3 times in a row"
             in caplog.text
         )
         assert f"{busy.origin}  404, all allowed, given up  " in caplog.text

@@ -277,7 +277,7 @@ async def test_a_crawl_ends_though_the_shortage_does_not(
     crawler = await crawl(*urls, DOWNLOAD_HANDLERS=short_of(no_files(), inf))
     assert all(not host.hits for host in hosts)
     assert set(crawler.spider.failures) == set(urls)
-    assert caplog.text.count("and fail if nobody got one for so long") == 1
+    assert caplog.text.count("and fail if none gets a connection in that time") == 1
     stats = crawler.stats.get_stats()
     assert "robotstxt/failure_count/connection" not in stats  # nothing is known of the sites
 

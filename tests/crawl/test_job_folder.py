@@ -155,7 +155,8 @@ async def test_with_queues_of_another_kind_no_second_job_is_begun(
     monkeypatch.chdir(tmp_path)
     for path in (job, Path("job")):
         why = await refused(path, **queues)
-        assert "holds the requests of this job, and SCHEDULER_PRIORITY_QUEUE is another" in why
+        said = "this job, but SCHEDULER_PRIORITY_QUEUE is not RobotsPriorityQueue or a subclass"
+        assert said in why
     await run_to_the_end([host], JOBDIR=str(job))
     assert fetched([host]) == all_pages([host])
 

@@ -56,7 +56,7 @@ def test_a_page_that_ends_the_process_is_set_aside(sites: Sites, tmp_path: Path)
     assert f"while it processed {host.url('/5')}, which is set aside" in last.log
     again = run_job(Poisoned, [host.url("/0")], JOBDIR=str(tmp_path))
     assert again.status == 0
-    assert again.log.count("WARNING: 1 request of this job are set aside and not sent") == 1
+    assert again.log.count("WARNING: Set aside and not sent in this job: 1 request.") == 1
     assert again.stats["robotstxt/queue/set_aside"] == 1
 
 
@@ -120,7 +120,7 @@ def test_when_a_callback_was_renamed_the_crawl_is_closed_and_the_job_kept(
     renamed = run_job(Links, [host.url("/other")], JOBDIR=str(tmp_path))
     assert renamed.stats["finish_reason"] == "job_requests_cannot_be_sent"
     assert renamed.log.count("ERROR:") == 5
-    assert "cannot send 5 requests in all for the same reason" in renamed.log
+    assert "cannot send 5 requests, all for the same reason" in renamed.log
     found = overview(tmp_path / FILE_NAME, 0)
     assert (found.stored >= waiting, found.set_aside) == (True, [])
     assert renamed.stats["robotstxt/queue/set_aside"] == 0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Host, Sites
 
-MAY_BE_AWAY = "DNS of this machine may be away"
+MAY_BE_AWAY = "this machine's DNS may be down"
 HANGS = 0.6
 """Seconds after which a look-up fails that nobody answers."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RULES = "User-agent: *\nDisallow: /closed\n"
 SOON = 25.0
 """Seconds within which a crawl has to end that could wait for a minute."""
-MAY_BE_AWAY = "network of this machine may be away"
+MAY_BE_AWAY = "this machine may have lost its network"
 
 
 @pytest.fixture(autouse=True)

@@ -184,7 +184,7 @@ async def test_a_delay_of_a_request_slows_its_host_and_never_hastens_it(
 
 WRONG: list[tuple[Any, str]] = [
     ("off", "robots_override = 'off': expected a dict of obey, user_agent, "),
-    ({"obey": False}, "robots_override['obey'] = False: expected a reason beside it"),
+    ({"obey": False}, "robots_override['obey'] = False: expected a reason as well"),
     ({"obey": False, "reason": " "}, "robots_override['reason'] = ' ': expected a text that"),
     ({"obay": 1}, "robots_override['obay'] = 1: there is no such key; did you mean obey?"),
     ({"crawl_delay": "x"}, "robots_override['crawl_delay'] = 'x': expected a number of seconds"),
@@ -277,9 +277,8 @@ async def test_a_redirect_within_the_origin_keeps_it_and_to_another_drops_it(
         await crawl(*off, spider=Spider)
     assert sorted(host.fetched) == ["/away", "/here", "/moved"]
     assert other.fetched == []
-    assert f"of a request for {host.origin} does not apply to <GET {other.url('/there')}>" in (
-        caplog.text
-    )
+    said = f"The robots_override for {host.origin} does not apply to <GET {other.url('/there')}>"
+    assert said in caplog.text
 
 
 @pytest_twisted.ensureDeferred

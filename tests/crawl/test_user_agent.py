@@ -62,7 +62,7 @@ async def test_a_name_that_no_site_can_address_is_told_once(
 ) -> None:
     host = sites.host("")
     await crawl(host.url("/a"), host.url("/b"), **settings)
-    told = [each for each in caplog.records if "holds no product token" in each.getMessage()]
+    told = [each for each in caplog.records if "contains no product token" in each.getMessage()]
     assert [(each.levelname, each.__dict__["spider"].name) for each in told] == (
         [("WARNING", ProbeSpider.name)] * warnings
     )

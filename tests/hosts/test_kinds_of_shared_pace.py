@@ -325,7 +325,7 @@ async def test_while_it_cannot_be_asked_a_crawl_keeps_the_delays_as_if_all_took_
     (said,) = (each for each in caplog.records if each.levelno >= logging.WARNING)
     assert said.getMessage() == (
         f"ROBOTS_SHARED_PACE: {path}: file is not a database. If it cannot be asked again within "
-        "0 s, the crawl keeps delays on its own until it can, times ROBOTS_WORKERS, which is 3; "
+        "0 s, the crawl keeps delays on its own until it can, multiplied by ROBOTS_WORKERS (3); "
         f"further errors are counted as {stats.SHARED_PACE_ERRORS}."
     )
     assert said.levelno == logging.WARNING

@@ -138,7 +138,7 @@ def test_it_is_a_warning_once_it_has_cost_more_than_a_minute(
         said = [each for each in caplog.records if each.levelno == logging.WARNING]
         assert bool(said) <= (crawl.now > began + 50)
     (warning,) = said
-    assert "the waiting has taken more than a minute so far" in warning.getMessage()
+    assert "waiting for it has taken more than a minute so far" in warning.getMessage()
     assert vars(warning)["spider"] is crawl.spider
 
 
@@ -150,7 +150,10 @@ def test_it_is_said_that_slowness_did_not_help(caplog: pytest.LogCaptureFixture)
             refuse(crawl, 1, 503)
     assert [each.getMessage() for each in caplog.records] == [
         "http://a.example refuses requests (429): it is asked less often",
-        "http://a.example refuses no less if it is asked less often: it is asked as before",
+        (
+            "Asking http://a.example less often did not reduce its refusals: it is asked at full "
+            "speed again"
+        ),
     ]
 
 
@@ -311,8 +314,8 @@ def test_a_host_that_refuses_all_is_given_up(caplog: pytest.LogCaptureFixture) -
     assert crawl.due_in(HOST) == 0.0
     (said,) = caplog.records
     assert said.getMessage() == (
-        "http://a.example is given up: 3 times in a row it has answered nothing but 429 with "
-        "Retry-After"
+        "http://a.example is given up: it has answered nothing but 429 with Retry-After 3 times in "
+        "a row"
     )
     assert said.levelno == logging.WARNING
     assert vars(said)["spider"] is crawl.spider

@@ -96,7 +96,7 @@ def test_losses_add_up(file: JobFile, path: Path) -> None:
 def test_what_is_no_job(path: Path) -> None:
     path.write_bytes(b"no job" * 1_000)
     words = "is not the file of a job, or all of it is damaged (file is not a database). Move it "
-    with fails(path, f"{words}away"):
+    with fails(path, f"{words}elsewhere, or choose another JOBDIR"):
         JobFile(path)
 
 
@@ -139,7 +139,8 @@ def test_one_that_was_deleted_or_replaced(file: JobFile, path: Path, how: str) -
     for _ in range(2):
         with fails(
             path,
-            "was deleted or replaced while it was in use. Restore a copy, or the job begins anew",
+            "was deleted or replaced while it was in use. Restore a copy; otherwise the job starts "
+            "from scratch",
         ):
             file.commit()
     assert not path.exists() or path.read_bytes() == b"another"
@@ -168,7 +169,7 @@ def test_an_empty_file(path: Path) -> None:
     path.touch()
     with JobFile(path) as file:
         assert file.troubles == [
-            f"{path} is gone or empty: if the job had begun, all of it is lost"
+            f"{path} is gone or empty: if the job had already started, all its requests are lost"
         ]
 
 
@@ -183,7 +184,7 @@ def test_a_file_that_is_gone_is_told_by_what_is_beside_it(
             each.unlink()
     with JobFile(killed) as again:
         assert again.troubles == [
-            f"{killed} is gone or empty: if the job had begun, all of it is lost"
+            f"{killed} is gone or empty: if the job had already started, all its requests are lost"
         ]
     with JobFile(killed) as again:
         assert (again.held, again.troubles) == (0, [])

@@ -311,7 +311,8 @@ async def test_may_knows_its_uses_and_its_urls(sites: Sites) -> None:
         ("unknown", None),
         ("unknown", None),
     ]
-    assert asked[3].startswith("'mining' is no use; expected one of train-ai, ai-use, search, use=")
+    why = "unknown use 'mining'; expected one of train-ai, ai-use, search, use="
+    assert asked[3].startswith(why)
     assert asked[4] == ("not_read", None)
     assert asked[5].startswith("expected an absolute URL")
 
@@ -323,14 +324,14 @@ TABLE = """\
 | {1} | unknown | nobody |  |
 | {2} | denied | robots.txt | Disallow: /closed, line 4 of {4} |
 | {3} | disallow | X-Robots-Tag | noai |
-| no URL | undecided | nobody could be asked | {5} |
+| no URL | undecided | unknown | {5} |
 
 | train-ai | said by | URLs |
 | --- | --- | --- |
 | denied | robots.txt | 1 |
 | disallow | X-Robots-Tag | 1 |
 | disallow | robots.txt Content-Usage | 1 |
-| undecided | nobody could be asked | 1 |
+| undecided | unknown | 1 |
 | unknown | nobody | 1 |
 """
 
@@ -367,7 +368,7 @@ async def test_what_cannot_be_read_is_undecided(sites: Sites, robots: Robots) ->
     url = away.url("/a")
     done = robots("permissions", "--use", "search", url, "-s", "ROBOTS_FETCH_RETRIES=0")
     assert done.status == 2
-    assert done.lines[2].startswith(f"| {url} | undecided | nobody could be asked |")
+    assert done.lines[2].startswith(f"| {url} | undecided | unknown |")
 
 
 @pytest.mark.parametrize(

@@ -177,8 +177,8 @@ async def test_beyond_a_number_outages_are_told_at_debug(
     hosts.append(sites.host(hang_up))
     await crawl(*(host.url() for host in hosts), ROBOTS_FETCH_RETRIES=0)
     first, last = lines.of(logging.WARNING)
-    assert "Further ones" not in first
-    assert "Further ones are logged at DEBUG" in last
+    assert "Further outages" not in first
+    assert "Further outages are logged at DEBUG" in last
     assert len([line for line in lines.of(logging.DEBUG) if "cannot be read" in line]) == 4
 
 

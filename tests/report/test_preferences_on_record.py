@@ -134,7 +134,7 @@ async def test_or_says_that_somebody_has_changed_the_reason(
     log.write_text(log.read_text().replace('"rule":"noai"', '"rule":"noarchive"'))
     done = robots("replay", str(log))
     assert done.status == 5
-    assert ": changed: its hash is another one" in done.lines[0]
+    assert ": changed: its hash does not match" in done.lines[0]
     assert done.lines[-1].startswith("damaged: ")
 
 
@@ -170,7 +170,7 @@ async def test_the_table_ends_with_what_was_skipped(
 
 
 TOLD: list[tuple[dict[str, Any], str | None]] = [
-    ({"ROBOTS_AI_POLICY": "observe"}, "sites object to train-ai: 5 pages crawled all the same"),
+    ({"ROBOTS_AI_POLICY": "observe"}, "sites object to train-ai: 5 pages crawled anyway"),
     (
         {"ROBOTS_MODE": "observe"},
         "sites object to train-ai: 2 requests and 3 pages would be skipped",

@@ -46,7 +46,7 @@ def test_it_is_a_dict_by_host() -> None:
     [
         ("off", f" = 'off': expected a dict of {KEYS}"),
         ({"obey": 2, "reason": "x"}, "['obey'] = 2: expected True or False"),
-        ({"obey": True}, "['obey'] = True: expected a reason beside it, "),
+        ({"obey": True}, "['obey'] = True: expected a reason as well, "),
         ({"obey": False, "reason": ""}, "['reason'] = '': expected a text that is not empty"),
         ({"obey": False, "reason": 5}, "['reason'] = 5: expected a text that is not empty"),
         ({**OFF, "by": ""}, "['by'] = '': expected a text that is not empty"),
@@ -167,7 +167,7 @@ def test_it_holds_until_its_end(
     assert said.levelname == "WARNING"
     assert said.getMessage() == (
         f"The override for http://a.example (our own site) has ended, as its until is {until}: "
-        "what robots.txt says holds again"
+        "robots.txt applies again"
     )
     now = 0.0  # the clock was set back
     assert settings.for_origin(there).obey is False

@@ -109,7 +109,7 @@ def test_a_record_that_does_not_belong_is_dropped_and_told(
         assert store.get(origin(1)) == rules(1)
         assert len(store) == 1
     assert caplog.messages == [
-        f"{path}: the record of https://host2.example is deleted: its row contradicts it"
+        f"{path}: the record of https://host2.example is deleted: it does not match its row"
     ]
 
 

@@ -165,7 +165,7 @@ def test_a_damaged_record_is_named_and_left_alone(
     assert {name: each.fault for name, each in found.items() if each.record is None} == {
         str(origin(1)): "too large, or not a record",
         str(origin(2)): "not a record of version 2",
-        str(origin(3)): "its row contradicts it",
+        str(origin(3)): "it does not match its row",
     }
     assert found[str(origin(4))].record is not None
     why = "too large, or not a record"

@@ -91,7 +91,7 @@ def _delays(totals: Any) -> str:
         return "every delay was kept"
     if not totals.full_crawls:
         return "the log does not tell whether delays were kept"
-    return "no delay was to be kept"
+    return "no delay had to be kept"
 
 
 def _header(summary: Summary, log: LogReader, hosts: Sequence[str]) -> Iterator[Html]:
@@ -117,8 +117,8 @@ def _header(summary: Summary, log: LogReader, hosts: Sequence[str]) -> Iterator[
 def _damage(log: LogReader) -> Html:
     return element(
         "div",
-        element("b", "This log is not whole."),
-        " This report may not tell what happened:",
+        element("b", "This log is incomplete or damaged."),
+        " The report may be wrong:",
         element("ul", *(element("li", place) for place in log.damages)),
         class_="note",
     )

@@ -173,7 +173,7 @@ def crawls(summary: Summary) -> Iterator[Html]:
 def _crawl(crawl: Any) -> list[object]:
     ended = _NO_END if crawl.ended is None else f"ended: {crawl.ended}"
     details = [
-        element("b", crawl.spider or "Its begin is not in the log"),
+        element("b", crawl.spider or "Its start is not in the log"),
         element("div", span(crawl.first, crawl.last), ", ", ended),
     ]
     if crawl.mode not in (None, "obey"):

@@ -41,7 +41,7 @@ def test_it_is_asked(server: RedisServer) -> None:
     assert shared.name == server.url
     shared.close()
     shared.close()
-    with pytest.raises(ServerError, match="it is closed"):
+    with pytest.raises(ServerError, match="the connection is closed"):
         shared.run(ping)
 
 
