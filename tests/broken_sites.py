@@ -74,6 +74,18 @@ class AtRandom:
 
 
 @dataclass
+class Outages:
+    """Refuses everything for *seconds* at the beginning of *every* so many, whatever the pace."""
+
+    every: float
+    seconds: float
+    refusal: int = 429
+
+    def status(self, page: int, now: float) -> int:
+        return self.refusal if now % self.every < self.seconds else 200
+
+
+@dataclass
 class GrowingBan:
     """More than *most* requests in a second are a reason to refuse all, for longer each time."""
 

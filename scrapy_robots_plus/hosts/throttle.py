@@ -63,6 +63,9 @@ class Throttle:
     """Seconds that a pace may cost if it has helped before, or if the host names a Retry-After;
     also seconds of pauses that may be in vain, if the host surely refused enough different
     requests and has served none since."""
+    GOES_ON = 120.0
+    """Seconds that a pace may cost, however much it seems to help, while the host goes on refusing
+    more than the :attr:`HARMLESS` share."""
     SEVERAL = 3
     """How many pauses in a row must be too short before an answer shows that a longer one helps."""
     FORGIVEN = 5
@@ -97,6 +100,9 @@ class Throttle:
         """Seconds that the pace has cost since it began, or since it last helped."""
         self._unproven = 0.0
         """Seconds that paces have cost since one helped, however often they were taken back."""
+        self._refusing = 0.0
+        """Seconds that the pace has cost while the host went on refusing, less those in which it
+        did not."""
         self._in_vain = 0.0
         """Seconds of pauses after which nothing was served."""
         self._memory = self.MEMORY
@@ -196,6 +202,7 @@ class Throttle:
             self._answers += 1
             self._cost += self.gap
             self._unproven += self.gap
+            self._count_refusing(self.gap)
             self.waited += self.gap
             self._weigh(refused=False)
             if self._is_in_vain(0.0):
@@ -234,7 +241,7 @@ class Throttle:
             return self._try_to_resume()
         is_new = now > self.until + self.MEMORY
         if is_new:
-            self._cost = self._in_vain = self._unproven = 0.0
+            self._cost = self._in_vain = self._unproven = self._refusing = 0.0
         if is_sure and is_new:
             self._shares.forget()  # what follows this refusal tells the share
             self._start(FIRST_WAIT)
@@ -343,6 +350,8 @@ class Throttle:
 
     def _is_in_vain(self, wait: float) -> bool:
         """Returns whether the pace has cost enough in vain. *wait*: seconds it is about to cost."""
+        if self._refusing > self.GOES_ON:
+            return True
         most = self.ON_TRIAL
         if self._asked or self._helps:
             most = self.IN_VAIN
@@ -350,8 +359,20 @@ class Throttle:
             most = 1.5 * most if self._shares.slow_answers > FEW else self.IN_VAIN
         return self._cost + wait > most
 
+    def _count_refusing(self, cost: float) -> None:
+        """Counts *cost*, in seconds, of the pace.
+
+        A short outage refuses many requests at full speed together, and then any pace seems to
+        help. But a limit that has been found refuses next to nothing.
+        """
+        goes_on = self._shares.goes_on(self.HARMLESS)
+        self._refusing = max(self._refusing + (cost if goes_on else -cost), 0.0)
+
     def _take_back(self, now: float) -> None:
         """Goes back to full speed for a while, as the pace did not help."""
+        if self._refusing > self.GOES_ON:
+            self._shares.begin()  # else the next outage at full speed would resume it
+        self._refusing = 0.0
         self._found = self.gap
         self._helps = False
         self._end()
@@ -367,6 +388,7 @@ class Throttle:
         self.until = now + min(wait * (1 + self.JITTER * self._jitter()), self._most)
         cost = max(self.until - now - asked, 0.0)  # what the host asks for costs nothing
         self._unproven += cost
+        self._count_refusing(cost)
         if self._in_vain <= self.ON_TRIAL:
             self._cost += cost
         self.waited += self.until - now

@@ -101,8 +101,7 @@ _STATUS = "[1-9][0-9]{2}"
 
 
 def access_of(outcome: Outcome, table: StatusTable) -> Access:
-    """Returns what *outcome* means: by its status, else by its class of statuses; or by its
-    failure."""
+    """Returns what *outcome* means: by status, else by class of statuses; or by failure."""
     if isinstance(outcome, Failure):
         return table[outcome.value]
     exact = table.get(str(outcome))

@@ -29,8 +29,7 @@ class Dialect(NamedTuple):
     """Whether a blank line ends a group, and a Sitemap or Crawl-delay line a run of user-agent
     lines; a group without rules is none. Otherwise these lines end nothing (2.1, 2.2.4)."""
     orphans_for_all: bool = False
-    """Whether rules before any user-agent line are for ``*``; otherwise for nobody (2.2.2,
-    SHOULD)."""
+    """Whether rules before any user-agent line are for ``*``; else for nobody (2.2.2, SHOULD)."""
     names_are_parts: bool = False
     """Whether a user-agent line is for all crawlers whose name or header contains it. The first
     group that names the crawler counts, else the first for ``*``, even if that has other names,

@@ -45,8 +45,10 @@ rules."""
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """Paths that one rule decided before, and another, which says the opposite, decides now (RFC
-    9309 2.2.2). Where no rule decides, the reason says what does."""
+    """Paths that a rule decided and that another decides the other way now (RFC 9309 2.2.2).
+
+    Where no rule decides, the reason of the verdict says what does.
+    """
 
     before: Verdict
     """The verdict of the first file on each of these paths."""
@@ -63,8 +65,10 @@ class PathChange:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """All that a file tells a crawler besides rules: its group, and other records (RFC 9309 2.2.1,
-    2.2.4)."""
+    """All that a file tells a crawler besides rules (RFC 9309 2.2.1, 2.2.4).
+
+    Its group, Crawl-delay, Request-rate, Visit-time and sitemaps.
+    """
 
     names: tuple[str, ...] = ()
     """The names, in lower case, by which user-agent lines address the crawler: its own, or ``*``;
@@ -81,12 +85,13 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The changes for a crawler when its robots.txt changed (RFC 9309 2.4). True if there are
-    any."""
+    """What changed for a crawler when its robots.txt changed (RFC 9309 2.4).
+
+    True if anything did.
+    """
 
     paths: tuple[PathChange, ...]
-    """One change for each two rules that decided before and decide now, in the order of their
-    lines."""
+    """One change for each pair of a rule that decided and one that decides, in line order."""
     before: Terms
     """The terms of the first file."""
     after: Terms
@@ -151,8 +156,7 @@ def _has_star(pattern: Pattern) -> bool:
 
 
 def _ends_in_star(pattern: Pattern, *ranks: dict[Pattern, Rank]) -> bool:
-    """Returns whether the rank of *pattern* is higher than that of its octets: it is from
-    ``/a*``."""
+    """Returns whether *pattern* is from ``/a*``: its rank is higher than that of its octets."""
     usual = rank_by_length(pattern[0], 0, True)
     return not _has_star(pattern) and max(each.get(pattern, usual) for each in ranks) > usual
 
@@ -165,8 +169,7 @@ def _letter_beside(patterns: Iterable[Pattern]) -> bytes:
 
 
 def _paths_of(first: Pattern, second: Pattern, letter: bytes) -> Iterator[bytes]:
-    """Yields paths that both match, if any does: their wildcards stand for nothing, or for a
-    letter."""
+    """Yields paths that both match, if any: their wildcards stand for nothing, or for a letter."""
     prefix, shorter = sorted((first[0], second[0]), key=len, reverse=True)
     tail = max(first[2] or b"", second[2] or b"", key=len)
     if not prefix.startswith(shorter):

@@ -36,16 +36,17 @@ def path_of(url: bytes) -> bytes:
 
 
 Form = tuple[bytes, Callable[[bytes], bytes]]
-"""A form for comparison: the octets that stay unchanged, and the function for values with
-others."""
+"""A form for comparison: the octets that stay unchanged, and the function for other values."""
 
 _ALL = frozenset(range(256))
 
 
 @lru_cache(maxsize=16)
 def _form(undone: frozenset[int], escaped: frozenset[int]) -> Form:
-    """Returns the form in which escapes of *undone* octets are undone, other escapes are in upper
-    case, and *escaped* octets are escaped."""
+    """Returns the form that undoes escapes of *undone* octets and makes those of *escaped* ones.
+
+    Other escapes are put in upper case.
+    """
     changed = rb"%[0-9A-Fa-f]{2}"
     if escaped:
         changed += rb"|[" + re.escape(bytes(escaped)) + rb"]"

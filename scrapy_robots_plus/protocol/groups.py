@@ -62,7 +62,8 @@ class Section:
 def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
     """Returns the names in a user-agent value, in lower case: ``*``, or a token and its whole word.
 
-    The word is left out if it is the token. Dialects whose names are no tokens take all of it.
+    The word is left out if it is the token. If the dialect's names are not tokens, the whole value
+    is the name.
     """
     if value == b"*":
         return _STAR

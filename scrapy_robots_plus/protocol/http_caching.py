@@ -64,18 +64,16 @@ def source_of_lifetime(headers: Headers) -> str | None:
 
 
 def span_of_use(now: float, limits: Limits) -> tuple[float, float]:
-    """Returns the earliest and latest creation time of a record that may still answer from *now*
-    on.
+    """Returns the earliest and latest creation time of a record that can still answer at *now*.
 
-    A record that is too old for ``ROBOTS_STALE_MAX`` may not, nor one from the future, which a fast
-    clock dated.
+    A record older than the longest lifetime and ``ROBOTS_STALE_MAX`` together cannot, nor can one
+    from the future: a fast clock dated it.
     """
     return now - limits.stale_max - limits.ttl_max, now + CLOCK_SKEW
 
 
 def age(headers: Headers, now: float) -> float:
-    """Returns the seconds since the origin server made or validated the response (RFC 9111
-    4.2.3)."""
+    """Returns the seconds since the origin made or validated the response (RFC 9111 4.2.3)."""
     date = http_date(headers.get("date", ""))
     apparent = max(0.0, now - date) if date is not None else 0.0
     # 5.1: the first of several values counts; a value that is not a number does not.
@@ -138,8 +136,7 @@ def mail_date(value: str) -> float | None:
 
 
 def retry_after(headers: Headers, now: float) -> float | None:
-    """Returns the seconds from *now* that Retry-After asks for (RFC 9110 10.2.3); None without
-    one."""
+    """Returns the seconds from *now* that Retry-After asks for (RFC 9110 10.2.3), or None."""
     value = headers.get("retry-after", "").strip()
     seconds = _delta_seconds(value)
     if seconds is not None:
@@ -180,8 +177,7 @@ def entity_tag(headers: Headers) -> str:
 
 
 def confirms(received: Headers, stored: Headers) -> bool:
-    """Returns whether a 304 with headers *received* confirms the response *stored* (RFC 9111
-    4.3.4).
+    """Returns whether a 304 with headers *received* confirms those *stored* (RFC 9111 4.3.4).
 
     Its validators must match the stored ones; If-None-Match compares weakly (RFC 9110 13.1.2).
     """
@@ -193,8 +189,7 @@ def confirms(received: Headers, stored: Headers) -> bool:
 
 
 def elapsed(since: float, now: float) -> float:
-    """Returns the seconds from *since* to *now*; infinite if *since* is over a minute in the
-    future.
+    """Returns the seconds from *since* to *now*; infinite if *since* is over ``CLOCK_SKEW`` ahead.
 
     Otherwise records stored before a clock was set back would never expire.
     """

@@ -33,8 +33,10 @@ no other place needs to be tried, and matching never backtracks.
 
 
 def matches(pattern: Pattern, path: bytes, places: Places | None = None) -> bool:
-    """Returns whether *pattern* matches *path*; with many patterns, *places* of the path speed it
-    up."""
+    """Returns whether *pattern* matches *path*.
+
+    *places* are those of *path*, if many patterns are tried.
+    """
     prefix, parts, tail = pattern
     if tail == b"":
         return path == prefix
@@ -78,8 +80,7 @@ NO_RANK: Rank = -(2**80) + 1
 
 
 def rank_of(weight: int, line: int, allow: bool) -> Rank:
-    """Returns the rank of a rule. Of rules with the same weight, the first in the file ranks
-    highest."""
+    """Returns the rank of a rule. Of equal weights, the first in the file ranks highest."""
     return (weight << 33) - (line << 1) + allow
 
 
@@ -214,8 +215,7 @@ class Places:
 
 
 Starred = tuple[Rank, bytes, "Pattern"]
-"""A rule with wildcards: its rank, octets that any matching path has, and its pattern, taken
-apart."""
+"""A rule with wildcards: its rank, octets that any path it matches has, and its pattern."""
 
 MOST_SCANNED = 128
 """The number of rules up to which they are tried one after the other."""
@@ -323,8 +323,10 @@ def _by_prefix(starred: list[Starred]) -> list[tuple[tuple[bytes, ...], list[Sta
 
 
 def _by_sought(starred: list[Starred]) -> dict[int, dict[bytes, list[Starred]]]:
-    """Returns the rules by octets that a path must have, under the number of these; each pattern
-    once."""
+    """Returns the rules by octets that a path must have, under the number of these octets.
+
+    Of rules with the same pattern, only the best is kept.
+    """
     found: dict[int, dict[bytes, list[Starred]]] = {}
     known: set[Pattern] = set()
     for rule in starred:

@@ -1,7 +1,7 @@
 """Conversion of a served body to UTF-8 (RFC 9309 2.3), up to the size limit (2.5), and to text.
 
-No octets raise. A body that does not match its charset stays unchanged: its ASCII keys are still
-found (2.3.1.5).
+Octets never make it raise. A body that does not match its charset stays unchanged: its ASCII keys
+are still found (2.3.1.5).
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ def as_octets(body: Body, charset: str) -> tuple[bytes, str]:
 
 
 def to_utf8(body: bytes, charset: str) -> bytes:
-    """Returns the body in UTF-8, without its byte order mark, which takes precedence over
-    *charset*."""
+    """Returns the body in UTF-8 without its byte order mark, which overrides *charset*."""
     if body.startswith(b"\xef"):
         return _without_mark(body)
     if body[:2] in _MARKS or _name(charset) in _WIDE:

@@ -34,10 +34,10 @@ class Origin(NamedTuple):
 
     @classmethod
     def of(cls, url: str | SplitResult | ParseResult) -> Origin | None:
-        """Returns the origin of *url*; None if robots.txt does not apply (no host, or not http or
-        https).
+        """Returns the origin of *url*; None without a host, or if it is neither http nor https.
 
-        Raises ValueError if the port or the IPv6 address is invalid.
+        robots.txt applies to no other URLs. Raises ValueError if the port or an IPv6 address is
+        invalid.
         """
         if isinstance(url, str) and (plain := cls.plain(url)):
             return plain
@@ -83,12 +83,12 @@ class Origin(NamedTuple):
 
     @property
     def robots_url(self) -> str:
-        """The URL of its robots.txt (RFC 9309 2.3), or of the other file that is meant."""
+        """The URL of the origin's robots.txt (RFC 9309 2.3), or of the other file that is meant."""
         return f"{self.scheme}://{self.authority}{self.path}"
 
     @property
     def tdmrep(self) -> Origin:
-        """This origin with its ``tdmrep.json`` as the file that is meant."""
+        """The origin with its ``tdmrep.json`` as the file that is meant."""
         return self._replace(path=TDMREP)
 
     def __str__(self) -> str:

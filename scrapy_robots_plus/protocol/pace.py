@@ -33,15 +33,13 @@ class VisitTime(NamedTuple):
         return f"{self.start:%H:%M}-{self.end:%H:%M} UTC"
 
     def includes(self, moment: float) -> bool:
-        """Returns whether *moment*, in seconds since the epoch, is in the window, both ends
-        included."""
+        """Returns whether *moment* (seconds since the epoch) is in the window, ends included."""
         start = second_of(self.start)
         last_minute = (second_of(self.end) - start) % _DAY  # 0600-0845 ends with 08:45:59
         return (moment - start) % _DAY < last_minute + _MINUTE
 
     def begins_in(self, moment: float) -> float:
-        """Returns the seconds from *moment* (since the epoch) until the window begins; 0 during
-        it."""
+        """Returns the seconds from *moment* (since the epoch) to the window; 0 during it."""
         return 0.0 if self.includes(moment) else (second_of(self.start) - moment) % _DAY
 
 
@@ -53,8 +51,7 @@ class RequestRate(NamedTuple):
     seconds: int
     """The time for these requests, in seconds."""
     window: VisitTime | None = None
-    """The hours that the file names for the rate; None for all day. A crawl keeps to it at any
-    hour."""
+    """The hours that the file names for it; None for all day. A crawl keeps to it at any hour."""
 
     def __str__(self) -> str:
         hours = f", {self.window}" if self.window else ""
@@ -134,6 +131,5 @@ class Timetable(NamedTuple):
         return passed
 
     def opens_in(self, moment: float) -> float:
-        """Returns the seconds from *moment* (since the epoch) until the visiting hours begin; 0 in
-        them."""
+        """Returns the seconds from *moment* until the visiting hours begin; 0 during them."""
         return self.visits.begins_in(moment) if self.visits else 0.0

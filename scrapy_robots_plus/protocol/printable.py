@@ -69,7 +69,7 @@ class Explained(Word):
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc).replace(tzinfo=None)
 
 FIRST_SECOND, LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0
-"""The first second of the year 1 and the last of 9999, since the epoch: no moment outside can be
+"""The first second of the year 1 and the last of 9999, since the epoch: others cannot be
 written."""
 
 
@@ -86,8 +86,10 @@ def _second(moment: int) -> str:
 
 
 def moment_of(text: str) -> float:
-    """Parses RFC 3339 in UTC (``Z``) to seconds since the epoch. Raises ValueError for other
-    text."""
+    """Parses RFC 3339 in UTC (``Z``); returns seconds since the epoch.
+
+    Raises ValueError for other text.
+    """
     if not text.endswith("Z"):
         raise ValueError(f"expected a time in UTC that ends in Z, not {text!r}")
     moment = datetime.fromisoformat(text[:-1])

@@ -100,7 +100,7 @@ def token_in(value: str) -> str:
 def word_in(value: str) -> str:
     """Returns the word that a value starts with, in lower case; may be empty.
 
-    A token is such a word. ``MJ12bot``, ``008`` and ``Jävla-bot`` are no tokens, but crawlers have
+    A token is a word, too. ``MJ12bot``, ``008`` and ``Jävla-bot`` are no tokens, but crawlers have
     such names, and sites address them by the whole word.
     """
     match = _WORD.match(value)

@@ -63,8 +63,7 @@ _MAX_ASKED = 16
 """The number of crawlers for which a file keeps compiled rules."""
 
 _MAX_COMPILED = 50_000
-"""The number of compiled rules that a file keeps for all crawlers: as many as 500 KiB can
-contain."""
+"""The compiled rules that a file keeps for all crawlers: at most what 500 KiB can contain."""
 
 OVERHEAD = 512
 """The octets of memory that a parsed file takes besides its lines, roughly."""
@@ -191,8 +190,7 @@ class RobotsTxt:
         return [value for value in found if value is not None]
 
     def members(self, agent: Agent, field: Field) -> Iterator[Line]:
-        """Yields the lines of one *field*, other than rules, in the crawler's groups, in file
-        order."""
+        """Yields the lines of one *field*, except rules, in the crawler's groups, in file order."""
         names = set(self.names_for(agent))
         for section in self.rules_for(agent).chosen:
             meant = _meant(section, names)

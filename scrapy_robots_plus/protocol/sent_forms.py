@@ -109,20 +109,23 @@ def _httpx(path: str, query: str) -> str:
 
 
 def _browser(path: str, query: str) -> str:
-    """Rewrites like browsers (https://url.spec.whatwg.org) and curl: resolves all dot segments,
-    escaped or not."""
+    """Rewrites like browsers (https://url.spec.whatwg.org) and curl: resolves dot segments.
+
+    Escaped dots count, too.
+    """
     return _without_dot_segments(path) + query
 
 
 def _curl(path: str, query: str) -> str:
-    """Rewrites like curl_cffi: also decodes escapes of unreserved characters, and makes missing
-    ones."""
+    """Rewrites like curl_cffi: also decodes unreserved characters, and adds missing escapes."""
     return _quoted(_decoded(path, _UNRESERVED), _decoded(query, _UNRESERVED), f"{_CURL}%")
 
 
 def _curl_again(path: str, query: str) -> str:
-    """Rewrites like curl_cffi a URL with something like an escape that is none, such as ``%u00e9``:
-    escapes each ``%``."""
+    """Rewrites like curl_cffi if anything looks like an escape and is none, such as ``%u00e9``.
+
+    Then it escapes each ``%`` of the URL.
+    """
     return _quoted(path, query, _CURL)
 
 
@@ -132,8 +135,10 @@ def _quoted(path: str, query: str, safe: str) -> str:
 
 
 def _aiohttp(path: str, query: str) -> str:
-    """Rewrites like aiohttp (yarl): decodes escapes of allowed characters, puts others in upper
-    case, escapes a bare ``%``, then resolves dot segments."""
+    """Rewrites like aiohttp (yarl): normalizes escapes, then resolves dot segments.
+
+    Escapes of allowed characters are decoded, others get upper case, and a bare ``%`` is escaped.
+    """
     path = _decoded(_BARE_PERCENT.sub("%25", path), _AIOHTTP_PATH, str.upper)
     query = _decoded(_BARE_PERCENT.sub("%25", query), _AIOHTTP_QUERY, str.upper)
     return _without_dot_segments(path) + (query if query != "?" else "")
@@ -150,8 +155,7 @@ def _params(path: str) -> tuple[str, str]:
 
 
 def _decoded(text: str, decoded: Container[str], other: Callable[[str], str] = str) -> str:
-    """Decodes escapes of the characters in *decoded*; replaces each other escape by *other* of
-    it."""
+    """Decodes escapes of the characters in *decoded*; passes all other escapes through *other*."""
 
     def decode(match: re.Match[str]) -> str:
         character = chr(int(match[1], 16))

@@ -1,9 +1,8 @@
-"""A site's treatment of a crawl that its robots.txt lets in, learnt from responses. No I/O, no
-clock.
+"""A site's treatment of a crawl that its robots.txt lets in, learnt from responses.
 
-One page that is refused says nothing about its site: several different ones in a row do, and any
-that is served says the contrary. A limit lets many pages through, so more of them must come to end
-it.
+No I/O, no clock. One page that is refused says nothing about its site: several different ones in a
+row do, and any that is served says the contrary. A limit lets many pages through, so it takes more
+of them to end it.
 """
 
 from __future__ import annotations
@@ -93,9 +92,9 @@ class Site:
         self._calm = 0
 
     def heard(self, url: str, says: Standing, why: str, *, is_clear: bool) -> bool:
-        """Records the response to *url*, as :func:`standing_in` returns it.
+        """Takes in the response to *url*; returns whether :attr:`standing` has changed.
 
-        Returns whether :attr:`standing` has changed.
+        The other arguments are as :func:`standing_in` returns them.
         """
         before = self.standing
         if says is Standing.OPEN:

@@ -12,8 +12,11 @@ _SHOWN = 500
 
 
 class Reason(Explained):
-    """The reason of a verdict. The values are the last part of the ``robotstxt/forbidden/…`` stats;
-    in the words, ``{}`` stands for the URL of the robots.txt."""
+    """What decided whether a URL may be fetched.
+
+    The values are the last part of the ``robotstxt/forbidden/…`` stats; in the words, ``{}`` stands
+    for the URL of the robots.txt.
+    """
 
     RULE = "rule", "a rule of {}"
     """A rule of the file matches (RFC 9309 2.2.2)."""
@@ -107,8 +110,10 @@ class Verdict:
         return f"{words} ({self.outcome})" if self.outcome else words
 
     def _objection(self, where: str) -> str:
-        """Returns, e.g., ``Content-Usage: train-ai=n, line 3 of robots.txt, disallows
-        train-ai``."""
+        """Returns the objection of a site in words.
+
+        E.g. ``Content-Usage: train-ai=n, line 3 of robots.txt, disallows train-ai``.
+        """
         if self.rule is None:
             return self.reason.words
         said = f"line {self.line} of {where}" if self.line else printable(self.source, _SHOWN)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.hosts.gap_search import LONGEST_GAP
 from scrapy_robots_plus.hosts.throttle import Refusal, Throttle
-from tests.broken_sites import AtRandom, Dead, EveryNth, GrowingBan, Limited
+from tests.broken_sites import AtRandom, Dead, EveryNth, GrowingBan, Limited, Outages
 from tests.limiters import LIMITERS, Bucket, Interval, SlidingWindow, Window
 from tests.virtual_crawl import LONGEST_WAIT, virtual_crawl
 
@@ -280,6 +280,14 @@ def test_the_longer_a_ban_lasts_the_less_often_its_limit_is_tried(pages: int) ->
 
 
 # No limit
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_pace_that_seems_to_help_while_the_host_goes_on_refusing_ends(seed: int) -> None:
+    """All that is under way in an outage is refused together: it looks as if only slowness helps.
+    But more than a tenth is refused at the pace, too, which no limit does that has been found."""
+    done = virtual_crawl(Outages(2.0, 0.4), 2000, seed=seed)
+    assert done.seconds <= 400
 
 
 def test_without_a_refusal_nothing_is_slower() -> None:

@@ -102,8 +102,7 @@ class PageStatement:
     """One directive of a page, as Google documents them for X-Robots-Tag and robots meta tags."""
 
     directive: str
-    """The directive's name in lower case. ``none`` is two statements: ``noindex`` and
-    ``nofollow``."""
+    """The directive in lower case. ``none`` is two statements: ``noindex`` and ``nofollow``."""
     value: str
     """The date of ``unavailable_after``, in lower case; empty for other directives."""
     agent: str
@@ -141,8 +140,7 @@ def meta_statements(name: str, content: str) -> tuple[PageStatement, ...]:
 
 
 def _agent_in(name: str) -> str:
-    """Returns the word that names a crawler, without quotes and brackets; empty if all are
-    meant."""
+    """Returns the word that names a crawler, without quotes or brackets; empty for all."""
     word = _NAME.search(fold(name))
     return "" if word is None or word[0] in _FOR_ALL else word[0]
 
@@ -203,8 +201,7 @@ class PageDirectives:
         return bool(self.statements)
 
     def says(self, directive: str) -> PageStatement | None:
-        """Returns the statement with *directive*, such as ``noarchive``, that decides; None without
-        one.
+        """Returns the deciding statement with *directive*, such as ``noarchive``; None without one.
 
         The first decides, or the one with the earliest date.
         """
@@ -213,7 +210,8 @@ class PageDirectives:
 
     @property
     def directives(self) -> dict[str, str]:
-        """The directives that count, in a fixed order, each with its date, or an empty string."""
+        """The directives that count, in a fixed order, each with its date; empty if it takes
+        none."""
         return {name: each.value for name, each in self._deciding()}
 
     def as_json(self) -> dict[str, dict[str, str]]:
@@ -233,15 +231,17 @@ class PageDirectives:
                 yield name, statement
 
     def against_following(self) -> PageStatement | None:
-        """Returns the statement against following the links of the page, if any: ``nofollow`` or
-        ``none``."""
+        """Returns the statement that says not to follow the page's links, if any.
+
+        It is ``nofollow`` or ``none``.
+        """
         return self.says(NOFOLLOW)
 
     def against_indexing(self, now: float) -> PageStatement | None:
-        """Returns the statement against using the page, if any.
+        """Returns the statement that says not to use the page, if any.
 
-        It is ``noindex``, ``none``, or an ``unavailable_after`` before *now*, in seconds since
-        1970.
+        It is ``noindex``, ``none``, or an ``unavailable_after`` that is over *now* (seconds since
+        1970).
         """
         ends = self.says(UNAVAILABLE_AFTER)
         return self.says(NOINDEX) or (ends if ends and _counts_from(ends) <= now else None)

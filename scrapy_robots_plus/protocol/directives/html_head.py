@@ -99,6 +99,7 @@ def _attributes(served: str) -> dict[str, str]:
 def resolved(value: str) -> str:
     """Returns *value* with its entities resolved.
 
-    Python would fail on a number that no character has, or take quadratic time.
+    Huge numbers, which no character has, are replaced first: Python would not read them, or in
+    quadratic time.
     """
     return unescape(_HUGE_NUMBER.sub("\ufffd", value)) if "&" in value else value

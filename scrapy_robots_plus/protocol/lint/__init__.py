@@ -44,8 +44,7 @@ class LintedFile:
         return tuple(meanings(self._reading))
 
     def groups_of(self, agent: Agent) -> tuple[int, ...]:
-        """Returns the numbers, from 1, of the groups that count for a crawler; empty if none
-        does."""
+        """Returns the numbers, from 1, of the groups that count for a crawler; empty if none."""
         chosen = self._reading.scanned.groups_for(as_names(agent))
         return tuple(position + 1 for position in chosen)
 

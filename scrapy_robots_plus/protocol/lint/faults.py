@@ -153,7 +153,7 @@ def _of_names(reading: Reading) -> Iterator[Finding]:
 def _joined(reading: Reading) -> Iterator[Finding]:
     """Yields findings about groups that an author may have meant to be two (2.1).
 
-    A blank line, or another line of the group, looks as if the first ended there.
+    Between user-agent lines, a blank line or another line of the group looks like its end.
     """
     agents = reading.agents.items()
     for (before, (first, names, _)), (number, (section, _, _)) in pairwise(agents):
@@ -164,8 +164,7 @@ def _joined(reading: Reading) -> Iterator[Finding]:
 
 
 def _without_rules(reading: Reading) -> Iterator[Finding]:
-    """Yields findings about groups that lift the rules for ``*``, perhaps unintentionally
-    (2.2.1)."""
+    """Yields findings about groups that lift the rules for ``*``, perhaps by mistake (2.2.1)."""
     by_name = reading.scanned.by_name
     if not _has_rules(reading, by_name.get(STAR, ())):
         return
@@ -183,8 +182,7 @@ def _has_rules(reading: Reading, chosen: Iterable[int]) -> bool:
 
 
 def _of_rules(section: Section, reading: Reading) -> Iterator[Finding]:
-    """Yields findings about rules that match no URL, are beaten, or look as if meant otherwise
-    (2.2.2)."""
+    """Yields findings about rules that match no URL, are beaten, or look like a mistake (2.2.2)."""
     strongest: dict[Pattern, Rank] = {}
     for number in section.rules:
         for pattern, rank in reading.patterns.get(number, ()):
@@ -206,7 +204,7 @@ def _of_rules(section: Section, reading: Reading) -> Iterator[Finding]:
 
 
 def _why_not(value: bytes) -> tuple[str, bytes]:
-    """Returns words, and the path to write instead if they announce one."""
+    """Returns why no URL can match a rule, and the path to write instead, or an empty one."""
     if value[:1] in {b"/", b"*"}:
         return "URLs have no such characters: they are sent percent-encoded.", b""
     if whole := _URL.fullmatch(value):

@@ -12,10 +12,10 @@ _QUOTED = 40
 
 
 class Code(Explained):
-    """The kinds of findings: what is wrong, or may not be meant (RFC 9309, and what real files
-    show).
+    """The kinds of findings: what is wrong, or may be other than meant.
 
-    The value is the code, in kebab-case; the words are those of a finding.
+    They come from RFC 9309 and from what real files show. The value is the code, in kebab-case; the
+    words are those of a finding.
     """
 
     HTML = "html", "This is a web page. Everything that is not a rule is ignored."

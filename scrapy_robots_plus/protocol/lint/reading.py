@@ -26,8 +26,7 @@ AgentLine = tuple[int, bytes, tuple[str, ...]]
 RULES = frozenset({Field.ALLOW, Field.DISALLOW})
 
 _ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
-"""Octets that no URI has (RFC 3986 2), and that all clients send escaped, in paths and in
-queries."""
+"""Octets that no URI has (RFC 3986 2) and all clients send escaped, in paths and queries."""
 
 
 class Reading:
@@ -71,8 +70,7 @@ class Reading:
         self.file_wide = frozenset(line.number for line in self.scanned.globals)
         """The numbers of the lines that count for the whole file, such as Sitemap."""
         self.patterns: dict[int, list[tuple[Pattern, Rank]]] = {}
-        """The patterns of each rule that a URL can match, by its line: one rule may have two, or
-        none."""
+        """The patterns of each rule that a URL can match, by line: a rule may have two, or none."""
         for pattern, rank in Rules(tuple(self.sections), self.lines, dialect).patterns():
             if can_match(pattern, dialect):
                 self.patterns.setdefault(line_of(rank), []).append((pattern, rank))

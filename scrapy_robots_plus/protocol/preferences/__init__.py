@@ -46,8 +46,10 @@ disallows those after it."""
 
 
 class Preference(Word):
-    """A preference for one use (Internet-Draft draft-ietf-aipref-vocab, "Statements of
-    Preference")."""
+    """A site's preference for one use.
+
+    See "Statements of Preference" in the Internet-Draft draft-ietf-aipref-vocab.
+    """
 
     ALLOW = "allow"
     """The use is wanted, or accepted."""
@@ -106,17 +108,16 @@ class Statement(NamedTuple):
     """The URL of a policy for mining, as served (``tdm-policy``); None if there is none."""
 
     def describe(self) -> str:
-        """Returns the statement in words: ``train-ai: disallow (line 3: Content-Usage:
-        train-ai=n)``.
+        """Returns the statement in words.
 
-        Safe to print: control characters are escaped, and long texts are cut short.
+        E.g. ``train-ai: disallow (line 3: Content-Usage: train-ai=n)``. Safe to print: control
+        characters are escaped, and long texts are cut short.
         """
         where = f"line {self.line}" if self.line else str(self.source)
         return f"{printable(self.category)}: {self.preference} ({where}: {self._shown})"
 
     def as_dict(self) -> dict[str, str | int | None]:
-        """Returns the fields but ``policy`` by name, as values that JSON has; the text is safe to
-        print."""
+        """Returns all fields but ``policy`` by name, as JSON values; the text is safe to print."""
         return {
             "category": self.category,
             "preference": self.preference.value,
@@ -170,8 +171,7 @@ class Preferences(NamedTuple):
         return bool(self.statements)
 
     def of(self, category: str) -> Preference:
-        """Returns the preference for a use, by its label; unknown if no statement allows or
-        disallows it."""
+        """Returns the preference for a use, by its label; unknown if no statement decides."""
         decisive = self.decisive(category)
         return decisive.preference if decisive else Preference.UNKNOWN
 
@@ -209,8 +209,7 @@ class Preferences(NamedTuple):
         return tuple(use for use in LABELS if said.issuperset((use, each) for each in both))
 
     def as_dict(self) -> dict[str, object]:
-        """Returns the vocabulary's version, the preferences and the statements, as values that JSON
-        has."""
+        """Returns the vocabulary's version, the preferences and the statements, as JSON values."""
         return {
             "vocabulary": VOCABULARY,
             "preferences": {label: each.value for label, each in self.by_category().items()},

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class UsageRules:
-    """The Content-Usage lines for a crawler, which are about some paths.
+    """The Content-Usage lines for a crawler, and what they state about a path.
 
     The lines with the most specific path count, found by the same matcher as rules (RFC 9309
     2.2.2): all those with equal paths, or with other paths of that length that match, as paths with
@@ -110,8 +110,7 @@ class FilePreferences:
 
     @property
     def everywhere(self) -> tuple[Statement, ...] | None:
-        """The statements about each URL that the crawler may fetch; None if they depend on the
-        URL."""
+        """The statements about every URL that may be fetched; None if they depend on the URL."""
         return None if self._usage or self._apart or self._tokens else self._signals
 
     def statements(self, url: str | bytes) -> tuple[Statement, ...]:
