@@ -195,8 +195,8 @@ class Refusals:
         request.meta[REFUSED_META_KEY] = (request.url, before + 1)
         if is_again:  # behind those not refused before, which tell more of the host
             request.priority = min(priority_of(request), 0)
-        is_left = is_handled(self._crawler, request, status)
-        if throttle.forgives(refusal, before) and not is_left:
+        goes_to_callback = is_handled(self._crawler, request, status)
+        if throttle.forgives(refusal, before) and not goes_to_callback:
             most = request.meta.get(MAX_RETRIES_META_KEY)
             if most is None:
                 most = self._crawler.settings.getint("RETRY_TIMES")

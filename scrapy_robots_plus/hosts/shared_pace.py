@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 logger = crawl_log(__name__)
 
 GO_SECONDS = 2.0
-"""Seconds within which a request that may leave does so after a book elsewhere was asked, or not at
-all. How long the question had waited for others does not matter.
+"""Seconds for which the permission of a book elsewhere is valid, from when it was asked. A later
+one is given back, and asked for again. How long the question waited in line does not count.
 """
 FOREVER = 1e9
 """Seconds, longer than any request is remembered."""

@@ -25,6 +25,11 @@ class Throttle:
     """The pace of one host that has answered 429 or 503: pauses, and a gap between requests, which
     :class:`GapSearch` finds.
 
+    **States.** At full speed (``is_on`` is false), until enough is refused. Then a first pause,
+    while the answers to what was under way, and to the next requests, tell how much is refused at
+    full speed (``_measures``). Then slowed down: pauses, and requests one by one, until the gap has
+    shrunk to nothing or the pace is taken back.
+
     **Which refusals count.** A page that fails again says nothing new about its host. So at full
     speed, the first refusal of a request counts; a later one counts only if the host has answered
     nothing else since the last refusal that counted. Requests that were under way together are
@@ -90,6 +95,7 @@ class Throttle:
         self._different = 0
         """Different requests refused since the host last served one."""
         self._asked = 0.0
+        """Seconds that the last refusal asked for, by its Retry-After."""
         self._refused_again = 0
         """Refusals of requests that had been refused before, since one of these was served."""
         self._too_short = 0
@@ -125,6 +131,7 @@ class Throttle:
         self._answers = 0
         """Requests served in this phase."""
         self._helps = False
+        """Whether it is certain that slowness makes refusals rarer."""
         self._search.begin(wait)
         self._shares.begin()
 
