@@ -107,7 +107,8 @@ def _and_its_causes(exception: BaseException) -> Iterator[BaseException]:
     seen = set[int]()
     while waiting:
         each = waiting.pop()
-        if id(each) in seen:
+        # Scrapy's H2DownloadHandler wraps a mere text in a Failure when a site resets a stream.
+        if not isinstance(each, BaseException) or id(each) in seen:
             continue
         seen.add(id(each))
         yield each
@@ -115,8 +116,7 @@ def _and_its_causes(exception: BaseException) -> Iterator[BaseException]:
             wrapped = getattr(each, name, None)
             if isinstance(wrapped, list | tuple):
                 waiting += [getattr(one, "value", one) for one in wrapped]
-        causes = (each.__cause__, getattr(each, "socketError", None))  # of CannotListenError
-        waiting += [cause for cause in causes if isinstance(cause, BaseException)]
+        waiting += (each.__cause__, getattr(each, "socketError", None))  # of CannotListenError
 
 
 _OPEN_FILES = "/proc/self/fd" if sys.platform == "linux" else "/dev/fd"

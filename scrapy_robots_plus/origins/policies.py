@@ -88,9 +88,11 @@ LEAST_PAUSE = 0.1
 class Fetch:
     """A fetch under way. It is not in the cache, so that an eviction leaves no waiter behind."""
 
-    def __init__(self, request: Request | None) -> None:
+    def __init__(self, request: Request | None, known: Policy | None = None) -> None:
         self.request = request
         """The request that started it, for Scrapy's ``robots_parsed``."""
+        self.known = known
+        """The expired policy that it revalidates, which may have left the memory by then."""
         self.waiters: list[Deferred[Policy | None]] = []
         """One Deferred per waiter: a shared one would give its result to the first waiter only."""
         self.running: Deferred[None] | None = None
@@ -312,7 +314,7 @@ class Policies:
         fetch.running.addErrback(lambda failure: self._interrupted(origin, failure.value))
 
     async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
-        previous = self._recent.get(origin)
+        previous = fetch.known or self._recent.get(origin)
         try:
             try:
                 fetch.policy = await self._retrieval.retrieve(origin, previous)
@@ -324,6 +326,21 @@ class Policies:
             self._interrupted(origin, error)
         finally:
             self._end_fetch(origin, fetch)
+            self._revalidate(origin, fetch)
+
+    def _revalidate(self, origin: Origin, fetch: Fetch) -> None:
+        """Starts a refresh if *fetch* found an expired policy in the store.
+
+        The next request may not: with many origins, the policy may have left the memory by then,
+        and come from the store again, expired.
+        """
+        policy = fetch.policy
+        if policy is None or policy.source is not Source.STORE or policy.fresh_for > 0:
+            return
+        is_first = fetch.known is None and origin not in self._fetches
+        if is_first and not compat.is_closing(self._crawler):
+            self._stats.inc_value(stats.REFRESHES)
+            self._start_fetch(origin, Fetch(fetch.request, policy))
 
     def _interrupted(self, origin: Origin, error: BaseException | None) -> None:
         """Logs that a fetch was interrupted, unless by the closing crawl.

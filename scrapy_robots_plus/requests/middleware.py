@@ -132,6 +132,8 @@ class RobotsMiddleware:
             return None
         asked = Asked.again(request, sent)
         self._outcomes.revoke(asked)
+        if self._equal_urls is not None:
+            self._equal_urls.take_back(request, sent.policy)
         request.meta.pop(STAMP_META_KEY, None)
         return await self._judged(asked._replace(agent=agent))
 
@@ -229,6 +231,8 @@ class RobotsMiddleware:
     def _now_denied(self, asked: Asked) -> Refused | None:
         """Returns why what is known now denies a request that has passed; None if it does not."""
         request, origin, agent, settings, _ = asked
+        if settings.override is not None and self.settings.has_ended(settings.override, origin):
+            settings = self._checked_settings(request, origin)
         policy = self.policies.usable(origin, settings)
         given_up = self._given_up.reason(origin)
         if given_up is not None:

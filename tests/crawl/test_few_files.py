@@ -54,6 +54,13 @@ FILES = 64
 SHORT = "robotstxt/own_shortage/files"
 
 
+def test_a_stream_that_a_site_resets_is_no_shortage() -> None:
+    """Scrapy's handler for HTTP/2 wraps a mere text in a Failure then."""
+    reset = ResponseFailed([Failure("Remote peer sent RST_STREAM", OSError)])
+    assert compat.shortage_in(reset) is None
+    assert not compat.is_cancelled(reset)
+
+
 @pytest.fixture
 def server() -> Iterator[Everywhere]:
     with Everywhere(keep_alive=True) as running:

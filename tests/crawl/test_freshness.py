@@ -72,6 +72,26 @@ async def test_a_file_that_expires_is_revalidated_behind_the_requests(sites: Sit
     assert crawler.spider.failures.keys() == {host.url("/closed/x")}
 
 
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_a_file_that_has_left_the_memory_is_revalidated_too(sites: Sites) -> None:
+    """What the store has, expired, answers while it is fetched again, whoever asks next."""
+    hosts = [
+        sites.host(in_turn(answer(RULES, **EACH_SECOND), answer(CLOSED, **EACH_SECOND)))
+        for _ in range(3)
+    ]
+    urls = [host.url(f"/{number}") for number in range(MANY) for host in hosts]
+    await crawl(
+        *urls,
+        spider=SteadySpider,
+        spider_attributes=denied(3 * len(hosts)),
+        ROBOTS_CACHE_SIZE=1,
+        SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.ScrapyPriorityQueue",
+        **AT_ONCE,
+    )
+    assert all(0 < len(host.fetched) < MANY / 3 for host in hosts)
+
+
 def pages_since_robots_txt(host: Host) -> int:
     return [hit.path for hit in host.hits][::-1].index("/robots.txt")
 

@@ -272,3 +272,22 @@ async def test_the_mark_of_scheduled_requests_does_not_reach_the_spider(sites: S
     exempt = scrapy.Request(host.url("/shop/1?ref=2"), meta={"dont_obey_robotstxt": True})
     await crawl(plain, exempt, spider=Keeping, **ON)
     assert ["robots_scheduled" in meta for meta in seen] == [False, False]
+
+
+class Renames:
+    """Puts another User-Agent into some requests, after robots.txt was asked."""
+
+    def process_request(self, request: scrapy.Request) -> None:
+        if request.url.endswith("ref=a"):
+            request.headers["User-Agent"] = "Otherbot"
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_that_is_denied_as_another_crawler_stands_for_no_other(sites: Sites) -> None:
+    host = sites.host(f"{RULES}\nUser-agent: otherbot\nDisallow: /\n")
+    urls = [f"/shop/1?ref={name}" for name in "abc"]
+    crawler = await crawled(
+        host, *urls, DOWNLOADER_MIDDLEWARES={Renames: 450}, SCHEDULER_MEMORY_QUEUE=FIFO
+    )
+    assert host.fetched == ["/shop/1?ref=b"]
+    assert stat(crawler, DROPPED) == 1
