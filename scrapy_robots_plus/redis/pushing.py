@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.request import request_from_dict
@@ -58,6 +58,9 @@ class Pushing:
 
     AT_ONCE = 200
     """The most requests that are given to the server in one step."""
+    BYTES_AT_ONCE = 250_000
+    """The most bytes of requests that are given in one step, unless one alone is larger: the answer
+    must come in time, or all is sent again."""
     MOST = 2_000
     """The most requests that are given to the server at one time: the engine waits meanwhile."""
 
@@ -172,11 +175,17 @@ class Pushing:
         self.kept.clear()
         self._seen_here.clear()
 
+    def _next_batch(self, most: int) -> list[tuple[Stored, Request | None]]:
+        first = list(islice(self.kept, most))
+        sizes = accumulate(len(stored.data) for stored, _ in first)
+        fits = sum(size <= self.BYTES_AT_ONCE for size in sizes)
+        return first[: max(fits, 1)]
+
     def give(self, most: int = MOST) -> None:
         """Gives the server up to *most* of the requests that wait, if it answers."""
         self._soon.cancel()
         while self.kept and most > 0:
-            batch = list(islice(self.kept, min(self.AT_ONCE, most)))
+            batch = self._next_batch(min(self.AT_ONCE, most))
             requests = [stored for stored, _ in batch]
             give = partial(self._session.queue.push, requests, self.seen_key)
             answers = self._session.attempt(give)

@@ -100,3 +100,28 @@ async def test_no_page_ends_before_all_that_it_has_led_to_is_put_in(
     assert sorted(host.fetched) == [f"/{each}" for each in range(7)]
     assert kept
     assert set(kept) == {0}
+
+
+class LargeLinks(SixLinks):
+    def request(self, url: str, **arguments: Any) -> scrapy.Request:
+        return super().request(url, **arguments).replace(meta={"blob": "x" * 100_000})
+
+
+@pytest_twisted.ensureDeferred
+async def test_large_requests_are_put_in_a_few_at_a_time(
+    sites: Sites, shared: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer to too much at once would come too late, and all of it be sent again for ever."""
+    push, sizes = HostQueue.push, []
+
+    def watched(queue: HostQueue, requests: list[Any], *more: Any) -> Any:
+        sizes.append(sum(len(each.data) for each in requests))
+        return push(queue, requests, *more)
+
+    monkeypatch.setattr(HostQueue, "push", watched)
+    host = sites.host(RULES)
+    crawler = make_crawler(LargeLinks, **shared)
+    await crawler.crawl(urls=[host.url("/0")])
+    assert sorted(host.fetched) == [f"/{each}" for each in range(7)]
+    assert sum(sizes) > 7 * 100_000
+    assert max(sizes) <= Pushing.BYTES_AT_ONCE
