@@ -32,7 +32,7 @@ from twisted.internet.defer import ensureDeferred, gatherResults
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.broken_sites import AtRandom, Dead, EveryNth, GrowingBan, Limited, Site, served
+from tests.broken_sites import AtRandom, Dead, EveryNth, GrowingBan, Limited, Outages, Site, served
 from tests.crawling import ADDON
 from tests.limiters import LIMITERS
 from tests.limiting_nginx import LimitingNginx, has_nginx
@@ -57,6 +57,7 @@ def _every(number: int) -> Callable[[int], Site]:
 PATTERNS: dict[str, Callable[[int], Site]] = {
     **{f"every {number}th": _every(number) for number in (3, 5, 10, 33)},
     "3 % at random": lambda seed: AtRandom(0.03, random.Random(seed)),
+    "0.3 s of each 3 s": lambda _: Outages(3.0, 0.3),
 }
 
 

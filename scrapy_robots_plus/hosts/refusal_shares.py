@@ -30,8 +30,6 @@ class RefusalShares:
 
     def begin(self) -> None:
         """Forgets the answers at the pace."""
-        self._slow: deque[bool] = deque(maxlen=_REMEMBERED)
-        """Which of the latest answers at the pace were refusals."""
         self._answered = self._refused = 0.0
         """Answers and refusals at the pace; halved each time it helped."""
 
@@ -45,7 +43,6 @@ class RefusalShares:
 
     def at_the_pace(self, *, refused: bool) -> bool:
         """Counts the answer to a slowed down request. Returns whether slowness certainly helps."""
-        self._slow.append(refused)
         self._refused += refused
         self._answered += not refused
         if not self.is_rarer:
@@ -53,11 +50,6 @@ class RefusalShares:
         self._answered /= 2
         self._refused /= 2
         return True
-
-    def goes_on(self, harmless: float) -> bool:
-        """Returns whether more than the share *harmless* of the latest answers at the pace were
-        refusals, and more than a few."""
-        return sum(self._slow) > max(FEW // 2 - 1, harmless * len(self._slow))
 
     @property
     def remembered(self) -> int:

@@ -128,7 +128,7 @@ class Refusals:
         """The throttles of hosts that have answered 429 or 503."""
         self._sites: Recent[Origin, Site] = Recent(settings.cache_size)
         """The sites that have refused something."""
-        self._once = Once(2 * settings.cache_size)
+        self._once = Once(3 * settings.cache_size)
         self._once_of_standing = Once()
         self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
@@ -224,7 +224,7 @@ class Refusals:
                 "%(origin)s refuses requests (%(status)s): waiting for it has taken more than a "
                 "minute so far. The gap between requests is now %(gap).3g s"
             )
-        elif was_on and throttle.was_in_vain:
+        elif was_on and throttle.was_in_vain and is_first((origin.host, "in vain")):
             text = (
                 "Asking %(origin)s less often did not reduce its refusals: it is asked at full "
                 "speed again"

@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from .gap_search import FIRST_WAIT, LEAST_GAP, LEAST_WAIT, GapSearch
+from .probes import Probes
 from .refusal_shares import FEW, RefusalShares
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class Throttle:
 
     **Whether it helps** is for :class:`RefusalShares` to tell. Until a pace has helped, its cost is
     bounded. One that does not help is taken back: the host is asked at full speed, and no other
-    pace is tried for a while, unless nearly everything is refused now that was not before.
+    pace is tried for a while, unless nearly everything is refused now that was not before. If a
+    host goes on refusing though a pace helps, :class:`Probes` tell whether the host needs it.
 
     **Long windows.** If a host allows a number of requests per minute, say, no pace shows that:
     everything is answered, then everything is refused. So if the host surely refuses several
@@ -68,9 +70,6 @@ class Throttle:
     """Seconds that a pace may cost if it has helped before, or if the host names a Retry-After;
     also seconds of pauses that may be in vain, if the host surely refused enough different
     requests and has served none since."""
-    GOES_ON = 120.0
-    """Seconds that a pace may cost, however much it seems to help, while the host goes on refusing
-    more than the :attr:`HARMLESS` share."""
     SEVERAL = 3
     """How many pauses in a row must be too short before an answer shows that a longer one helps."""
     FORGIVEN = 5
@@ -106,9 +105,8 @@ class Throttle:
         """Seconds that the pace has cost since it began, or since it last helped."""
         self._unproven = 0.0
         """Seconds that paces have cost since one helped, however often they were taken back."""
-        self._refusing = 0.0
-        """Seconds that the pace has cost while the host went on refusing, less those in which it
-        did not."""
+        self._probes = Probes()
+        """The probes of a host that goes on refusing, each in a phase of its own."""
         self._in_vain = 0.0
         """Seconds of pauses after which nothing was served."""
         self._memory = self.MEMORY
@@ -117,7 +115,7 @@ class Throttle:
         self._chances = 0
         """How many more refusals at full speed may show that a pace did help."""
         self._found = 0.0
-        """The gap of the last pace, which did not seem to help."""
+        """The gap of the last pace, which did not seem to help, or is not kept in a probe."""
         self._phase_began = 0.0
         self._start(0.0)
         self._end()
@@ -160,7 +158,8 @@ class Throttle:
         """
         is_sure = is_429 or asked > 0
         self._asked = asked
-        is_fast = not self.is_on or self._was_fast(sent_in)
+        is_probe = self.is_on and sent_in == self._probes.phase
+        is_fast = not is_probe and (not self.is_on or self._was_fast(sent_in))
         self._refused_again += not is_first
         if self._answered_since and not is_first and is_fast:
             return Refusal.OF_PAGE
@@ -173,6 +172,9 @@ class Throttle:
                 self._at_last += 1
             if not self._try_to_begin(now, is_sure=is_sure):
                 return Refusal.KNOWN if is_sure or now < self._free_until else Refusal.OF_PAGE
+        elif is_probe:
+            if not self._note_probed(now, refused=True):
+                return Refusal.KNOWN
         elif is_fast:
             self._at_full_speed(refused=True)
             if not self._note_measured(now):
@@ -200,7 +202,9 @@ class Throttle:
             self._in_vain = 0.0
             self._is_found()
         self._different = self._too_short = self._pauses = self._at_last = 0
-        if not self.is_on or self._was_fast(sent_in):
+        if self.is_on and sent_in == self._probes.phase:
+            self._note_probed(now, refused=False)
+        elif not self.is_on or self._was_fast(sent_in):
             self._at_full_speed(refused=False)
             self._answers += not self.is_on
             if self.is_on and self._note_measured(now):
@@ -209,7 +213,7 @@ class Throttle:
             self._answers += 1
             self._cost += self.gap
             self._unproven += self.gap
-            self._count_refusing(self.gap)
+            self._probes.cost(self.gap)
             self.waited += self.gap
             self._weigh(refused=False)
             if self._is_in_vain(0.0):
@@ -218,6 +222,9 @@ class Throttle:
             self._search.shrink()
             if self.gap < LEAST_GAP:
                 self._end()
+            elif self._helps and self._probes.is_due:
+                self._probe()
+                self.phase += 1
 
     def forgives(self, refusal: Refusal, before: int) -> bool:
         """Returns whether a refused request gets one more try than others, because of its host.
@@ -248,13 +255,17 @@ class Throttle:
             return self._try_to_resume()
         is_new = now > self.until + self.MEMORY
         if is_new:
-            self._cost = self._in_vain = self._unproven = self._refusing = 0.0
+            self._cost = self._in_vain = self._unproven = 0.0
+            self._probes.begin()
+        is_refusing = self._shares.refused_lately >= self.ERRORS
         if is_sure and is_new:
             self._shares.forget()  # what follows this refusal tells the share
             self._start(FIRST_WAIT)
             self._began_in += 1  # where few are under way, the next ones count as full speed, too
             self._search.open(self.WHILE_MEASURED)
-        elif self._shares.refused_lately >= self.ERRORS:
+        elif self._probes.passed and (is_sure or is_refusing):
+            self._probe()
+        elif is_refusing:
             self._shares.forget(all_but=FEW)
             if self._helps and self._answers and not is_new:
                 self._began_in = self.phase
@@ -326,8 +337,30 @@ class Throttle:
 
     def _weigh(self, *, refused: bool) -> None:
         """Counts an answer at the pace, which may show that the pace helps."""
+        self._probes.at_the_pace(refused=refused)
         if self._shares.at_the_pace(refused=refused):
             self._is_found()
+
+    def _probe(self) -> None:
+        """Makes the next phase a probe."""
+        self._probes.probe(self.phase + 1)
+        self._found = self.gap or self._found
+        self._search.open(min(self.WHILE_MEASURED, self._found / FEW))
+
+    def _note_probed(self, now: float, *, refused: bool) -> bool:
+        """Counts an answer to a probe. Returns whether that is a reason for another pause."""
+        self._shares.at_full_speed(refused=refused)
+        needs_pace = self._probes.at_full_speed(refused=refused)
+        if needs_pace is None:
+            return False
+        self._search.gap = self._found
+        if self._probes.passed >= Probes.PASSED:
+            self._probes.begin()
+            self._shares.begin()  # otherwise the next outage would resume the pace
+            self._take_back(now)
+        elif not needs_pace:
+            self._end()
+        return needs_pace
 
     def _is_found(self) -> None:
         """Records that the host has a limit, and that slowness helps."""
@@ -357,8 +390,6 @@ class Throttle:
 
     def _is_in_vain(self, wait: float) -> bool:
         """Returns whether the pace has cost enough in vain. *wait*: seconds it is about to cost."""
-        if self._refusing > self.GOES_ON:
-            return True
         most = self.ON_TRIAL
         if self._asked or self._helps:
             most = self.IN_VAIN
@@ -366,20 +397,8 @@ class Throttle:
             most = 1.5 * most if self._shares.slow_answers > FEW else self.IN_VAIN
         return self._cost + wait > most
 
-    def _count_refusing(self, cost: float) -> None:
-        """Counts *cost*, in seconds, of the pace.
-
-        A short outage refuses many requests at full speed together, and then any pace seems to
-        help. But a limit that has been found refuses next to nothing.
-        """
-        goes_on = self._shares.goes_on(self.HARMLESS)
-        self._refusing = max(self._refusing + (cost if goes_on else -cost), 0.0)
-
     def _take_back(self, now: float) -> None:
         """Goes back to full speed for a while, as the pace did not help."""
-        if self._refusing > self.GOES_ON:
-            self._shares.begin()  # else the next outage at full speed would resume it
-        self._refusing = 0.0
         self._found = self.gap
         self._helps = False
         self._end()
@@ -391,11 +410,12 @@ class Throttle:
         self._chances = 2 * FEW
 
     def _pause(self, now: float, asked: float = 0.0) -> None:
-        wait = self._search.bounded()
+        is_probe = self._probes.phase == self.phase + 1
+        wait = FIRST_WAIT if is_probe else self._search.bounded()
         self.until = now + min(wait * (1 + self.JITTER * self._jitter()), self._most)
         cost = max(self.until - now - asked, 0.0)  # what the host asks for costs nothing
         self._unproven += cost
-        self._count_refusing(cost)
+        self._probes.cost(cost)
         if self._in_vain <= self.ON_TRIAL:
             self._cost += cost
         self.waited += self.until - now

@@ -157,6 +157,17 @@ def test_it_is_said_that_slowness_did_not_help(caplog: pytest.LogCaptureFixture)
     ]
 
 
+def test_it_is_said_once_that_slowness_did_not_help(caplog: pytest.LogCaptureFixture) -> None:
+    crawl = slowed()
+    with caplog.at_level(logging.INFO):
+        for _ in range(2):
+            refuse_all(crawl)
+            while crawl.due_in(HOST) or crawl.gap():
+                refuse(crawl, 1, 503)
+            crawl.now += 3600.0
+    assert "".join(each.getMessage() for each in caplog.records).count("did not reduce") == 1
+
+
 def test_a_request_that_is_refused_again_waits_behind_the_others() -> None:
     crawl = slowed()
     request = Request(URL, priority=20)

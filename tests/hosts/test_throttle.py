@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from math import inf
+from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
@@ -282,10 +283,22 @@ def test_the_longer_a_ban_lasts_the_less_often_its_limit_is_tried(pages: int) ->
 # No limit
 
 
+@pytest.mark.parametrize("refusal", [429, 503])
+@pytest.mark.parametrize(("every", "seconds"), [(1.0, 0.1), (3.0, 0.3), (2.0, 0.4), (3.0, 1.0)])
+def test_short_outages_are_not_taken_for_a_limit_for_long(
+    every: float, seconds: float, refusal: int
+) -> None:
+    """All that is under way in an outage is refused together: it looks as if only slowness helps.
+    But the host goes on refusing, and a probe at full speed is refused no more than that."""
+    crawls = [
+        virtual_crawl(Outages(every, seconds, refusal), 2000, seed=seed) for seed in range(15)
+    ]
+    assert median(done.seconds for done in crawls) <= 100
+    assert max(done.seconds for done in crawls) <= 1000
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_pace_that_seems_to_help_while_the_host_goes_on_refusing_ends(seed: int) -> None:
-    """All that is under way in an outage is refused together: it looks as if only slowness helps.
-    But more than a tenth is refused at the pace, too, which no limit does that has been found."""
     done = virtual_crawl(Outages(2.0, 0.4), 2000, seed=seed)
     assert done.seconds <= 400
 

@@ -157,11 +157,13 @@ PARTS = (
     of_crawl(
         "pacing",
         "hosts/gap_search.py",
+        "hosts/probes.py",
         "hosts/refusal_shares.py",
         "hosts/refusals.py",
         "hosts/throttle.py",
         tests=(
             "hosts/test_retry_after.py",
+            "hosts/test_probes.py",
             "hosts/test_refusals.py",
             "hosts/test_throttle.py",
             "hosts/test_walls.py",
@@ -174,6 +176,7 @@ PARTS = (
         "hosts/*.py",
         "!hosts/known.py",
         "!hosts/gap_search.py",
+        "!hosts/probes.py",
         "!hosts/refusal_shares.py",
         "!hosts/refusals.py",
         "!hosts/throttle.py",
