@@ -26,7 +26,8 @@ FOREIGN = b"HTTP/1.1 400 Bad Request\r\n\r\n"
 class RedisProxy:
     """A road to *server*, over TLS if asked, on which things can be changed at any time.
 
-    ``delay`` holds each answer for so many seconds. ``lose_answers``: commands arrive and are
+    ``delay`` holds each answer for so many seconds; ``rate`` is how many bytes of commands a second
+    get through, without a bound if it is 0. ``lose_answers``: commands arrive and are
     carried out; their answers are lost; with ``lose_answers_to`` only those to a command that
     contains this. ``foreign``: every answer is that of a web server.
     """
@@ -35,6 +36,7 @@ class RedisProxy:
         self.server = server
         self.tls = tls
         self.delay = 0.0
+        self.rate = 0
         self.lose_answers = False
         self.lose_answers_to = b""
         self.foreign = False
@@ -135,6 +137,8 @@ class _Asked:
 
     async def command(self, data: bytes) -> bytes:
         self._last = data
+        if self._proxy.rate:
+            await asyncio.sleep(len(data) / self._proxy.rate)
         return data
 
     async def answer(self, data: bytes) -> bytes:

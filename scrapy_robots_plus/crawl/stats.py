@@ -172,7 +172,7 @@ QUEUE_LOST = "robotstxt/queue/lost"
 """requests of a job that could not be read back, see
 [jobs](jobs.md#when-the-file-cannot-be-used)"""
 QUEUE_KEPT_IN_MEMORY = "robotstxt/queue/kept_in_memory"
-"""requests of a job that could not be written to disk"""
+"""requests that could not be written to the job's file, or not shared with other workers"""
 QUEUE_RECOVERED = "robotstxt/queue/recovered"
 """requests that were under way when the last run of the job was killed, and are sent again"""
 QUEUE_SET_ASIDE = "robotstxt/queue/set_aside"

@@ -84,8 +84,10 @@ class Pushing:
         """Whether the server did not take the first of :attr:`kept`."""
         self._is_refused = False
         """Whether the server answered, but refused the first of :attr:`kept`: it may be full."""
+        self._is_too_large = False
+        """Whether the server answered, but did not get the first of :attr:`kept` in time."""
         self.unwritable: deque[Request] = deque()
-        """Requests that cannot be serialized, and so stay here."""
+        """Requests that cannot be serialized or are too large, and so stay here."""
         self._of_memory = Once()
         self._recent: deque[tuple[float, Stored]] = deque(maxlen=self.MOST)
         """Requests that the server got from pages whose end it may not know of, and when."""
@@ -136,7 +138,7 @@ class Pushing:
             if fingerprint and not self._session.is_new(self.seen_key, fingerprint):
                 self.on_seen(request)
                 return
-            self._keep_unwritable(request, error)
+            self._keep_unwritable(request, str(error) or repr(error))
         else:
             stored = Stored(self._hosts.host_of(request), priority_of(request), data, fingerprint)
             if self._is_away:  # maybe for long: the serialized form takes the least memory
@@ -148,17 +150,38 @@ class Pushing:
         if fingerprint:
             self._seen_here.add(fingerprint)
 
-    def _keep_unwritable(self, request: Request, error: Exception) -> None:
+    def _keep_unwritable(self, request: Request, why: str, kind: str = "unwritable") -> None:
         self._stats.inc_value(stats.QUEUE_KEPT_IN_MEMORY)
-        if self._of_memory.is_first():
+        if self._of_memory.is_first(kind):
             self._log.warning(
                 "Requests cannot be shared with other workers, such as %s (%s). They stay in "
                 "memory, and are lost when this worker is stopped. Their number is in %s",
                 printable(request.url),
-                printable(str(error) or repr(error)),
+                printable(why),
                 stats.QUEUE_KEPT_IN_MEMORY,
             )
         self.unwritable.append(request)
+
+    def _set_apart(self) -> None:
+        """Leaves the first of :attr:`kept` to this worker, unless the server has got it after all.
+
+        It would be sent to the server for ever, and all others wait behind it.
+        """
+        (stored, _), self._is_too_large = self.kept.popleft(), False
+        if stored.fingerprint and not self._session.is_new(self.seen_key, stored.fingerprint):
+            return
+        try:
+            request = self._serialization.read(stored.data)
+        except Exception as error:  # noqa: BLE001 - any serializer may be in use
+            self._stats.inc_value(stats.QUEUE_LOST)
+            self._log.error(
+                "A request is too large for the queue, and lost: it cannot be read (%s)",
+                printable(repr(error)),
+            )
+            return
+        size = f"{len(stored.data) / 1000:,.0f} kB"
+        why = f"the server did not get {size} in time; socket_timeout in REDIS_PARAMS allows more"
+        self._keep_unwritable(request, why, "large")
 
     def done_with_pages_until(self, moment: float) -> None:
         """Notes that the server knows the end of all pages that the worker got before."""
@@ -174,21 +197,35 @@ class Pushing:
         """Drops all requests that wait for the server."""
         self.kept.clear()
         self._seen_here.clear()
+        self._is_too_large = False
 
     def _next_batch(self, most: int) -> list[tuple[Stored, Request | None]]:
-        first = list(islice(self.kept, most))
+        first = list(islice(self.kept, min(self.AT_ONCE, most)))
         sizes = accumulate(len(stored.data) for stored, _ in first)
         fits = sum(size <= self.BYTES_AT_ONCE for size in sizes)
         return first[: max(fits, 1)]
 
+    def _attempt(self, requests: list[Stored]) -> list[bool | None] | None:
+        """Gives *requests* to the server; returns None if it is away or refuses them.
+
+        Before what is large, it asks the server something small, to tell which of the two fails.
+        """
+        is_large = len(requests[0].data) > self.BYTES_AT_ONCE
+        if is_large and self._session.state() is None:
+            return None
+        give = partial(self._session.queue.push, requests, self.seen_key)
+        answers = self._session.attempt(give)
+        self._is_too_large = is_large and answers is None and self._session.is_away
+        return answers
+
     def give(self, most: int = MOST) -> None:
         """Gives the server up to *most* of the requests that wait, if it answers."""
         self._soon.cancel()
+        if self._is_too_large and self._session.state() is not None:
+            self._set_apart()
         while self.kept and most > 0:
-            batch = self._next_batch(min(self.AT_ONCE, most))
-            requests = [stored for stored, _ in batch]
-            give = partial(self._session.queue.push, requests, self.seen_key)
-            answers = self._session.attempt(give)
+            batch = self._next_batch(most)
+            answers = self._attempt([stored for stored, _ in batch])
             if answers is None:
                 if not self._is_away:
                     self._stats.inc_value(stats.SHARED_QUEUE_KEPT, len(self.kept))

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest_twisted
 import scrapy
 from scrapy import signals
+from scrapy_redis import picklecompat
 
 from scrapy_robots_plus.redis.host_queue import HostQueue
 from scrapy_robots_plus.redis.pushing import Pushing
 from scrapy_robots_plus.redis.worker import Worker
 from tests.crawling import make_crawler, stat
+from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer, scrapy_redis_may_warn
 from tests.sites import answer, when
 
@@ -125,3 +127,59 @@ async def test_large_requests_are_put_in_a_few_at_a_time(
     assert sorted(host.fetched) == [f"/{each}" for each in range(7)]
     assert sum(sizes) > 7 * 100_000
     assert max(sizes) <= Pushing.BYTES_AT_ONCE
+
+
+class OneTooLarge(SixLinks):
+    """Its first link takes the line for more than the timeout of a second."""
+
+    def request(self, url: str, **arguments: Any) -> scrapy.Request:
+        request = super().request(url, **arguments)
+        return request.replace(meta={"blob": "x" * 700_000}) if url.endswith("/1") else request
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_request_that_is_too_large_for_the_line_is_sent_by_its_own_worker(
+    sites: Sites,
+    server: RedisServer,
+    shared: dict[str, Any],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It would be given to the server for ever, and all others wait behind it."""
+    host = sites.host(RULES)
+    with RedisProxy(server) as line:
+        line.rate = 350_000
+        crawler = make_crawler(OneTooLarge, **shared | {"REDIS_URL": line.url})
+        await crawler.crawl(urls=[host.url("/0")])
+    assert sorted(host.fetched) == [f"/{each}" for each in range(7)]
+    assert stat(crawler, "robotstxt/queue/kept_in_memory") == 1
+    assert stat(crawler, "robotstxt/queue/lost") == 0
+    (warning,) = (each for each in caplog.messages if "socket_timeout" in each)
+    assert host.url("/1") in warning
+    assert "700 kB" in warning
+
+
+class WritesOnly:
+    """A serializer of a project that cannot read what is large."""
+
+    dumps = staticmethod(picklecompat.dumps)
+
+    @staticmethod
+    def loads(data: Any) -> Any:
+        if len(data) > 100_000:
+            raise ValueError("too long")
+        return picklecompat.loads(data)
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_request_that_is_too_large_and_cannot_be_read_is_counted_as_lost(
+    sites: Sites, server: RedisServer, shared: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(RULES)
+    settings = shared | {"SCHEDULER_SERIALIZER": WritesOnly}
+    with RedisProxy(server) as line:
+        line.rate = 350_000
+        crawler = make_crawler(OneTooLarge, **settings | {"REDIS_URL": line.url})
+        await crawler.crawl(urls=[host.url("/0")])
+    assert sorted(host.fetched) == ["/0", *(f"/{each}" for each in range(2, 7))]
+    assert stat(crawler, "robotstxt/queue/lost") == 1
+    assert "too long" in next(each for each in caplog.messages if "lost" in each)
