@@ -194,8 +194,10 @@ class Pushing:
         self._recent.clear()
 
     def clear(self) -> None:
-        """Drops all requests that wait for the server."""
+        """Drops all requests that wait here, and those that would be pushed again."""
         self.kept.clear()
+        self.unwritable.clear()
+        self._recent.clear()
         self._seen_here.clear()
         self._is_too_large = False
 

@@ -53,6 +53,19 @@ async def test_requests_that_cannot_be_written_are_sent(
 
 
 @pytest_twisted.ensureDeferred
+async def test_requests_that_cannot_be_written_are_removed_with_all_others(
+    sites: Sites, shared: dict[str, Any]
+) -> None:
+    """Without ``SCHEDULER_PERSIST`` nothing that waits at the end is lost: it was not to be kept."""
+    host = sites.host(RULES)
+    settings = shared | {"SCHEDULER_PERSIST": False, "CONCURRENT_REQUESTS": 1}
+    crawler = make_crawler(Lambdas, **settings, CLOSESPIDER_PAGECOUNT=1)
+    await crawler.crawl(urls=[host.url(f"/{each}") for each in range(50)])
+    assert len(host.fetched) < stat(crawler, "robotstxt/queue/kept_in_memory")
+    assert stat(crawler, "robotstxt/queue/lost") == 0
+
+
+@pytest_twisted.ensureDeferred
 async def test_requests_that_cannot_be_read_are_set_aside(
     sites: Sites, shared: dict[str, Any], server: RedisServer
 ) -> None:
