@@ -114,8 +114,8 @@ def mark_scraped_as_unfinished(crawler: Crawler) -> None:
     scraped = engine.scraper.slot.active - cut_off if engine.scraper.slot else set()
     cut_off |= scraped
     scheduler: Any = engine._slot and engine._slot.scheduler  # noqa: SLF001
-    in_files = isinstance(scheduler, Scheduler) and scheduler.dqs is not None
-    if not in_files or hasattr(scheduler.dqs, "lanes_asleep"):  # a queue of this package
+    files = getattr(scheduler, "dqs", None)  # scrapy-redis, say, has none
+    if files is None or hasattr(files, "lanes_asleep"):  # a queue of this package
         return
     for request in scraped:
         if fits_on_disk(request, crawler):

@@ -17,7 +17,7 @@ from tests.crawling import crawl, make_crawler, parts_of_seconds, stat
 from tests.redis_server import RedisServer, scrapy_redis_may_warn
 from tests.samples import ROOT
 from tests.sending import HICCUP
-from tests.sites import answer, when
+from tests.sites import answer, hang, when
 from tests.waiting import close_when
 from tests.workers import SHARED, Workers, robots, smallest
 
@@ -56,7 +56,7 @@ async def test_requests_that_cannot_be_written_are_sent(
 async def test_requests_that_cannot_be_written_are_removed_with_all_others(
     sites: Sites, shared: dict[str, Any]
 ) -> None:
-    """Without ``SCHEDULER_PERSIST`` nothing that waits at the end is lost: it was not to be kept."""
+    """Without ``SCHEDULER_PERSIST`` nothing that waits at the end is lost: it was to go."""
     host = sites.host(RULES)
     settings = shared | {"SCHEDULER_PERSIST": False, "CONCURRENT_REQUESTS": 1}
     crawler = make_crawler(Lambdas, **settings, CLOSESPIDER_PAGECOUNT=1)
@@ -77,6 +77,17 @@ async def test_requests_that_cannot_be_read_are_set_aside(
         assert len(client.lrange("{crew:requests}:aside", 0, -1)) == 2
     assert host.fetched == ["/a"]
     assert stat(crawler, "robotstxt/queue/set_aside") == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_crawl_that_ends_while_a_request_waits_for_a_robots_txt_ends_without_an_error(
+    sites: Sites, shared: dict[str, Any]
+) -> None:
+    host = sites.host(hang)
+    crawler = make_crawler(Lambdas, **shared)
+    close_when(lambda: host.robots_hits, crawler)
+    await crawler.crawl(urls=[host.url("/a")])
+    assert stat(crawler, "log_count/ERROR") == 0
 
 
 class WithThatCallback(CrewSpider):
