@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from functools import partial
 from itertools import accumulate, islice
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.request import request_from_dict
@@ -63,6 +64,8 @@ class Pushing:
     must come in time, or all is sent again."""
     MOST = 2_000
     """The most requests that are given to the server at one time: the engine waits meanwhile."""
+    SECONDS = 0.5
+    """Seconds after which no more are given at one time: large ones may take long."""
 
     def __init__(
         self, crawler: Crawler, session: Session, hosts: HostStates, serialization: Serialization
@@ -220,9 +223,13 @@ class Pushing:
         self._is_too_large = is_large and answers is None and self._session.is_away
         return answers
 
-    def give(self, most: int = MOST) -> None:
-        """Gives the server up to *most* of the requests that wait, if it answers."""
+    def give(self, most: int = MOST, *, seconds: float = SECONDS) -> None:
+        """Gives the server up to *most* of the requests that wait, if it answers.
+
+        Begins no further step after *seconds*.
+        """
         self._soon.cancel()
+        until = self._session.now() + seconds
         if self._is_too_large and self._session.state() is not None:
             self._set_apart()
         while self.kept and most > 0:
@@ -246,11 +253,13 @@ class Pushing:
                 elif request is not None:
                     self.on_seen(request)
             self._is_refused = False
+            if self._session.now() >= until:
+                break
         self._is_away = self._is_away and bool(self.kept)
 
     def close(self) -> None:
         """Gives the server all requests that wait."""
-        self.give(len(self.kept))
+        self.give(len(self.kept), seconds=inf)
 
     def tell_lost(self) -> None:
         """Counts and logs the requests that are still here, and lost, as the crawl has ended."""

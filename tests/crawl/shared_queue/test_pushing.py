@@ -129,6 +129,32 @@ async def test_large_requests_are_put_in_a_few_at_a_time(
     assert max(sizes) <= Pushing.BYTES_AT_ONCE
 
 
+@pytest_twisted.ensureDeferred
+async def test_the_engine_goes_on_between_large_requests_that_take_long(
+    sites: Sites, shared: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no time for a second step, each time that requests are given has one."""
+    give, push, steps = Pushing.give, HostQueue.push, []
+
+    def watched_give(pushing: Pushing, *arguments: Any, **named: Any) -> None:
+        if "seconds" not in named and pushing.kept:  # the end of the crawl waits for all
+            steps.append(0)
+        give(pushing, *arguments, **named)
+
+    def watched_push(*arguments: Any) -> Any:
+        steps[-1] += 1
+        return push(*arguments)
+
+    monkeypatch.setattr(Pushing, "give", watched_give)
+    monkeypatch.setattr(HostQueue, "push", watched_push)
+    monkeypatch.setattr(give, "__kwdefaults__", {"seconds": 0.0})
+    host = sites.host(RULES)
+    crawler = make_crawler(LargeLinks, **shared)
+    await crawler.crawl(urls=[host.url("/0")])
+    assert sorted(host.fetched) == [f"/{each}" for each in range(7)]
+    assert set(steps) == {1}
+
+
 class OneTooLarge(SixLinks):
     """Its first link takes the line for more than the timeout of a second."""
 
