@@ -40,7 +40,7 @@ PURGED_AT_A_START = 10_000
 """The most outdated records that one start removes, so that it stays fast."""
 
 SECONDS_TO_CLOSE = 5.0
-"""Seconds that a closing crawl waits for a store on a server: once to save, once to close."""
+"""Seconds that a closing crawl waits for a store on a server to save, and to be closed."""
 
 _MEMORY = "memory"
 
@@ -189,10 +189,12 @@ class CrawlStore:
             )
 
     async def _close(self) -> None:
+        until = self._clock.monotonic() + SECONDS_TO_CLOSE
         in_time = await compat.wait_for(self.calls.flush(SECONDS_TO_CLOSE))
         self._do(lambda: self._trust.settle(self._store))
         self._do(self._store.close)
-        in_time &= await compat.wait_for(self.calls.close(SECONDS_TO_CLOSE))
+        left = max(0.0, until - self._clock.monotonic())
+        in_time &= await compat.wait_for(self.calls.close(left))
         if not in_time:
             why = f"the store did not answer within {SECONDS_TO_CLOSE:g} s at closing"
             self.failed(StoreError(f"some records may not be saved: {why}"))
