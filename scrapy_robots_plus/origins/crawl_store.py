@@ -157,8 +157,8 @@ class CrawlStore:
 
     def _opened(self, uri: str) -> Store:
         self._outlives_the_crawl = uri != _MEMORY
-        settings, limits = self._settings, self._settings.limits
-        use = limits.stale_max + limits.ttl_max
+        settings = self._settings
+        use = -span_of_use(0.0, settings.limits)[0]
         try:
             return open_store(uri, settings.store_max, settings.fetch_max_bytes, use)
         except StoreError as error:

@@ -282,6 +282,9 @@ def test_a_304_is_about_what_is_stored_or_not(
 
 def test_what_can_still_answer_was_made_within_these_times() -> None:
     assert span_of_use(NOW, LIMITS) == (NOW - 31 * DAY, NOW + CLOCK_SKEW)
+    # It answers while it is refreshed, even if a failing site is to be given up at once.
+    at_once = LIMITS._replace(stale_max=0)
+    assert span_of_use(NOW, at_once) == (NOW - DAY - REFRESH_GRACE, NOW + CLOCK_SKEW)
 
 
 @pytest.mark.parametrize(
