@@ -28,7 +28,7 @@ class Diff(Subcommand):
     A and B: a file, - for standard input, a site such as https://site.example, or
     store:https://site.example, which is the copy in ROBOTS_STORE. Exit status: 0 if nothing
     changed, 1 if something did, 2 if a copy cannot be read, or if there are so many rules that the
-    comparison was ended before it found a change.
+    comparison was stopped before it found a change.
     """
 
     arguments = BEFORE, AFTER, AGENT, DIALECT, JSON

@@ -57,8 +57,8 @@ class OwnErrors:
 
     - methods that Scrapy calls: by :func:`guarded`;
     - signal handlers and timers, wherever they are: by this class;
-    - what a request meets on its way: by ``RobotsMiddleware.process_exception``, which asks
-      :func:`is_of_this_package`.
+    - the downloader middlewares and the download of a request: by
+      ``RobotsMiddleware.process_exception``, which asks :func:`is_of_this_package`.
 
     Queued requests stay where they are. Exceptions of other code take their usual way.
     """
