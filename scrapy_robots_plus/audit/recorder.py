@@ -154,7 +154,7 @@ class Recorder:
         try:
             self._bodies.put(digest, body)
         except OSError as error:
-            where, why = self._bodies.folder, error.strerror
+            where, why = self._bodies.folder, error.strerror or error
             self.log.went_wrong(f"a robots.txt cannot be stored in {where} ({why})")
 
     # A request

@@ -455,6 +455,19 @@ async def test_the_log_of_scrapy_names_the_last_hash(
 
 
 @pytest_twisted.ensureDeferred
+async def test_why_a_robots_txt_cannot_be_stored_is_told_without_an_error_number(
+    sites: Sites, log: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*arguments: Any) -> None:
+        raise OSError("the share is away")
+
+    monkeypatch.setattr(Bodies, "put", away)
+    await crawl(sites.host(RULES).url("/a"), ROBOTS_AUDIT_LOG=log)
+    assert f"cannot be stored in {log.parent}" in caplog.text
+    assert "(the share is away)" in caplog.text
+
+
+@pytest_twisted.ensureDeferred
 async def test_a_mistake_in_the_log_is_no_mistake_in_the_crawl(
     sites: Sites, log: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
