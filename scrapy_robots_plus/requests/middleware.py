@@ -131,9 +131,7 @@ class RobotsMiddleware:
         if agent is None:
             return None
         asked = Asked.again(request, sent)
-        self._outcomes.revoke(asked)
-        if self._equal_urls is not None:
-            self._equal_urls.take_back(request, sent.policy)
+        self._revoke(asked, sent.policy)
         request.meta.pop(STAMP_META_KEY, None)
         return await self._judged(asked._replace(agent=agent))
 
@@ -207,7 +205,7 @@ class RobotsMiddleware:
         sent = self._pages.under(request)
         if sent is not None and not sent.is_denied:
             asked = Asked.again(request, sent)
-            self._outcomes.revoke(asked)
+            self._revoke(asked, sent.policy)
             refused = self._now_denied(asked) if isinstance(exception, HeldAtDenial) else None
             if refused is not None:
                 self._refuse(asked, refused, exception)
@@ -257,6 +255,12 @@ class RobotsMiddleware:
             if enforces:
                 raise
             return self.crawl.settings.for_origin(origin)
+
+    def _revoke(self, asked: Asked, policy: Policy) -> None:
+        """Takes back that a request has passed under *policy*: it has not been sent."""
+        self._outcomes.revoke(asked)
+        if self._equal_urls is not None:
+            self._equal_urls.take_back(asked.request, policy)
 
     def _refuse(self, asked: Asked, refused: Refused, because: Exception | None = None) -> None:
         """Counts and reports a refusal. Raises RobotsIgnored, except in observe mode."""

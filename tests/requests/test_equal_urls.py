@@ -10,11 +10,12 @@ import pytest_twisted
 import scrapy
 from scrapy.utils.request import fingerprint
 
-from scrapy_robots_plus import RobotsDuplicate
+from scrapy_robots_plus import RobotsDisallowed, RobotsDuplicate
 from scrapy_robots_plus.protocol.clean_param import CleanParams
 from scrapy_robots_plus.requests.equal_urls import EqualUrls
 from tests.crawling import OTHER_PARSER, ProbeSpider, crawl, make_crawler, run, stat
 from tests.sites import Host, Sites, after, answer, in_turn, redirect
+from tests.waiting import pause, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -291,3 +292,27 @@ async def test_one_that_is_denied_as_another_crawler_stands_for_no_other(sites: 
     )
     assert host.fetched == ["/shop/1?ref=b"]
     assert stat(crawler, DROPPED) == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_that_new_rules_deny_while_it_waits_stands_for_no_other(sites: Sites) -> None:
+    host = sites.host(in_turn(answer(RULES), answer(f"{RULES}Disallow: /*ref=a\n")))
+
+    class WithOneLater(OnceSpider):
+        async def start(self) -> AsyncIterator[scrapy.Request]:
+            for path in ("/1", "/2", "/shop/1?ref=a"):
+                yield self.request(host.url(path))
+            await pause(1.5)  # then the rules have expired
+            yield self.request(host.url("/3"))
+            await until(lambda: self.failures)
+            yield self.request(host.url("/shop/1?ref=b"))
+            yield self.request(host.url("/shop/1?ref=c"))
+
+    queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+    queue["SCHEDULER_MEMORY_QUEUE"] = FIFO
+    crawler = await crawl(spider=WithOneLater, **ON, **queue, ROBOTS_TTL=(1, 1), DOWNLOAD_DELAY=1)
+    assert sorted(host.fetched) == ["/1", "/2", "/3", "/shop/1?ref=b"]
+    assert {url[-5:]: type(each) for url, each in crawler.spider.failures.items()} == {
+        "ref=a": RobotsDisallowed,
+        "ref=c": RobotsDuplicate,
+    }
