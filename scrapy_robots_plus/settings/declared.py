@@ -227,7 +227,8 @@ class Declared:
     )
     """Which crawls with the same product token keep one delay together: those in one `process`,
     those in all processes that name the same SQLite file (`sqlite:PATH`) or the same Redis server
-    (`redis://HOST:PORT/DB`, `rediss://`, `unix://`), or none (`off`). See [several crawls, one
+    (`redis://HOST:PORT/DB`, `rediss://`, `unix://`), or none (`off`). With `RobotsQueue`, `process`
+    means all workers of its queue and no other crawl. See [several crawls, one
     pace](shared-pace.md)."""
     workers: int = setting(checks.whole_number("crawls", 1, 100_000), default=1, example=4)
     """How many crawls share a pace, or how many workers share a `RobotsQueue`. While the file or
