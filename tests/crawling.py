@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,12 @@ def ignore_replaced_settings() -> None:
     """A Scrapy with a throttler warns of settings that these tests have for all versions."""
     for setting in ("CONCURRENT_REQUESTS_PER_DOMAIN", "DOWNLOAD_SLOTS"):
         warnings.filterwarnings("ignore", f"The {setting} setting is deprecated")
+
+
+def far_from_now() -> str:
+    """Visiting hours that begin in about twelve hours."""
+    hour = (time.gmtime().tm_hour + 12) % 24
+    return f"{hour:02}00-{hour:02}30"
 
 
 def new_slot(places: int = 8, delay: float = 0.0, jitter: float = 0.0) -> Slot:

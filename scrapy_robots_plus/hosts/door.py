@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.pace import VisitTime
 
     from .given_up import GivenUp
     from .pace import Pace
@@ -92,20 +93,18 @@ class Door:
         if compat.SLOT_META_KEY in request.meta and slot_is_left_over(request):
             del request.meta[compat.SLOT_META_KEY]
         request.meta[HOST_META_KEY] = origin.host
-        line = self.lines.get(origin.host) if self.lines else None
-        if line is None and not policy.is_paced:
+        if not (self.lines or policy.is_paced):
             return
-        delay, opens_in = policy.delay or 0.0, policy.opens_in
-        if line is None:
-            if not (delay or opens_in):
-                return
-            line = self.line(origin.host)
-        line.visits, now = policy.paces.visits, self._clock.monotonic()
-        line.pace.keep(origin, delay)
-        self.lines.move_to_end(origin.host)
-        if opens_in:
-            line.pace.shut_for(opens_in, now)
-        self._trim(line, now)
+        self.keep(origin, policy.delay or 0.0, policy.paces.visits)
+        line = self.lines.get(origin.host)
+        if line is not None:
+            self.lines.move_to_end(origin.host)
+            self._trim(line, self._clock.monotonic())
+
+    def keep(self, origin: Origin, delay: float, visits: VisitTime | None) -> None:
+        """Keeps what the robots.txt of *origin* asks for: *delay* seconds, the hours *visits*."""
+        if delay or visits or origin.host in self.lines:
+            self.line(origin.host).pace.keep(origin, delay, visits)
 
     def pace_of(self, host: str) -> Pace | None:
         """Returns the pace of *host*; None if nothing delays it."""
@@ -181,18 +180,16 @@ class Door:
         line.pace.keep_nothing_for(given_up)
         self._fail(HeldAtDenial, fails, (line,))
 
-    def recheck(self, origin: Origin, delay: float, denies: Callable[[Request], bool]) -> None:
-        """Applies new rules of *origin* to its requests that wait here or in a slot.
+    def recheck(self, origin: Origin, denies: Callable[[Request], bool]) -> None:
+        """Fails the requests to *origin* that wait here or in a slot and that *denies* is true of.
 
-        Those that *denies* is true of fail. The others here keep *delay* seconds, if it is longer.
+        All others here are looked at: their pace may be another one, too.
         """
 
         def fails(request: Request) -> bool:
             return valid_origin_of(request) == origin and denies(request)
 
         line = self.lines.get(origin.host)
-        if line is not None and delay > line.pace.robots_delay:
-            line.pace.keep(origin, delay)
         self._fail(HeldAtDenial, fails, () if line is None else (line,))
 
     # The lines
@@ -245,7 +242,7 @@ class Door:
             return
         self._trim_at = now + self.TRIM_SECONDS
         for line in list(islice(self.lines.values(), excess)):
-            if line.is_empty and line.pace.due_at() <= now:
+            if line.is_empty and line.pace.due_at() <= now and not line.is_closed:
                 self._end(line)
 
     def _end(self, line: HostLine) -> None:

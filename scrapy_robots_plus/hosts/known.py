@@ -101,13 +101,11 @@ class Known:
         """
         if origin is None or not self._has_policies:  # lanes of a resumed job may have one
             return OPEN
-        policy = self._policies.usable(origin)
-        if policy is None:
+        state = self._states.now(self._policies.usable(origin))
+        if state is UNKNOWN:
             state = self._just_fetched.get(origin, UNKNOWN)
-        else:
-            state = self._states.under(policy)
         if state.delay:
-            self._door.line(origin.host).pace.keep(origin, state.delay)
+            self._door.keep(origin, state.delay, state.visits)
         if state.state is HELD:
             self.policy_was_used(origin)
         return state

@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Alarm, Clock
+from scrapy_robots_plus.crawl.requests import valid_origin_of
 
 from .pace import Pace
 from .shared_pace import Ask, SharedPace
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
-
-    from scrapy_robots_plus.protocol.pace import VisitTime
 
 
 @dataclass(eq=False, repr=False)
@@ -87,8 +86,6 @@ class HostLine:
     """The name of the host, in lower case and without the port."""
     _doorway: Doorway
     pace: Pace = field(default_factory=Pace)
-    visits: VisitTime | None = None
-    """The visiting hours that applied when the last request came here."""
     shown: ShownDelay = field(default_factory=ShownDelay)
     _waiting: deque[_Waiter] = field(default_factory=deque)
     _leaving: Request | None = None
@@ -170,8 +167,6 @@ class HostLine:
             return False
         self._alarm.cancel()
         waiter, now = self._waiting[0], self._doorway.clock.monotonic()
-        if self.visits and (opens_in := self.visits.begins_in(self._doorway.clock.wall())):
-            self.pace.shut_for(opens_in, now)  # the visiting hours ended while it waited
         due = self._may_leave_at(waiter)
         if due <= now and self.pace.delay:
             due = self._ask_at
@@ -197,7 +192,14 @@ class HostLine:
 
     def first_may_go_at(self) -> float:
         """Returns when the first may go, as far as known from this crawl and the others."""
-        return max(self.pace.due_at(), self._ask_at or -inf)
+        due_at = self._may_leave_at(self._waiting[0]) if self._waiting else self.pace.due_at()
+        return max(due_at, self._ask_at or -inf)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether any site of the host is outside its visiting hours."""
+        wall = self._doorway.clock.wall()
+        return any(each.begins_in(wall) for each in self.pace.visits.values())
 
     @property
     def is_empty(self) -> bool:
@@ -225,8 +227,11 @@ class HostLine:
     def is_late(self, latest: float) -> bool:
         """Returns whether the next request waits for more than a delay that ends by *latest*.
 
-        It may wait for a pause, for other crawls, or because the host is asked less often.
+        It may wait for a pause, for visiting hours, for other crawls, or because the host is asked
+        less often.
         """
+        if self.is_closed:
+            return True
         now, delay = self._doorway.clock.monotonic(), self.pace.robots_delay
         next_at = max(now, self.pace.departures.handed_over_at + delay)
         return self.pace.is_held(now) or self._waits_for_others or (delay > 0 and next_at > latest)
@@ -246,7 +251,17 @@ class HostLine:
     # One request
 
     def _may_leave_at(self, waiter: _Waiter) -> float:
-        return max(self.pace.due_at(), self._doorway.times.lets_go_at(waiter.slot))
+        due_at = max(self.pace.due_at(), self._doorway.times.lets_go_at(waiter.slot))
+        opens_in = self._opens_in(waiter)
+        return max(due_at, self._doorway.clock.monotonic() + opens_in) if opens_in else due_at
+
+    def _opens_in(self, waiter: _Waiter) -> float:
+        """Returns the seconds until *waiter* may visit its site: the hours may end meanwhile."""
+        if not self.pace.visits:
+            return 0.0
+        origin = valid_origin_of(waiter.request)
+        visits = None if origin is None else self.pace.visits.get(origin)
+        return visits.begins_in(self._doorway.clock.wall()) if visits else 0.0
 
     def _let_go(self) -> None:
         waiter = self._waiting.popleft()

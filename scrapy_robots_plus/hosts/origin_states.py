@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.pace import VisitTime
 
 
 class OriginState(NamedTuple):
@@ -28,11 +29,18 @@ class OriginState(NamedTuple):
     """The moment at which to look again if requests are held back, by the monotonic clock."""
     delay: float = 0.0
     """The delay in seconds that the robots.txt asks for."""
+    visits: VisitTime | None = None
+    """The visiting hours that the robots.txt asks for."""
 
 
 OPEN = OriginState(State.READY)
 UNKNOWN = OriginState(State.POLICY)
 FAILING = OriginState(State.REFUSED)
+
+
+def _again_in(policy: Policy) -> float:
+    """Returns the seconds until the robots.txt of *policy* may be fetched again."""
+    return max(policy.fresh_for, LEAST_PAUSE)
 
 
 class OriginStates:
@@ -64,16 +72,24 @@ class OriginStates:
             until = self._kept_until(origin, now)
             if now >= until:
                 return FAILING
-            again_at = now + max(policy.fresh_for, LEAST_PAUSE)
-            return OriginState(State.HELD, min(again_at, until))
+            return OriginState(State.HELD, min(now + _again_in(policy), until))
         if self._unreachable_since:
             self._unreachable_since.pop(origin, None)
         if not policy.is_paced:
             return OPEN
-        delay, opens_in = policy.delay or 0.0, policy.opens_in
+        opens_in, delay, visits = policy.opens_in, policy.delay or 0.0, policy.paces.visits
         if opens_in > 0:
-            return OriginState(State.HELD, self._clock() + opens_in, delay)
-        return OriginState(State.READY, delay=delay)
+            until = self._clock() + min(opens_in, _again_in(policy))
+            return OriginState(State.HELD, until, delay, visits)
+        return OriginState(State.READY, 0.0, delay, visits)
+
+    def now(self, policy: Policy | None) -> OriginState:
+        """Returns the state under *policy*; ``UNKNOWN`` if that is None, or would hold requests
+        back although it has expired: the hours may be others by now.
+        """
+        state = UNKNOWN if policy is None else self.under(policy)
+        is_outdated = policy is not None and state.state is State.HELD and policy.fresh_for <= 0
+        return UNKNOWN if is_outdated else state
 
     def defers(self, origin: Origin) -> bool:
         """Returns whether requests to *origin* are kept while its robots.txt cannot be read."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.pace import VisitTime
 
     from .given_up import GivenUp
     from .throttle import Throttle
@@ -24,10 +25,12 @@ class Pace:
     monotonic clock, which the caller reads.
     """
 
-    __slots__ = ("_delays", "_phases", "_shut_until", "departures", "throttle")
+    __slots__ = ("_delays", "_phases", "_shut_until", "departures", "throttle", "visits")
 
     def __init__(self) -> None:
         self._delays: dict[Origin, float] = {}
+        self.visits: dict[Origin, VisitTime] = {}
+        """The visiting hours of the origins that have some: each holds its own requests only."""
         self._phases: dict[Request, int] = {}
         """The phase of the throttle in which each request was sent, until its answer is heard."""
         self._shut_until = 0.0
@@ -87,12 +90,18 @@ class Pace:
     def has_effect(self, now: float) -> bool:
         """Returns whether the pace delays anything, or may soon."""
         is_on = self.throttle is not None and self.throttle.is_on
-        return is_on or bool(self._delays) or self.is_held(now)
+        return is_on or bool(self._delays or self.visits) or self.is_held(now)
 
     # What robots.txt asks for
 
-    def keep(self, origin: Origin, delay: float) -> None:
-        """Sets the delay, in seconds, that the robots.txt of *origin* asks for; 0 for none."""
+    def keep(self, origin: Origin, delay: float, visits: VisitTime | None = None) -> None:
+        """Sets what the robots.txt of *origin* asks for: a delay in seconds, 0 for none, and
+        visiting hours.
+        """
+        if visits:
+            self.visits[origin] = visits
+        else:
+            self.visits.pop(origin, None)
         if not delay:
             self._delays.pop(origin, None)
             return
@@ -101,7 +110,7 @@ class Pace:
         self._delays[origin] = delay
 
     def shut_for(self, seconds: float, now: float) -> None:
-        """Holds requests for *seconds* from *now* (Retry-After, Visit-time), and no longer."""
+        """Holds requests for *seconds* from *now* (Retry-After), and no longer."""
         self._shut_until = max(self._shut_until, now + seconds)
 
     def end_pauses(self) -> None:
@@ -109,8 +118,9 @@ class Pace:
         self._shut_until, self.throttle = 0.0, None
 
     def keep_nothing_for(self, given_up: GivenUp) -> None:
-        """Drops the delays of origins that are *given_up*: they are not asked any more."""
-        self._delays = {each: self._delays[each] for each in self._delays if each not in given_up}
+        """Drops what origins that are *given_up* ask for: they are not asked any more."""
+        for origin in [each for each in (*self._delays, *self.visits) if each in given_up]:
+            self.keep(origin, 0.0)
 
     # What happens to a request
 

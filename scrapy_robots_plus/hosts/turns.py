@@ -106,7 +106,8 @@ class Hosts:
         self._turns = 0
         self._awaiting: dict[Origin, Lane] = {}
         self._also_awaiting: dict[Origin, list[Lane]] = {}
-        """The second and further lanes that await one policy: most origins have one lane."""
+        """The second and further lanes that await one policy: most origins have one lane. Those
+        that are held back are among them: a new policy may let them go."""
         self._out: dict[Request, Host] = {}
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
@@ -171,14 +172,14 @@ class Hosts:
     # What the crawl tells
 
     def fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
-        """Places the lanes that waited for a fetch, which has ended with or without a policy."""
+        """Places the lanes that wait for their robots.txt, or are held back by the last one: a
+        fetch has ended, with or without a policy.
+        """
         answered = policy is not None and not policy.denies_as_unreachable
         self.discovery.fetch_ended(answered=answered)
-        lanes = self._end_wait(origin)
-        if policy is not None and lanes:
+        if policy is not None and origin in self._awaiting:
             self.known.just_fetched(policy)
-        for lane in lanes:
-            self._place(lane)
+        self._place_all(origin)
         self.known.wake()
 
     def came_back(self, request: Request) -> None:
@@ -352,6 +353,11 @@ class Hosts:
         """Puts *lane*, which is nowhere, where an event finds it."""
         self._put(lane, self.known.origin_state(lane.address.origin))
 
+    def _place_all(self, origin: Origin | None) -> None:
+        """Places the lanes that wait for what the robots.txt of *origin* says next."""
+        for lane in () if origin is None else self._end_wait(origin):
+            self._place(lane)
+
     def _put(self, lane: Lane, known: OriginState) -> None:
         state = known.state
         if state is READY:
@@ -366,6 +372,8 @@ class Hosts:
         self._take_out(lane, state)
         if state is HELD:
             self._wait_until(known.until, lane)
+            if lane.address.origin is not None:
+                self._await(lane, lane.address.origin)
         elif state is REFUSED:
             self._refused.push((lane.queue.number, lane.ticket), lane)
             if lane.queue is not self.asked:
@@ -391,7 +399,7 @@ class Hosts:
             self._also_awaiting.setdefault(origin, []).append(lane)
 
     def _end_wait(self, origin: Origin) -> list[Lane]:
-        """Returns the lanes that waited for the policy of *origin*, which wait no more."""
+        """Returns the lanes that waited for a policy of *origin*, which wait no more."""
         first = self._awaiting.pop(origin, None)
         return [] if first is None else [first, *self._also_awaiting.pop(origin, ())]
 
@@ -414,7 +422,7 @@ class Hosts:
             if isinstance(item, Host):
                 self._settle(item)
             elif item is not None:
-                self._place(item)
+                self._place_all(item.address.origin)
 
     def _arrange_wake_up(self) -> None:
         """Ensures that the engine is woken, as nothing may go in the queue that it asked."""

@@ -55,8 +55,17 @@ class HostStates:
         origin = self.origin_to_wait_for(request)
         if origin is None:
             return HostState(own)
-        policy = policy or self._crawl.get(Policies).usable(origin)
-        return None if policy is None else self._state_under(policy, own)
+        states = self._crawl.get(OriginStates)
+        if policy is not None:
+            known = states.under(policy)
+        else:
+            known = states.now(self._crawl.get(Policies).usable(origin))
+        if known.state is State.POLICY:
+            return None
+        if known.state is State.REFUSED:
+            return HostState()
+        closed_for = max(known.until - self._crawl.clock.monotonic(), 0.0)
+        return HostState(max(known.delay, own), closed_for)
 
     def own_delay(self, host: str) -> float:
         """Returns the delay of the user or of AutoThrottle for *host*, in seconds."""
@@ -66,13 +75,6 @@ class HostStates:
     def defers(self, origin: Origin) -> bool:
         """Returns whether requests to *origin* are kept while its robots.txt cannot be read."""
         return self._crawl.get(OriginStates).defers(origin)
-
-    def _state_under(self, policy: Policy, own: float) -> HostState:
-        known = self._crawl.get(OriginStates).under(policy)
-        if known.state is State.REFUSED:
-            return HostState()
-        closed_for = max(known.until - self._crawl.clock.monotonic(), 0.0)
-        return HostState(max(known.delay, own), closed_for)
 
     @property
     def _downloader(self) -> Downloader:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = crawl_log(__name__)
@@ -216,15 +217,25 @@ class RobotsMiddleware:
     def _rules_came(self, origin: Origin, policy: Policy | None) -> None:
         """Applies *policy* to requests that passed under an older robots.txt, and still wait."""
 
+        pacing = self._pacing
+        if pacing is None:
+            return
+
+        def keep_pace(agent: AgentNames) -> None:
+            if policy is not None and not policy.denies_as_unreachable:
+                policy.enforce(agent)
+                pacing.keep(origin, policy.delay or 0.0, policy.paces.visits)
+
         def is_denied(request: Request) -> bool:
             sent = self._pages.under(request)
-            return sent is not None and self._now_denied(Asked.again(request, sent)) is not None
+            if sent is None:
+                return False
+            keep_pace(sent.agent)
+            return self._now_denied(Asked.again(request, sent)) is not None
 
-        if self._pacing is None:
-            return
         if policy is not None:
-            policy.enforce(self._agents.default_under(policy.settings))
-        self._pacing.recheck(origin, (policy and policy.delay) or 0.0, is_denied)
+            keep_pace(self._agents.default_under(policy.settings))
+        pacing.recheck(origin, is_denied)
 
     def _now_denied(self, asked: Asked) -> Refused | None:
         """Returns why what is known now denies a request that has passed; None if it does not."""

@@ -88,7 +88,6 @@ class Crawl:
         self,
         delay: float | None,
         url: str = URL,
-        opens_in: float = 0.0,
         visits: VisitTime | None = None,
         **meta: object,
     ) -> Request:
@@ -97,9 +96,16 @@ class Crawl:
         origin = Origin.of(url)
         assert origin is not None
         paces = SimpleNamespace(visits=visits)
-        policy: Any = SimpleNamespace(is_paced=True, delay=delay, opens_in=opens_in, paces=paces)
+        policy: Any = SimpleNamespace(is_paced=True, delay=delay, paces=paces)
         self.pacing.expect(request, origin, policy)
         return request
+
+    def come(self, visits: VisitTime | None, url: str = URL) -> None:
+        """A robots.txt comes that denies nothing and asks for no delay."""
+        origin = Origin.of(url)
+        assert origin is not None
+        self.pacing.keep(origin, 0.0, visits)
+        self.pacing.recheck(origin, lambda _: False)
 
     def answer(self, host: str, status: int = 429, url: str = URL, **headers: str) -> Request:
         """To a request that was sent when the slot was free."""

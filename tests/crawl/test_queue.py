@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +17,7 @@ from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import (
     ProbeSpider,
     crawl,
+    far_from_now,
     make_crawler,
     parts_of_seconds,
     reads_paces,
@@ -307,11 +307,6 @@ async def test_a_request_rate_is_a_floor(sites: Sites) -> None:
     rated = sites.host("User-agent: *\nDisallow: /never\nRequest-rate: 2/1s\n")
     crawler = await crawl(*pages(rated, 3), spider=TimedSpider)
     assert min(gaps(crawler.spider.sent, rated)) >= 0.5 - HICCUP
-
-
-def far_from_now() -> str:
-    hour = (time.gmtime().tm_hour + 12) % 24
-    return f"{hour:02}00-{hour:02}30"
 
 
 @reads_paces

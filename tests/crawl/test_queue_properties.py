@@ -145,10 +145,11 @@ class Watched(World):
         if among(all_hosts._later, lane):
             places.add(State.HELD)
         also = all_hosts._also_awaiting.get(origin, ())
-        if lane in (all_hosts._awaiting.get(origin), *also):
-            order = all_hosts.discovery._lanes
-            if self.host_at(origin).fetching or among(order, lane):
-                places.add(State.POLICY)
+        if lane not in (all_hosts._awaiting.get(origin), *also):
+            return places - {State.HELD}  # a new robots.txt may let it go
+        order = all_hosts.discovery._lanes
+        if not places and (self.host_at(origin).fetching or among(order, lane)):
+            places.add(State.POLICY)
         return places
 
     def assert_each_is_in_one_place(self) -> None:

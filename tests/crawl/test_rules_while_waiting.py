@@ -15,7 +15,15 @@ from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import RobotsDisallowed
 from scrapy_robots_plus.crawl import stats
-from tests.crawling import ProbeSpider, crawl, make_crawler, parts_of_seconds, stat
+from tests.crawling import (
+    ProbeSpider,
+    crawl,
+    far_from_now,
+    make_crawler,
+    parts_of_seconds,
+    reads_paces,
+    stat,
+)
 from tests.sites import A_PAGE, after, answer, in_turn, when
 from tests.waiting import pause, until
 
@@ -142,3 +150,50 @@ async def test_what_waits_in_a_slot_with_others_is_denied_by_new_rules(sites: Si
     assert host.fetched == ["/first", "/third"]
     assert list(crawler.spider.failures) == [host.url("/second")]
     assert stat(crawler, stats.FORBIDDEN) == 1
+
+
+OPEN = "User-agent: *\nDisallow: /never\n"
+SCRAPYS = ["scrapy.pqueues.ScrapyPriorityQueue", "scrapy.pqueues.DownloaderAwarePriorityQueue"]
+
+
+class WithOneLater(ProbeSpider):
+    """Asks for one more page once the robots.txt of the others has expired."""
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for url in self.urls[:-1]:
+            yield self.request(url)
+        await pause(1.5)
+        yield self.request(self.urls[-1])
+
+
+async def crawled_in_spite_of_hours(host: Host, spider: type[ProbeSpider], **settings: Any) -> None:
+    settings.update(ROBOTS_VISIT_TIME="obey", ROBOTS_TTL=(1, 1), CLOSESPIDER_TIMEOUT=20)
+    urls = [host.url(f"/{page}") for page in range(PAGES)]
+    crawler = await crawl(*urls, spider=spider, **settings)
+    assert sorted(crawler.spider.got) == urls
+    assert stat(crawler, "finish_reason") == "finished"
+
+
+def with_hours_at_first(sites: Sites) -> Host:
+    return sites.host(in_turn(answer(f"{OPEN}Visit-time: {far_from_now()}\n"), answer(OPEN)))
+
+
+@reads_paces
+@pytest.mark.parametrize("queue", SCRAPYS)
+@pytest_twisted.ensureDeferred
+async def test_hours_that_a_site_takes_back_hold_nothing_at_the_door(
+    sites: Sites, queue: str
+) -> None:
+    host = with_hours_at_first(sites)
+    await crawled_in_spite_of_hours(host, WithOneLater, SCHEDULER_PRIORITY_QUEUE=queue)
+
+
+@reads_paces
+@pytest.mark.parametrize("has_job", [False, True], ids=["memory", "job"])
+@pytest_twisted.ensureDeferred
+async def test_hours_that_a_site_takes_back_hold_nothing_in_the_queue(
+    sites: Sites, tmp_path: Path, has_job: bool
+) -> None:
+    """The file is fetched again when it has expired, even if nothing else asks for it."""
+    settings = {"JOBDIR": str(tmp_path)} if has_job else {}
+    await crawled_in_spite_of_hours(with_hours_at_first(sites), ProbeSpider, **settings)

@@ -103,6 +103,7 @@ def policy(
         is_paced=bool(delay or opens_in),
         delay=delay,
         opens_in=opens_in,
+        paces=SimpleNamespace(visits=None),
     )
 
 

@@ -63,10 +63,43 @@ def test_switched_off() -> None:
     assert crawl.due_in("a.example") == 0
 
 
-def test_visiting_hours_are_waited_for() -> None:
+LATER, NIGHT = VisitTime(time(14), time(18)), VisitTime(time(1), time(5))
+"""Visiting hours; a crawl begins at 13:46:40."""
+OTHER_PORT = "http://a.example:8080/"
+
+
+@in_loop
+async def test_visiting_hours_are_waited_for() -> None:
     crawl = Crawl()
-    crawl.hold(None, opens_in=3600)
-    assert crawl.due_in("a.example") == pytest.approx(3600)
+    crawl.hold(None, visits=LATER)
+    at_the_door, line = crawl.stand(), crawl.pacing.lines["a.example"]
+    await compat.sleep(0)
+    assert not at_the_door.called
+    assert line.first_may_go_at() == crawl.now + 800
+    assert line.is_late(inf)
+    crawl.now += 800
+    line.look()
+    await until(lambda: at_the_door.called)
+
+
+@in_loop
+async def test_the_file_of_another_port_opens_nothing_and_closes_nothing() -> None:
+    crawl = Crawl()
+    crawl.hold(None, visits=LATER)
+    crawl.hold(None, OTHER_PORT)
+    at_once = crawl.stand(OTHER_PORT)
+    await until(lambda: at_once.called)
+    crawl.pacing.line("a.example").handed_over(Request(OTHER_PORT))
+    at_the_door = crawl.stand()
+    await compat.sleep(0)
+    crawl.come(None, OTHER_PORT)
+    assert not at_the_door.called
+    crawl.come(NIGHT)
+    crawl.now += 800
+    crawl.pacing.line("a.example").look()
+    assert not at_the_door.called
+    crawl.come(None)
+    await until(lambda: at_the_door.called)
 
 
 def test_a_host_has_a_pace_while_it_asks_for_a_delay() -> None:
@@ -77,13 +110,12 @@ def test_a_host_has_a_pace_while_it_asks_for_a_delay() -> None:
     assert crawl.held([URL]) == []
 
 
-def test_visiting_hours_that_have_begun_let_the_host_go_as_before() -> None:
+def test_a_host_has_a_pace_while_it_asks_for_visiting_hours() -> None:
     crawl = Crawl()
-    crawl.hold(None, opens_in=60)
-    crawl.now += 60
+    crawl.hold(None, visits=LATER)
+    assert crawl.held([URL]) == [URL]
     crawl.hold(None)
     assert crawl.held([URL]) == []
-    assert crawl.due_in("a.example") == 0
 
 
 @in_loop
@@ -141,7 +173,7 @@ def test_a_slot_that_a_redirect_took_along_is_not_kept() -> None:
     crawl = Crawl()
     redirected = crawl.hold(1.0, "http://b.example/")
     meta = {**redirected.meta, "download_slot": "b.example"}
-    assert "download_slot" not in crawl.hold(1.0, URL, 0.0, **meta).meta
+    assert "download_slot" not in crawl.hold(1.0, URL, **meta).meta
 
 
 @pytest.mark.parametrize(
@@ -158,8 +190,8 @@ def test_a_slot_that_came_with_the_meta_of_a_page_of_another_host_is_not_kept(
     crawl = Crawl()
     # Its robots.txt may be that of another host.
     stamp = {"robots_url": "http://www.b.example/robots.txt"}
-    meta = {**crawl.hold(1.0, page, 0.0, robots=stamp).meta, "download_slot": slot}
-    assert ("download_slot" in crawl.hold(1.0, URL, 0.0, **meta).meta) is is_kept
+    meta = {**crawl.hold(1.0, page, robots=stamp).meta, "download_slot": slot}
+    assert ("download_slot" in crawl.hold(1.0, URL, **meta).meta) is is_kept
     stored = fields_of(Request(URL, meta=meta), Spider("stored"))["meta"]
     assert ("download_slot" in stored) is is_kept
 
@@ -167,8 +199,8 @@ def test_a_slot_that_came_with_the_meta_of_a_page_of_another_host_is_not_kept(
 def test_a_slot_that_was_chosen_is_kept_where_the_robots_txt_is_that_of_its_namesake() -> None:
     crawl = Crawl()
     stamp = {"robots_url": "http://www.a.example/robots.txt"}
-    request = crawl.hold(1.0, URL, 0.0, robots=stamp, download_slot="www.a.example")
-    assert crawl.hold(1.0, URL, 0.0, **request.meta).meta["download_slot"] == "www.a.example"
+    request = crawl.hold(1.0, URL, robots=stamp, download_slot="www.a.example")
+    assert crawl.hold(1.0, URL, **request.meta).meta["download_slot"] == "www.a.example"
 
 
 URLS = [f"http://{name}.example/" for name in "abc"]
@@ -264,7 +296,7 @@ async def test_a_spider_that_closes_waits_for_no_host(reason: str, slot: str) ->
     if reason == "retry-after":
         crawl.answer("a.example", retry_after="9")
     elif reason == "visit-time":
-        crawl.hold(None, opens_in=9.0)
+        crawl.hold(None, visits=LATER)
     else:
         crawl.hold(86_400.0)
         crawl.send("a.example")

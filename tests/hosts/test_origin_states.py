@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.host import State
-from scrapy_robots_plus.hosts.origin_states import FAILING, OPEN, OriginState, OriginStates
+from scrapy_robots_plus.hosts.origin_states import FAILING, OPEN, UNKNOWN, OriginState, OriginStates
 from scrapy_robots_plus.origins.policies import LEAST_PAUSE
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason
@@ -40,8 +40,18 @@ def test_what_may_be_read_is_open_with_its_delay() -> None:
 
 def test_before_its_visiting_hours_requests_wait_for_them() -> None:
     states = States().states
-    assert states.under(policy(A, opens_in=600.0)) == held(1600.0)
-    assert states.under(policy(A, delay=2.0, opens_in=600.0)) == held(1600.0)._replace(delay=2.0)
+    closed = policy(A, lasts=1e9, opens_in=600.0)
+    assert states.under(closed) == held(1600.0)
+    slow = policy(A, lasts=1e9, delay=2.0, opens_in=600.0)
+    assert states.under(slow) == held(1600.0)._replace(delay=2.0)
+
+
+def test_visiting_hours_are_believed_while_the_file_is_fresh() -> None:
+    states = States().states
+    assert states.now(policy(A, lasts=60.0, opens_in=600.0)) == held(1060.0)
+    assert states.now(policy(A, lasts=0.0, opens_in=600.0)) is UNKNOWN
+    assert states.now(policy(A, lasts=0.0)) is OPEN
+    assert states.now(None) is UNKNOWN
 
 
 def test_without_patience_requests_fail_while_the_file_cannot_be_read() -> None:

@@ -585,6 +585,16 @@ def test_a_lane_waits_for_its_visiting_hours(around: Around) -> None:
     assert around.popped(1) == ["a"]
 
 
+def test_lanes_that_are_held_back_go_on_if_a_new_robots_txt_lets_them(around: Around) -> None:
+    lanes = [around.entered("a", OriginState(State.HELD, 1600.0), slot=slot) for slot in "xy"]
+    other = around.entered("b", OriginState(State.HELD, 1600.0))
+    around.origins["a"] = OPEN
+    around.hosts.fetch_ended(origin_of(lanes[0]), ANSWERED)
+    assert [state_of(lane) for lane in lanes] == [State.READY] * 2
+    assert state_of(other) is State.HELD
+    assert not around.hosts._also_awaiting
+
+
 @pytest.mark.parametrize("later", [1001.0, 1005.0])
 def test_the_alarm_rings_for_the_earliest_of_all(around: Around, later: float) -> None:
     around.entered("a", OriginState(State.HELD, 1003.0), requests=1)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
 import scrapy
 
-from tests.crawling import make_crawler, parts_of_seconds, reads_paces, stat
+from tests.crawling import far_from_now, make_crawler, parts_of_seconds, reads_paces, stat
 from tests.redis_server import scrapy_redis_may_warn
 from tests.sending import HICCUP, gaps
 from tests.sites import answer, in_turn, when
@@ -128,9 +127,7 @@ async def test_outside_visiting_hours_requests_wait_at_the_server(
     sites: Sites, shared: dict[str, Any]
 ) -> None:
     """They take no place in the downloader, and nobody is asked to wait for them."""
-    now = time.gmtime()
-    begin = f"{(now.tm_hour + 12) % 24:02}00-{(now.tm_hour + 13) % 24:02}00"
-    shut = sites.host(f"{RULES}Visit-time: {begin}\n")
+    shut = sites.host(f"{RULES}Visit-time: {far_from_now()}\n")
     host = sites.host(RULES)
     crawlers = await run_workers(
         1,
@@ -145,6 +142,19 @@ async def test_outside_visiting_hours_requests_wait_at_the_server(
     assert shut.fetched == []
     assert failures(crawlers) == {}
     assert stat(crawlers[0], "robotstxt/put_back") == 0
+
+
+@reads_paces
+@pytest_twisted.ensureDeferred
+async def test_hours_that_a_site_takes_back_hold_nothing_at_the_server(
+    sites: Sites, shared: dict[str, Any]
+) -> None:
+    shut = f"{RULES}Visit-time: {far_from_now()}\n"
+    host = sites.host(in_turn(answer(shut), answer(RULES)))
+    settings = {"ROBOTS_VISIT_TIME": "obey", "ROBOTS_TTL": (1, 1), "CLOSESPIDER_TIMEOUT": 20}
+    crawlers = await run_workers(1, *pages(host, 5), **shared, **settings)
+    assert len(host.fetched) == 5
+    assert stat(crawlers[0], "finish_reason") == "finished"
 
 
 class AnotherSpider(CrewSpider):
