@@ -183,7 +183,7 @@ class Lane(ABC):
         """The sort key of the lane among those of its host."""
         return self.queue.number, self.priority, self.order
 
-    def waits(self, state: State, ticket: int) -> None:
+    def put_in(self, state: State, ticket: int) -> None:
         """Puts a lane that is in no host in *state*."""
         self._waits = state
         self.ticket = ticket
@@ -246,7 +246,7 @@ class Host:
         lane: Lane = first[-1]
         return lane
 
-    def has_left(self, request: Request) -> None:
+    def note_left(self, request: Request) -> None:
         """Records that *request* was sent, as the door knows, or was refused and delays nothing."""
         if self.last is request:
             self.last = None

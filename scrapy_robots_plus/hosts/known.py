@@ -92,23 +92,26 @@ class Known:
 
     # Policies
 
-    def origin_state(self, origin: Origin | None) -> OriginState:
-        """Returns what robots.txt now says of requests to *origin*; ``POLICY`` if it is not known.
+    def put_in_force(self, origin: Origin | None) -> OriginState:
+        """Puts in force, and returns, what robots.txt now says of requests to *origin*.
 
         From now on, the door keeps its delay: so a host has one before its first request is handed
         out, and a new one as soon as the robots.txt asks for it. If requests are held back, a
         policy that was just fetched counts as used.
         """
+        state = self._state_of(origin)
+        if origin is not None and state.delay:
+            self._door.keep(origin, state.delay, state.visits)
+        if origin is not None and state.state is HELD:
+            self.policy_was_used(origin)
+        return state
+
+    def _state_of(self, origin: Origin | None) -> OriginState:
+        """Returns what robots.txt now says of *origin*; ``POLICY`` if it is not known."""
         if origin is None or not self._has_policies:  # lanes of a resumed job may have one
             return OPEN
         state = self._states.now(self._policies.usable(origin))
-        if state is UNKNOWN:
-            state = self._just_fetched.get(origin, UNKNOWN)
-        if state.delay:
-            self._door.keep(origin, state.delay, state.visits)
-        if state.state is HELD:
-            self.policy_was_used(origin)
-        return state
+        return self._just_fetched.get(origin, UNKNOWN) if state is UNKNOWN else state
 
     def defers(self, origin: Origin) -> bool:
         """Returns whether requests to *origin* are kept though its robots.txt cannot be read."""
@@ -197,7 +200,7 @@ class Known:
         origin, key = lane.address
         slot = self._slot_of(key)
         own = compat.new_slot(self._downloader, key)[1] if slot is None else slot.delay
-        return max(own, self.origin_state(origin).delay, self.outlook(lane).gap)
+        return max(own, self._state_of(origin).delay, self.outlook(lane).gap)
 
     def due_in(self, lane: Lane) -> float:
         """Returns the seconds until the next request of *lane* is due; 0 or less if it is now."""

@@ -187,7 +187,7 @@ class Hosts:
         host = self._out.pop(request, None)
         if host is not None:
             host.out -= 1
-            host.has_left(request)
+            host.note_left(request)
             if host.state is not READY:
                 self._look(host)
         # It may have gone to another slot than was foreseen, or past the scheduler: that slot, too,
@@ -201,7 +201,7 @@ class Hosts:
         door has *handed_over* a request to it, if there is one.
         """
         if handed_over is not None and handed_over in self._out:
-            self._out[handed_over].has_left(handed_over)
+            self._out[handed_over].note_left(handed_over)
         host = self._hosts.get(name)
         if host is not None and host.state in (LATER, AT_DOOR):
             self._look(host)
@@ -247,18 +247,18 @@ class Hosts:
         if lane is None:
             self._settle(host)
             return None
-        known = self.known.origin_state(lane.address.origin)
-        if known.state is not READY or self.known.host_of(lane) != host.name:
-            self._put(lane, known)
+        origin_state = self.known.put_in_force(lane.address.origin)
+        if origin_state.state is not READY or self.known.host_of(lane) != host.name:
+            self._put(lane, origin_state)
             self._settle(host)
             return None
-        return lane if self._is_due(host, lane) else None
+        return lane if self._hold_unless_due(host, lane) else None
 
     def _to_refuse(self, lane: Lane) -> Lane | None:
-        known = self.known.origin_state(lane.address.origin)
-        if known.state is REFUSED:
+        origin_state = self.known.put_in_force(lane.address.origin)
+        if origin_state.state is REFUSED:
             return lane
-        self._put(lane, known)
+        self._put(lane, origin_state)
         return None
 
     def _take(self, lane: Lane) -> Request | None:
@@ -290,9 +290,9 @@ class Hosts:
 
     # When
 
-    def _is_due(self, host: Host, lane: Lane) -> bool:
-        """Returns whether *lane*, the next of *host*, may send a request now. If not, makes *host*
-        wait.
+    def _hold_unless_due(self, host: Host, lane: Lane) -> bool:
+        """Makes *host* wait if *lane*, its next, may not send a request now. Returns whether it
+        may.
         """
         outlook = self.known.outlook(lane)
         host.gap = outlook.gap
@@ -317,7 +317,7 @@ class Hosts:
         if host.state in (LATER, AT_DOOR):
             lane = host.next_lane()
             stays = lane is not None and self.known.host_of(lane) == host.name
-            if lane is not None and stays and not self._is_due(host, lane):
+            if lane is not None and stays and not self._hold_unless_due(host, lane):
                 return
         self._settle(host)
 
@@ -351,15 +351,15 @@ class Hosts:
 
     def _place(self, lane: Lane) -> None:
         """Puts *lane*, which is nowhere, where an event finds it."""
-        self._put(lane, self.known.origin_state(lane.address.origin))
+        self._put(lane, self.known.put_in_force(lane.address.origin))
 
     def _place_all(self, origin: Origin | None) -> None:
         """Places the lanes that wait for what the robots.txt of *origin* says next."""
         for lane in () if origin is None else self._end_wait(origin):
             self._place(lane)
 
-    def _put(self, lane: Lane, known: OriginState) -> None:
-        state = known.state
+    def _put(self, lane: Lane, origin_state: OriginState) -> None:
+        state = origin_state.state
         if state is READY:
             host = self._host_of(lane)
             if lane.host is not None:
@@ -371,7 +371,7 @@ class Hosts:
             return
         self._take_out(lane, state)
         if state is HELD:
-            self._wait_until(known.until, lane)
+            self._wait_until(origin_state.until, lane)
             if lane.address.origin is not None:
                 self._await(lane, lane.address.origin)
         elif state is REFUSED:
@@ -392,7 +392,7 @@ class Hosts:
         """Takes *lane* out of its host; it waits in *state* from now on."""
         if lane.host is not None:
             lane.host.remove(lane)
-        lane.waits(state, next(self._numbers))
+        lane.put_in(state, next(self._numbers))
 
     def _await(self, lane: Lane, origin: Origin) -> None:
         if self._awaiting.setdefault(origin, lane) is not lane:

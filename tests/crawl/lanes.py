@@ -50,7 +50,7 @@ class Lanes:
         lane = self.open.new(Address(origin, slot or name), self.request(name, priority))
         assert lane is not None
         lane.order = next(self._numbers)
-        lane.waits(State.POLICY, next(self._numbers))
+        lane.put_in(State.POLICY, next(self._numbers))
         self.add(lane, requests - 1, priority)
         return lane
 

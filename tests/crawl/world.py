@@ -262,7 +262,7 @@ class World(HandClock):
         assert asked is not None
         return self.hosts[int(asked.host.removeprefix("host").partition(".")[0])]
 
-    def origin_state(self, asked: Origin) -> OriginState:
+    def put_in_force(self, asked: Origin) -> OriginState:
         host = self.host_at(asked)
         if host.known_until <= self.now:
             return UNKNOWN

@@ -65,7 +65,7 @@ class Around(HandClock):
 
     # What the queue asks
 
-    def origin_state(self, origin: Origin | None) -> OriginState:
+    def put_in_force(self, origin: Origin | None) -> OriginState:
         if origin is None:
             return OPEN
         known = self.origins.get(origin.host, OPEN if origin.host in self.slots else UNKNOWN)
