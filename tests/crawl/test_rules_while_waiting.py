@@ -5,7 +5,9 @@ They passed under a file that had just expired, and may wait long: for other cra
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
+from datetime import datetime, timezone
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,8 @@ from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import RobotsDisallowed
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.crawl import Crawl
 from tests.crawling import (
     ProbeSpider,
     crawl,
@@ -22,6 +26,7 @@ from tests.crawling import (
     make_crawler,
     parts_of_seconds,
     reads_paces,
+    run,
     stat,
 )
 from tests.sites import A_PAGE, after, answer, in_turn, when
@@ -197,3 +202,29 @@ async def test_hours_that_a_site_takes_back_hold_nothing_in_the_queue(
     """The file is fetched again when it has expired, even if nothing else asks for it."""
     settings = {"JOBDIR": str(tmp_path)} if has_job else {}
     await crawled_in_spite_of_hours(with_hours_at_first(sites), ProbeSpider, **settings)
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_waits_under_an_override_that_has_ended_is_denied_by_the_rules_of_the_site(
+    sites: Sites,
+) -> None:
+    host, now = sites.host(CLOSED), [time.time()]
+    end = datetime.fromtimestamp(now[0] + 60, timezone.utc)
+    override = {"obey": False, "reason": "agreed", "crawl_delay": 5, "until": end}
+
+    class EndsIt(ProbeSpider):
+        async def start(self) -> AsyncIterator[scrapy.Request]:
+            for page in range(PAGES):
+                yield self.request(host.url(f"/{page}"))
+            await until(lambda: self.got)
+            now[0] += 61
+            yield self.request(host.url("/later"))
+
+    crawler = make_crawler(
+        EndsIt, ROBOTS_OVERRIDES={host.address: override}, SCHEDULER_PRIORITY_QUEUE=SCRAPYS[0]
+    )
+    Crawl.of(crawler, Clock(wall=lambda: now[0]))
+    await run(crawler)
+    assert len(host.fetched) == 1
+    assert len(crawler.spider.failures) == PAGES
+    assert {type(each) for each in crawler.spider.failures.values()} == {RobotsDisallowed}
