@@ -277,7 +277,7 @@ class Door:
 
     async def _spider_closed(self) -> None:
         for line in self.lines.values():
-            line.give_back()
+            line.turn.give_back()
         closed = self.shared_pace.close()
         if closed is not None:
             await compat.wait_for(closed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,13 +14,15 @@ from scrapy_robots_plus.crawl.clock import Alarm, Clock
 from scrapy_robots_plus.crawl.requests import valid_origin_of
 
 from .pace import Pace
-from .shared_pace import Ask, SharedPace
 from .slot_delays import ShownDelay, SlotTimes
+from .turn_among_crawls import TurnAmongCrawls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
+
+    from .shared_pace import SharedPace
 
 
 @dataclass(eq=False, repr=False)
@@ -90,21 +91,14 @@ class HostLine:
     _waiting: deque[_Waiter] = field(default_factory=deque)
     _leaving: Request | None = None
     _alarm: Alarm = field(init=False)
-    _asked: Ask | None = None
-    """The last question to other crawls, until a request goes or none waits for the answer."""
-    _ask_at: float | None = -inf
-    """The time at which to ask again; None while an answer is on its way."""
-    _is_granted: bool = False
-    """Whether the request that leaves has its turn among other crawls."""
-    _is_untold: bool = False
-    """Whether other crawls are still to be told when the last request left. If told while an answer
-    is on its way, they would think the host free although the next request may have been let go.
-    """
-    _waits_for_others: bool = False
+    turn: TurnAmongCrawls = field(init=False)
+    """The turn of the first request, which a host with a delay asks other crawls for."""
 
     def __post_init__(self) -> None:
         clock = self._doorway.clock
         self._alarm = Alarm(self.look, clock.monotonic, clock.call_later)
+        shared_pace = self._doorway.shared_pace
+        self.turn = TurnAmongCrawls(self.host, self.pace, shared_pace, clock.monotonic)
 
     # For the door
 
@@ -119,9 +113,8 @@ class HostLine:
         if self._leaving is request:
             return
         self._doorway.waiting += 1
-        asked = self._asked if self._ask_at is None else None
         # An answer on its way to it will let it go, in its place, or make it step aside.
-        if not (asked and asked.request is request):
+        if not self.turn.is_asked_for(request):
             self._step_aside(waiter)
         try:
             await compat.wait_for(waiter.may_go)
@@ -137,11 +130,7 @@ class HostLine:
         self.pace.handed_over(request, now)
         self._doorway.times.handed_over(request.meta.get(compat.SLOT_META_KEY, ""), now)
         self._leaving = None
-        if self._is_granted:
-            self._is_granted = self._is_untold = False
-            self._asked = None
-        else:
-            self._tell_left()
+        self.turn.left()
         self.show()
         self.look()
         self._doorway.on_change(self.host, request)
@@ -154,7 +143,7 @@ class HostLine:
 
     def changed(self) -> None:
         """Reports a better estimate of when the last request left."""
-        self._tell_left()
+        self.turn.tell_left()
         self.look()
         self._doorway.on_change(self.host, None)
 
@@ -163,13 +152,13 @@ class HostLine:
 
         Returns whether it has taken a place. *free*: a slot in which one is about to be free.
         """
-        if not self._waiting or self._leaving is not None or self._ask_at is None:
+        if not self._waiting or self._leaving is not None or self.turn.ask_at is None:
             return False
         self._alarm.cancel()
         waiter, now = self._waiting[0], self._doorway.clock.monotonic()
         due = self._may_leave_at(waiter)
         if due <= now and self.pace.delay:
-            due = self._ask_at
+            due = self.turn.ask_at
         if due > now:
             self._alarm.set(due)
             return False
@@ -180,9 +169,9 @@ class HostLine:
                 return False
             self._take_place(waiter)
         if self.pace.delay:
-            self._ask(waiter.request, now)
+            self.turn.ask(waiter.request, self._answered)
         else:
-            self.give_back()
+            self.turn.give_back()
             self._let_go()
         return takes_place
 
@@ -193,7 +182,7 @@ class HostLine:
     def first_may_go_at(self) -> float:
         """Returns when the first may go, as far as known from this crawl and the others."""
         due_at = self._may_leave_at(self._waiting[0]) if self._waiting else self.pace.due_at()
-        return max(due_at, self._ask_at or -inf)
+        return max(due_at, self.turn.ask_at or -inf)
 
     @property
     def is_closed(self) -> bool:
@@ -212,7 +201,7 @@ class HostLine:
         slot = self._doorway.slots.showing(self.host)
         if slot is not None:
             self.shown.show(slot, 0.0)
-        self.give_back()
+        self.turn.give_back()
 
     def fail(self, error: type[Exception], fails: Callable[[Request], bool]) -> None:
         """Fails the requests that *fails* is true of, each with a new *error*."""
@@ -234,19 +223,9 @@ class HostLine:
             return True
         now, delay = self._doorway.clock.monotonic(), self.pace.robots_delay
         next_at = max(now, self.pace.departures.handed_over_at + delay)
-        return self.pace.is_held(now) or self._waits_for_others or (delay > 0 and next_at > latest)
-
-    def give_back(self) -> None:
-        """Gives back the turn that was asked for: no request waits for it."""
-        asked, self._asked = self._asked, None
-        self._ask_at, self._is_granted, self._waits_for_others = -inf, False, False
-        if asked is not None:
-            since = self._doorway.clock.monotonic() - self.pace.departures.others_count_from(
-                asked.delay
-            )
-            self._doorway.shared_pace.unused(asked.host, since, asked.delay)
-            if self._is_untold:
-                self._tell_left()
+        return (
+            self.pace.is_held(now) or self.turn.waits_for_others or (delay > 0 and next_at > latest)
+        )
 
     # One request
 
@@ -280,8 +259,7 @@ class HostLine:
             self._leaving = None
         if not self._waiting:
             self._alarm.cancel()
-        if self._is_granted or not self._waiting:
-            self.give_back()
+        self.turn.give_back(if_given=bool(self._waiting))
         self.look()
         self._doorway.on_change(self.host, None)
 
@@ -294,45 +272,24 @@ class HostLine:
         waiter.is_aside = False
         self._doorway.slots.take_place(waiter.slot, waiter.request)
 
-    # Other crawls
-
-    def _ask(self, request: Request, now: float) -> None:
-        departures, delay = self.pace.departures, self.pace.delay
-        since, patience = now - departures.latest(delay), departures.patience(delay)
-        asked = self._asked = Ask(self.host, delay, patience, since, request)
-        self._ask_at = None
-        self._doorway.shared_pace.ask(asked, partial(self._answered, asked))
-
-    def _answered(self, asked: Ask, wait: float) -> None:
-        if asked is not self._asked:
-            return  # given back meanwhile
-        now = self._doorway.clock.monotonic()
-        self._ask_at = now + wait
-        if not wait and self._may_use(asked, now):
-            self._ask_at, self._waits_for_others, self._is_granted = -inf, False, True
+    def _answered(self, request: Request, wait: float) -> None:
+        """Handles the answer of other crawls to *request*: it may go, or wait for some seconds."""
+        first = self._waiting[0] if self._waiting else None
+        if wait and first and not self.turn.waits_for_others:
+            self.turn.waits_for_others = True
+            self._doorway.on_wait_for_others()
+        if not wait and first and self._may_use(request, first):
+            self.turn.use()
             self._let_go()
             return
-        if not wait or not self._waiting:
-            self.give_back()
-        elif not self._waits_for_others:
-            self._waits_for_others = True
-            self._doorway.on_wait_for_others()
-        if self._is_untold:
-            self._tell_left()
-        if self._waiting:
-            self._step_aside(self._waiting[0])
+        if not wait or not first:
+            self.turn.give_back()
+        self.turn.tell_untold()
+        if first:
+            self._step_aside(first)
         self.look()
 
-    def _may_use(self, asked: Ask, now: float) -> bool:
-        """Returns whether the request in *asked* is still the first, and may still go."""
-        if not self._waiting or self._waiting[0].request is not asked.request:
-            return False
-        return self._may_leave_at(self._waiting[0]) <= now
-
-    def _tell_left(self) -> None:
-        """Tells other crawls when the last request left, as far as known."""
-        delay = self.pace.delay
-        self._is_untold = bool(delay) and (self._ask_at is None or self._is_granted)
-        if delay and not self._is_untold:
-            ago = self._doorway.clock.monotonic() - self.pace.departures.others_count_from(delay)
-            self._doorway.shared_pace.left(self.host, ago, delay)
+    def _may_use(self, request: Request, first: _Waiter) -> bool:
+        """Returns whether *request* is still the first, and may still go."""
+        now = self._doorway.clock.monotonic()
+        return first.request is request and self._may_leave_at(first) <= now

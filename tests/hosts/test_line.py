@@ -253,7 +253,7 @@ def test_a_request_that_is_cancelled_behind_others_changes_nothing_for_them() ->
 def test_an_answer_for_what_was_given_back_is_ignored() -> None:
     held = Standing()
     held.come()
-    held.line.give_back()
+    held.line.turn.give_back()
     held.pace.answer(0.0)
     assert held.let_go == []
 
