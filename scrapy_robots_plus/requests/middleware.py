@@ -207,7 +207,9 @@ class RobotsMiddleware:
         if sent is not None and not sent.is_denied:
             asked = Asked.again(request, sent)
             self._revoke(asked, sent.policy)
-            refused = self._now_denied(asked) if isinstance(exception, HeldAtDenial) else None
+            refused = None
+            if isinstance(exception, HeldAtDenial):
+                refused = self._now_denied(asked, self._policy_now(asked))
             if refused is not None:
                 self._refuse(asked, refused, exception)
         return self._judge.at_closing(request)
@@ -221,7 +223,7 @@ class RobotsMiddleware:
         if pacing is None:
             return
 
-        def keep_pace(agent: AgentNames) -> None:
+        def keep_pace(policy: Policy | None, agent: AgentNames) -> None:
             if policy is not None and not policy.denies_as_unreachable:
                 policy.enforce(agent)
                 pacing.keep(origin, policy.delay or 0.0, policy.paces.visits)
@@ -230,25 +232,32 @@ class RobotsMiddleware:
             sent = self._pages.under(request)
             if sent is None:
                 return False
-            keep_pace(sent.agent)
-            return self._now_denied(Asked.again(request, sent)) is not None
+            asked = Asked.again(request, sent)
+            policy = self._policy_now(asked)
+            keep_pace(policy, asked.agent)
+            return self._now_denied(asked, policy) is not None
 
         if policy is not None:
-            keep_pace(self._agents.default_under(policy.settings))
+            keep_pace(policy, self._agents.default_under(policy.settings))
         pacing.recheck(origin, is_denied)
 
-    def _now_denied(self, asked: Asked) -> Refused | None:
-        """Returns why what is known now denies a request that has passed; None if it does not."""
-        request, origin, agent, settings, _ = asked
+    def _policy_now(self, asked: Asked) -> Policy | None:
+        """Returns the policy that a request, which has passed, is under now; None if unknown."""
+        request, origin, _, settings, _ = asked
         if settings.override is not None and self.settings.has_ended(settings.override, origin):
             settings = self._checked_settings(request, origin)
-        policy = self.policies.usable(origin, settings)
-        given_up = self._given_up.reason(origin)
+        return self.policies.usable(origin, settings)
+
+    def _now_denied(self, asked: Asked, policy: Policy | None) -> Refused | None:
+        """Returns why *policy*, or what is known of its host, denies a request that has passed;
+        None if it does not.
+        """
+        given_up = self._given_up.reason(asked.origin)
         if given_up is not None:
-            return given_up_refusal(origin, policy, given_up)
+            return given_up_refusal(asked.origin, policy, given_up)
         if policy is None or policy.denies_as_unreachable:
             return None  # it passed under an older copy that was good
-        verdict = policy.judged(request.url, agent)
+        verdict = policy.judged(asked.request.url, asked.agent)
         return None if verdict.allowed else Refused(policy.signed(verdict), policy)
 
     def _checked_settings(self, request: Request, origin: Origin) -> RobotsSettings:

@@ -204,6 +204,26 @@ async def test_hours_that_a_site_takes_back_hold_nothing_in_the_queue(
     await crawled_in_spite_of_hours(with_hours_at_first(sites), ProbeSpider, **settings)
 
 
+@pytest.mark.parametrize("queue", SCRAPYS)
+@pytest_twisted.ensureDeferred
+async def test_what_waits_keeps_the_delay_of_its_own_override_under_a_new_file(
+    sites: Sites, queue: str
+) -> None:
+    host = sites.host(OPEN)
+    slowly = {"robots_override": {"crawl_delay": 2, "reason": "agreed"}}
+
+    class SlowAtFirst(ProbeSpider):
+        async def start(self) -> AsyncIterator[scrapy.Request]:
+            for page in range(3):
+                yield self.request(host.url(f"/{page}"), meta=slowly)
+            await pause(1.5)
+            yield self.request(host.url("/later"))
+
+    await crawl(spider=SlowAtFirst, ROBOTS_TTL=(1, 1), SCHEDULER_PRIORITY_QUEUE=queue)
+    assert host.robots_hits == 2
+    assert min(host.gaps) >= 1.99
+
+
 @pytest_twisted.ensureDeferred
 async def test_what_waits_under_an_override_that_has_ended_is_denied_by_the_rules_of_the_site(
     sites: Sites,
