@@ -14,26 +14,31 @@ class Probes:
     less is refused while the host is asked slowly. But a limit that has been found refuses next to
     nothing, and an outage refuses at its own moments. So if a host goes on refusing, it is asked at
     full speed at a moment that it has not chosen. If it needs the pace, it refuses much more then.
+
+    A limit may change, or a short probe may not meet it. So a host that passes is watched: if it
+    refuses much more at full speed after all, it gets its pace back.
     """
 
     AFTER = 15.0
-    """How many more seconds the pace may cost until each probe."""
+    """Seconds that the pace may cost until a host is probed; twice as many after each time that it
+    needs the pace."""
     LATEST = 6 * FEW
     """How many answers at the pace are remembered."""
     REFUSED = 5
     """How many of the latest answers must be refusals: that the host goes on refusing."""
     SIZE = 2 * FEW
     """How many answers a probe takes."""
-    MORE = 0.25
-    """How much larger the share of refusals of a probe is if the host needs the pace."""
-    PASSED = 2
-    """How many probes in a row show that it does not."""
+    WATCHED = 16 * FEW
+    """How many answers at full speed tell, at least, whether a host that has passed needs a pace
+    after all."""
+    MORE = 0.3
+    """How much larger the share of refusals at full speed is if the host needs the pace."""
 
     def __init__(self) -> None:
         self.phase = -1
         """The phase of the throttle whose requests are the probe that goes on; -1 if none does."""
-        self._asked = self._refused = 0
-        """Answers and refusals of the latest probe."""
+        self._answers = self._refused = 0
+        """Answers and refusals at full speed, of the latest probe or since it passed."""
         self.begin()
 
     def begin(self) -> None:
@@ -43,9 +48,9 @@ class Probes:
         self._start_counting()
 
     def _start_counting(self) -> None:
-        self.passed = 0
-        """How many of the latest probes in a row were refused no more than the pace."""
-        self._after += self.AFTER
+        self.is_passed = False
+        """Whether the host has passed the latest probe, and is watched."""
+        self._after = 2 * self._after or self.AFTER
         self._cost = 0.0
         self._slow: deque[bool] = deque(maxlen=self.LATEST)
         """Which of the latest answers at the pace were refusals."""
@@ -65,23 +70,36 @@ class Probes:
 
     def probe(self, phase: int) -> None:
         """Starts a probe, with the requests of *phase*."""
-        self.phase = phase
-        self._asked = self._refused = 0
+        self.phase, self.is_passed = phase, False
+        self._answers = self._refused = 0
 
-    def at_full_speed(self, *, refused: bool) -> bool | None:
-        """Counts an answer to the probe.
-
-        Returns whether the host needs the pace; None while there are too few answers to tell.
-        """
-        self._asked += 1
+    def at_full_speed(self, *, refused: bool) -> None:
+        """Counts the answer to a request of the probe, or to any since it passed."""
+        self._answers += 1
         self._refused += refused
-        at_the_pace = sum(self._slow) / max(len(self._slow), 1)
-        needs_pace = self._refused >= (at_the_pace + self.MORE) * self.SIZE
-        if not needs_pace and self._asked < self.SIZE:
-            return None
-        self.phase = -1
-        if needs_pace:
+
+    def ends(self) -> bool:
+        """Returns whether there are enough answers to the probe, and ends it then."""
+        if self._needs_pace(self.SIZE):
             self._start_counting()
+        elif self._answers < self.SIZE:
+            return False
         else:
-            self.passed += 1
-        return needs_pace
+            self.is_passed = True
+            self._answers = self._refused = 0
+        self.phase = -1
+        return True
+
+    def needs_pace_after_all(self) -> bool:
+        """Returns whether the host has passed and yet refuses much more; then it is watched no
+        more.
+        """
+        is_clear = self.is_passed and self._answers >= self.WATCHED
+        if not is_clear or not self._needs_pace(self._answers):
+            return False
+        self._start_counting()
+        return True
+
+    def _needs_pace(self, answers: int) -> bool:
+        at_the_pace = sum(self._slow) / max(len(self._slow), 1)
+        return self._refused >= (at_the_pace + self.MORE) * answers

@@ -224,7 +224,6 @@ class Throttle:
                 self._end()
             elif self._helps and self._probes.is_due:
                 self._probe()
-                self.phase += 1
 
     def forgives(self, refusal: Refusal, before: int) -> bool:
         """Returns whether a refused request gets one more try than others, because of its host.
@@ -241,6 +240,8 @@ class Throttle:
     def _at_full_speed(self, *, refused: bool) -> None:
         """Counts one more answer at full speed."""
         self._shares.at_full_speed(refused=refused)
+        if self._probes.is_passed:
+            self._probes.at_full_speed(refused=refused)
         if not self.is_on and self._shares.remembered >= 2 * FEW:
             self._search.gap = 0.0
 
@@ -257,15 +258,12 @@ class Throttle:
         if is_new:
             self._cost = self._in_vain = self._unproven = 0.0
             self._probes.begin()
-        is_refusing = self._shares.refused_lately >= self.ERRORS
         if is_sure and is_new:
             self._shares.forget()  # what follows this refusal tells the share
             self._start(FIRST_WAIT)
             self._began_in += 1  # where few are under way, the next ones count as full speed, too
             self._search.open(self.WHILE_MEASURED)
-        elif self._probes.passed and (is_sure or is_refusing):
-            self._probe()
-        elif is_refusing:
+        elif self._shares.refused_lately >= self.ERRORS:
             self._shares.forget(all_but=FEW)
             if self._helps and self._answers and not is_new:
                 self._began_in = self.phase
@@ -300,8 +298,11 @@ class Throttle:
         Returns whether it does."""
         was_short = self._bans and self._too_short and self._in_vain <= self.ON_TRIAL
         wait = max(2 * self._found, LEAST_WAIT)
+        needs_pace = self._probes.needs_pace_after_all()
+        if needs_pace:
+            self._is_found()
         has_chance = self._unproven + wait <= self.IN_VAIN and self._take_second_chance()
-        if not (was_short or self._shares.is_rarer or has_chance):
+        if not (needs_pace or was_short or self._shares.is_rarer or has_chance):
             return False
         self._cost = self._in_vain = 0.0
         self._began_in = self.phase
@@ -342,25 +343,22 @@ class Throttle:
             self._is_found()
 
     def _probe(self) -> None:
-        """Makes the next phase a probe."""
-        self._probes.probe(self.phase + 1)
-        self._found = self.gap or self._found
-        self._search.open(min(self.WHILE_MEASURED, self._found / FEW))
+        """Asks at full speed in a phase that begins."""
+        self.phase += 1
+        self._probes.probe(self.phase)
+        self._found, self._search.gap = self.gap, 0.0
 
     def _note_probed(self, now: float, *, refused: bool) -> bool:
         """Counts an answer to a probe. Returns whether that is a reason for another pause."""
         self._shares.at_full_speed(refused=refused)
-        needs_pace = self._probes.at_full_speed(refused=refused)
-        if needs_pace is None:
+        self._probes.at_full_speed(refused=refused)
+        if not self._probes.ends():
             return False
         self._search.gap = self._found
-        if self._probes.passed >= Probes.PASSED:
-            self._probes.begin()
+        if self._probes.is_passed:
             self._shares.begin()  # otherwise the next outage would resume the pace
             self._take_back(now)
-        elif not needs_pace:
-            self._end()
-        return needs_pace
+        return self.is_on
 
     def _is_found(self) -> None:
         """Records that the host has a limit, and that slowness helps."""
@@ -410,8 +408,7 @@ class Throttle:
         self._chances = 2 * FEW
 
     def _pause(self, now: float, asked: float = 0.0) -> None:
-        is_probe = self._probes.phase == self.phase + 1
-        wait = FIRST_WAIT if is_probe else self._search.bounded()
+        wait = self._search.bounded()
         self.until = now + min(wait * (1 + self.JITTER * self._jitter()), self._most)
         cost = max(self.until - now - asked, 0.0)  # what the host asks for costs nothing
         self._unproven += cost

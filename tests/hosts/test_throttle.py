@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from copy import deepcopy
+from dataclasses import dataclass
 from math import inf
 from statistics import median
 from typing import TYPE_CHECKING
@@ -251,6 +253,37 @@ def test_other_limits_are_found_too(
         done = virtual_crawl(Limited(limiter()), 1000, seed=seed)
         assert len(done.got) == 1000
         assert done.seconds <= slower * 1000 / limiter().rate
+        assert done.share <= share
+
+
+@dataclass
+class InTurn:
+    """Two limits, each for so many seconds."""
+
+    limits: tuple[Limiter, Limiter]
+    every: float
+
+    def status(self, page: int, now: float) -> int:
+        limiter = self.limits[int(now // self.every) % 2]
+        return 200 if limiter.allows(now) else 429
+
+
+@pytest.mark.parametrize(
+    ("limits", "every", "at_once", "share"),
+    [
+        ((Bucket(20.0, 10), Bucket(0.5, 1)), 15.0, 8, 0.1),
+        ((SlidingWindow(40, 1.0, counts_refused=True), Window(1, 1.0)), 7.0, 32, 0.2),
+        ((Bucket(10.0, 5), Bucket(3.0, 2)), 7.0, 2, 0.1),
+    ],
+)
+def test_a_limit_that_changes_all_the_time_loses_no_page(
+    limits: tuple[Limiter, Limiter], every: float, at_once: int, share: float
+) -> None:
+    """A probe may fall into the better time. Then more is refused at full speed, for longer."""
+    for seed in range(5):
+        site = InTurn(deepcopy(limits), every)
+        done = virtual_crawl(site, 2000, seed=seed, at_once=at_once, seconds=(0.02, 0.1))
+        assert len(done.got) == 2000
         assert done.share <= share
 
 
