@@ -224,6 +224,32 @@ async def test_what_waits_keeps_the_delay_of_its_own_override_under_a_new_file(
     assert min(host.gaps) >= 1.99
 
 
+@reads_paces
+@pytest.mark.parametrize("queue", ["scrapy_robots_plus.RobotsPriorityQueue", SCRAPYS[0]])
+@pytest_twisted.ensureDeferred
+async def test_what_waits_for_the_hours_of_its_own_override_is_not_sent_when_the_file_comes(
+    sites: Sites, queue: str
+) -> None:
+    host = sites.host(OPEN)
+    text = f"User-agent: *\nDisallow: /x\nVisit-time: {far_from_now()}\n"
+
+    class ClosedAtFirst(ProbeSpider):
+        async def start(self) -> AsyncIterator[scrapy.Request]:
+            meta = {"robots_override": {"robots_txt": text}}
+            yield self.request(host.url("/with-hours"), meta=meta)
+            await pause(0.5)
+            yield self.request(host.url("/plain"))
+
+    await crawl(
+        spider=ClosedAtFirst,
+        ROBOTS_VISIT_TIME="obey",
+        SCHEDULER_PRIORITY_QUEUE=queue,
+        CLOSESPIDER_TIMEOUT=2,
+    )
+    assert host.robots_hits == 1
+    assert "/with-hours" not in host.fetched
+
+
 @pytest_twisted.ensureDeferred
 async def test_what_waits_under_an_override_that_has_ended_is_denied_by_the_rules_of_the_site(
     sites: Sites,
