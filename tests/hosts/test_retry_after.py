@@ -33,6 +33,7 @@ from scrapy_robots_plus.hosts.throttle import Throttle
         (429, "0 Jan 0 0:0:0 +99999", 0),
         (429, "Wed, 21 Oct 2015 07:28:00 +9999999999999", 0),
         (429, "31536000", 31_536_000),
+        (429, "31622400", 31_622_400),
         (429, "31968000", 0),  # more than a year
         (429, "9" * 400, 0),
     ],
@@ -40,6 +41,15 @@ from scrapy_robots_plus.hosts.throttle import Throttle
 def test_how_long_a_host_wants_to_be_left_alone(status: int, value: str, wait: float) -> None:
     response = Response("http://a.example/", status=status, headers={"Retry-After": value})
     assert wait_in(response, now=10) == wait
+
+
+def test_a_host_that_names_a_moment_uses_its_own_clock() -> None:
+    moments = {
+        "Retry-After": "Thu, 01 Jan 1970 02:00:30 GMT",
+        "Date": "Thu, 01 Jan 1970 02:00:00 GMT",
+    }
+    response = Response("http://a.example/", status=429, headers=moments)
+    assert wait_in(response, now=10) == 30
 
 
 def test_after_a_pause_there_is_nothing() -> None:
