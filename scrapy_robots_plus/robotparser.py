@@ -23,7 +23,7 @@ __all__ = ["RequestRate", "RobotFileParser"]
 
 
 class RobotFileParser(_RobotFileParser):
-    """A drop-in for the standard library's class, which goes by RFC 9309.
+    """A drop-in for the standard library's class that reads one robots.txt by RFC 9309.
 
     Unchanged: the methods and their results; :meth:`read` treats 401 and 403 as "all disallowed"
     and other 4xx as "all allowed"; before a file is read, nothing may be fetched. New: ``dialect``,

@@ -100,9 +100,11 @@ class Known:
         policy that was just fetched counts as used.
         """
         state = self._state_of(origin)
-        if origin is not None and state.delay:
+        if origin is None:
+            return state
+        if state.delay:
             self._door.keep(origin, state.delay, state.visits)
-        if origin is not None and state.state is HELD:
+        if state.state is HELD:
             self.policy_was_used(origin)
         return state
 

@@ -158,7 +158,7 @@ class Throttle:
         """
         is_sure = is_429 or asked > 0
         self._asked = asked
-        is_probe = self.is_on and sent_in == self._probes.phase
+        is_probe = self._was_probe(sent_in)
         is_fast = not is_probe and (not self.is_on or self._was_fast(sent_in))
         self._refused_again += not is_first
         if self._answered_since and not is_first and is_fast:
@@ -202,7 +202,7 @@ class Throttle:
             self._in_vain = 0.0
             self._is_found()
         self._different = self._too_short = self._pauses = self._at_last = 0
-        if self.is_on and sent_in == self._probes.phase:
+        if self._was_probe(sent_in):
             self._note_probed(now, refused=False)
         elif not self.is_on or self._was_fast(sent_in):
             self._at_full_speed(refused=False)
@@ -246,6 +246,9 @@ class Throttle:
             self._search.gap = 0.0
 
     # Whether it begins
+
+    def _was_probe(self, sent_in: int | None) -> bool:
+        return self.is_on and sent_in == self._probes.phase
 
     def _was_fast(self, sent_in: int | None) -> bool:
         return sent_in is None or sent_in <= self._began_in

@@ -47,7 +47,7 @@ class TurnAmongCrawls:
         self.ask_at: float | None = -inf
         """The time at which to ask again; None while an answer is on its way."""
         self.waits_for_others = False
-        """Whether the last answer was to wait."""
+        """Whether the last answer was to wait, as the line notes that has asked."""
         self._is_given = False
         """Whether the request that leaves has its turn."""
         self._is_untold = False

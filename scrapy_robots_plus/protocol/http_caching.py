@@ -66,8 +66,9 @@ def source_of_lifetime(headers: Headers) -> str | None:
 def span_of_use(now: float, limits: Limits) -> tuple[float, float]:
     """Returns the earliest and latest creation time of a record that can still answer at *now*.
 
-    A record older than the longest lifetime and ``ROBOTS_STALE_MAX``, or the time for a refresh,
-    together cannot, nor can one from the future: a fast clock dated it.
+    A record is too old after the longest lifetime and ``ROBOTS_STALE_MAX``, or
+    :data:`REFRESH_GRACE` if that is longer. One from the future cannot answer either: a fast clock
+    dated it.
     """
     return now - limits.ttl_max - max(limits.stale_max, REFRESH_GRACE), now + CLOCK_SKEW
 

@@ -57,15 +57,15 @@ class HostStates:
             return HostState(own)
         states = self._crawl.get(OriginStates)
         if policy is not None:
-            known = states.under(policy)
+            now = states.under(policy)
         else:
-            known = states.now(self._crawl.get(Policies).usable(origin))
-        if known.state is State.POLICY:
+            now = states.now(self._crawl.get(Policies).usable(origin))
+        if now.state is State.POLICY:
             return None
-        if known.state is State.REFUSED:
+        if now.state is State.REFUSED:
             return HostState()
-        closed_for = max(known.until - self._crawl.clock.monotonic(), 0.0)
-        return HostState(max(known.delay, own), closed_for)
+        closed_for = max(now.until - self._crawl.clock.monotonic(), 0.0)
+        return HostState(max(now.delay, own), closed_for)
 
     def own_delay(self, host: str) -> float:
         """Returns the delay of the user or of AutoThrottle for *host*, in seconds."""

@@ -223,23 +223,25 @@ class RobotsMiddleware:
         if pacing is None:
             return
 
-        def keep_pace(policy: Policy | None, agent: AgentNames) -> None:
-            if policy is not None and not policy.denies_as_unreachable:
-                policy.enforce(agent)
-                pacing.keep(origin, policy.delay or 0.0, policy.paces.visits)
+        def keep_pace(of: Policy, agent: AgentNames) -> None:
+            if not of.denies_as_unreachable:
+                of.enforce(agent)
+                pacing.keep(origin, of.delay or 0.0, of.paces.visits)
 
-        def is_denied(request: Request) -> bool:
+        def keep_or_deny(request: Request) -> bool:
+            """Keeps the pace that its own settings give *request*. Returns whether it is denied."""
             sent = self._pages.under(request)
             if sent is None:
                 return False
             asked = Asked.again(request, sent)
-            policy = self._policy_now(asked)
-            keep_pace(policy, asked.agent)
-            return self._now_denied(asked, policy) is not None
+            own = self._policy_now(asked)
+            if own is not None:
+                keep_pace(own, asked.agent)
+            return self._now_denied(asked, own) is not None
 
         if policy is not None:
             keep_pace(policy, self._agents.default_under(policy.settings))
-        pacing.recheck(origin, is_denied)
+        pacing.recheck(origin, keep_or_deny)
 
     def _policy_now(self, asked: Asked) -> Policy | None:
         """Returns the policy that a request, which has passed, is under now; None if unknown."""
