@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .pace import Pace
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class TurnAmongCrawls:
     """What is asked of other crawls for the next request to one host, and told them of the last.
 
@@ -25,36 +27,22 @@ class TurnAmongCrawls:
     names. A turn that is given is used at once, or given back.
     """
 
-    __slots__ = (
-        "_asked",
-        "_host",
-        "_is_given",
-        "_is_untold",
-        "_now",
-        "_pace",
-        "_shared_pace",
-        "ask_at",
-        "waits_for_others",
-    )
-
-    def __init__(self, host: str, pace: Pace, shared_pace: SharedPace, now: Now) -> None:
-        self._host = host
-        self._pace = pace
-        self._shared_pace = shared_pace
-        self._now = now
-        self._asked: Ask | None = None
-        """The last question, until a request goes or none waits for the answer."""
-        self.ask_at: float | None = -inf
-        """The time at which to ask again; None while an answer is on its way."""
-        self.waits_for_others = False
-        """Whether the last answer was to wait, as the line notes that has asked."""
-        self._is_given = False
-        """Whether the request that leaves has its turn."""
-        self._is_untold = False
-        """Whether other crawls are still to be told when the last request left. If told while an
-        answer is on its way, they would think the host free although the next request may have been
-        let go.
-        """
+    _host: str
+    _pace: Pace
+    _shared_pace: SharedPace
+    _now: Now
+    _asked: Ask | None = None
+    """The last question, until a request goes or none waits for the answer."""
+    ask_at: float | None = -inf
+    """The time at which to ask again; None while an answer is on its way."""
+    waits_for_others: bool = False
+    """Whether the last answer was to wait, as the line notes that has asked."""
+    _is_given: bool = False
+    """Whether the request that leaves has its turn."""
+    _is_untold: bool = False
+    """Whether other crawls are still to be told when the last request left. If told while an answer
+    is on its way, they would think the host free although the next request may have been let go.
+    """
 
     def is_asked_for(self, request: Request) -> bool:
         """Returns whether an answer is on its way to *request*."""
