@@ -27,7 +27,7 @@ from .shared_pace import shared_pace
 from .slot_delays import SlotTimes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Mapping
 
     from scrapy.http import Response
 
@@ -171,26 +171,17 @@ class Door:
 
     def drop(self, host: str, given_up: GivenUp) -> None:
         """Fails the requests to those origins of *host* that are *given_up*."""
-
-        def fails(request: Request) -> bool:
-            origin = valid_origin_of(request)
-            return origin is not None and origin.host == host and origin in given_up
-
         line = self.line(host)
         line.pace.keep_nothing_for(given_up)
-        self._fail(HeldAtDenial, fails, (line,))
+        self._fail(HeldAtDenial, {host: line}, lambda origin, _: origin in given_up)
 
     def recheck(self, origin: Origin, denies: Callable[[Request], bool]) -> None:
         """Fails the requests to *origin* that wait here or in a slot and that *denies* is true of.
 
         All others here are looked at: their pace may be another one, too.
         """
-
-        def fails(request: Request) -> bool:
-            return valid_origin_of(request) == origin and denies(request)
-
-        line = self.lines.get(origin.host)
-        self._fail(HeldAtDenial, fails, () if line is None else (line,))
+        lines = {origin.host: self.lines.get(origin.host)}
+        self._fail(HeldAtDenial, lines, lambda its, request: its == origin and denies(request))
 
     # The lines
 
@@ -256,24 +247,25 @@ class Door:
         self._closing_since = min(self._closing_since, self._clock.monotonic())
         latest = self._closing_since + self.DRAINS_SECONDS
         late = {host: line for host, line in self.lines.items() if line.is_late(latest)}
-
-        def fails(request: Request) -> bool:
-            origin = valid_origin_of(request)
-            return origin is not None and origin.host in late
-
         if late:
-            self._fail(HeldAtClosing, fails, late.values())
+            self._fail(HeldAtClosing, late, lambda _, __: True)
 
     def _fail(
         self,
         error: type[Exception],
-        fails: Callable[[Request], bool],
-        lines: Iterable[HostLine],
+        lines: Mapping[str, HostLine | None],
+        fails: Callable[[Origin, Request], bool],
     ) -> None:
-        """Fails the requests in all slots and these *lines* that *fails* is true of."""
-        self._slots.fail_queued(error, fails)
-        for line in lines:
-            line.fail(error, fails)
+        """Fails the requests to hosts in *lines* that *fails* is true of, in slots and lines."""
+
+        def fails_here(request: Request) -> bool:
+            origin = valid_origin_of(request)
+            return origin is not None and origin.host in lines and fails(origin, request)
+
+        self._slots.fail_queued(error, fails_here)
+        for line in lines.values():
+            if line is not None:
+                line.fail(error, fails_here)
 
     async def _spider_closed(self) -> None:
         for line in self.lines.values():
