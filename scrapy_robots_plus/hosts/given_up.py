@@ -9,12 +9,8 @@ from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.verdict import Reason
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
-    from scrapy_robots_plus.crawl.clock import Now
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
 class GivenUp:
@@ -27,16 +23,11 @@ class GivenUp:
     SECONDS = MappingProxyType({Reason.GIVEN_UP: 3_600.0, Reason.WALLED: 600.0})
     """Seconds until a host or an origin is tried again, by reason."""
 
-    def __init__(self, settings: RobotsSettings, clock: Now) -> None:
-        """Takes *clock*, which returns monotonic seconds."""
-        self._settings = settings
-        self._clock = clock
-        self._until: Recent[str | Origin, float] = Recent(settings.cache_size)
+    def __init__(self, crawl: Crawl) -> None:
+        self._settings = crawl.settings
+        self._clock = crawl.clock.monotonic
+        self._until: Recent[str | Origin, float] = Recent(crawl.settings.cache_size)
         """The times until which given-up hosts (by name) and walled origins are not asked."""
-
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        return cls(crawl.settings, crawl.clock.monotonic)
 
     def reason(self, origin: Origin) -> Reason | None:
         """Returns why requests to *origin* fail; None if they do not."""

@@ -112,15 +112,13 @@ def states_of(clock: HandClock, defer: float) -> OriginStates:
     settings = RobotsSettings.from_settings(
         Settings({"ROBOTSTXT_OBEY": True, "ROBOTS_DEFER": defer})
     )
-    parts = {
-        Agents: SimpleNamespace(default_under=lambda settings: None),
-        GivenUp: GivenUp(settings, clock.clock),
-    }
+    parts: dict[type, Any] = {Agents: SimpleNamespace(default_under=lambda settings: None)}
     crawl: Any = SimpleNamespace(
         get=parts.__getitem__,
         settings=settings,
         clock=SimpleNamespace(monotonic=clock.clock),
     )
+    parts[GivenUp] = GivenUp(crawl)
     return OriginStates(crawl)
 
 

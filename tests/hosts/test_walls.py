@@ -7,6 +7,7 @@ import json
 import logging
 from itertools import count
 from time import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -367,7 +368,10 @@ def test_a_walled_origin_is_tried_again_sooner_unless_it_is_open_before() -> Non
 
 def given_up_of(clock: Now, **settings: Any) -> GivenUp:
     given = Settings({"ROBOTSTXT_OBEY": True, **settings})
-    return GivenUp(RobotsSettings.from_settings(given), clock)
+    crawl: Any = SimpleNamespace(
+        settings=RobotsSettings.from_settings(given), clock=SimpleNamespace(monotonic=clock)
+    )
+    return GivenUp(crawl)
 
 
 def test_of_a_walled_site_the_other_ports_are_asked_on_but_not_of_a_host_that_is_given_up() -> None:
