@@ -9,12 +9,14 @@ from scrapy import squeues
 
 from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
 
-from .host import Address, Lane, LaneQueue
+from .host import Address, Lane
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy import Request
+
+    from .queue import RobotsPriorityQueue
 
 _NEWEST_FIRST: dict[type, bool] = {
     squeues.FifoMemoryQueue: False,
@@ -41,10 +43,13 @@ class Order(NamedTuple):
             return None
         return cls(_NEWEST_FIRST[queue], _NEWEST_FIRST[start_queue] if start_queue else None)
 
-    @property
-    def keeps_starts_apart(self) -> bool:
-        """Whether start requests go after the others of their priority."""
-        return self.newest_start_first is not None
+    def rank(self, request: Request) -> int:
+        """Returns the rank of *request*, the lowest of which go first: twice its priority, and one
+        more for a start request that is kept apart. That of a job's file: :func:`.rank_of`.
+        """
+        rank = -2 * priority_of(request)
+        is_late = self.newest_start_first is not None and request.meta.get(START_META_KEY)
+        return rank + 1 if is_late else rank
 
 
 class LaneInMemory(Lane):
@@ -58,20 +63,18 @@ class LaneInMemory(Lane):
     FEW = 16
     """The number of requests up to which taking the first out of a list costs almost nothing."""
 
-    def __init__(self, address: Address, queue: LaneQueue, order: Order) -> None:
+    def __init__(self, address: Address, queue: RobotsPriorityQueue, order: Order) -> None:
         super().__init__(address, queue)
         self._order = order
         self._rank = 0
-        """The lowest rank: twice the priority, and one more for start requests: these go later."""
+        """The lowest :meth:`rank <Order.rank>`."""
         self._next: list[Request] | deque[Request] = []
         """The requests with the lowest rank."""
         self._others: dict[int, list[Request] | deque[Request]] | None = None
         """The requests of other ranks, by rank; None if there are none."""
 
     def push(self, request: Request) -> None:
-        rank = -2 * priority_of(request)
-        if self._order.keeps_starts_apart and request.meta.get(START_META_KEY):
-            rank += 1
+        rank = self._order.rank(request)
         others = self._others or {}
         if not self.count:
             self._begin(rank, self._next)
@@ -116,7 +119,7 @@ class Lanes:
     asleep = 0
     """How many lanes are only in the job's file."""
 
-    def __init__(self, queue: LaneQueue, order: Order) -> None:
+    def __init__(self, queue: RobotsPriorityQueue, order: Order) -> None:
         self.queue = queue
         self.order = order
         self._lanes = dict[Address, Lane]()

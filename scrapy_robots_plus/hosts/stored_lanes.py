@@ -6,11 +6,10 @@ from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.clock import Alarm
-from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
-from scrapy_robots_plus.job import FILE_NAME, Contents, rank_of
+from scrapy_robots_plus.job import FILE_NAME, Contents
 from scrapy_robots_plus.job.job import Job
 
-from .host import Address, Lane, LaneQueue, State
+from .host import Address, Lane, State
 from .lanes import Lanes
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from .lanes import Order
+    from .queue import RobotsPriorityQueue
     from .turns import Hosts
 
 HELD = State.HELD
@@ -85,7 +85,9 @@ class StoredLanes(Lanes):
     LEAST_PAUSE = 1.0
     """The shortest pause in seconds between two attempts to find lanes that are ready."""
 
-    def __init__(self, queue: LaneQueue, hosts: Hosts, crawler: Crawler, order: Order) -> None:
+    def __init__(
+        self, queue: RobotsPriorityQueue, hosts: Hosts, crawler: Crawler, order: Order
+    ) -> None:
         """Raises JobFileError if the file of the job cannot be used."""
         super().__init__(queue, order)
         self._hosts = hosts
@@ -127,8 +129,7 @@ class StoredLanes(Lanes):
 
     def add(self, lane: str, request: Request) -> int:
         """Writes *request*; returns its rank. Raises ValueError if it cannot be written."""
-        is_start = self.order.keeps_starts_apart and bool(request.meta.get(START_META_KEY))
-        rank = rank_of(-priority_of(request), is_start)
+        rank = self.order.rank(request)
         self.job.add(lane, rank, request)
         return rank
 
