@@ -83,28 +83,18 @@ class RefusalShares:
     @property
     def is_rarer(self) -> bool:
         """Whether it is certain that refusals are rarer at the pace."""
-        fast = sum(self._fast)
-        also = len(self._fast) - fast
-        is_less = self._refused * also < fast * self._answered
-        return is_less and (
-            _likelier_different(self._refused, self._answered, fast, also) >= _CERTAIN
-        )
+        fast, slow = sum(self._fast), self._refused
+        also_fast, also_slow = len(self._fast) - fast, self._answered
+        if slow * also_fast >= fast * also_slow:
+            return False
+        # The logarithm of how much likelier the counts are if the shares differ than if not: the
+        # Bayes factor for uniform shares. If they are the same, it exceeds *x* with a probability
+        # below *1/x*, however often one looks.
+        if_different = _log_beta(slow, also_slow) + _log_beta(fast, also_fast)
+        factor = if_different - _log_beta(slow + fast, also_slow + also_fast)
+        return factor >= _CERTAIN
 
 
-def _likelier_different(
-    refused: float, answered: float, refused_2: float, answered_2: float
-) -> float:
-    """Returns the logarithm of how much likelier the counts are if the shares differ than if not.
-
-    That is the Bayes factor for uniform shares. If they are the same, it exceeds *x* with a
-    probability below *1/x*, however often one looks.
-    """
-
-    def beta(a: float, b: float) -> float:
-        return lgamma(a + 1) + lgamma(b + 1) - lgamma(a + b + 2)
-
-    return (
-        beta(refused, answered)
-        + beta(refused_2, answered_2)
-        - beta(refused + refused_2, answered + answered_2)
-    )
+def _log_beta(refused: float, answered: float) -> float:
+    """Returns the logarithm of how likely these answers are, if all shares are equally likely."""
+    return lgamma(refused + 1) + lgamma(answered + 1) - lgamma(refused + answered + 2)
