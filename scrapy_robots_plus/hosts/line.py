@@ -231,16 +231,13 @@ class HostLine:
 
     def _may_leave_at(self, waiter: _Waiter) -> float:
         due_at = max(self.pace.due_at(), self._doorway.times.lets_go_at(waiter.slot))
-        opens_in = self._opens_in(waiter)
-        return max(due_at, self._doorway.clock.monotonic() + opens_in) if opens_in else due_at
-
-    def _opens_in(self, waiter: _Waiter) -> float:
-        """Returns the seconds until *waiter* may visit its site: the hours may end meanwhile."""
         if not self.pace.visits:
-            return 0.0
+            return due_at
         origin = valid_origin_of(waiter.request)
         visits = None if origin is None else self.pace.visits.get(origin)
-        return visits.begins_in(self._doorway.clock.wall()) if visits else 0.0
+        # The hours may end while it waits.
+        opens_in = visits.begins_in(self._doorway.clock.wall()) if visits else 0.0
+        return max(due_at, self._doorway.clock.monotonic() + opens_in) if opens_in else due_at
 
     def _let_go(self) -> None:
         waiter = self._waiting.popleft()
