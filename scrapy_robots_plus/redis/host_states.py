@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.requests import chosen_slot, valid_origin_of
-from scrapy_robots_plus.hosts.host import State
-from scrapy_robots_plus.hosts.origin_states import OriginStates
+from scrapy_robots_plus.hosts.origin_states import FAILING, OPEN, OriginState, OriginStates
 from scrapy_robots_plus.origins.policies import Policies
 
 if TYPE_CHECKING:
@@ -18,15 +17,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
-
-
-class HostState(NamedTuple):
-    """What this worker knows about a host now."""
-
-    delay: float = 0.0
-    """Seconds to keep between requests: the longer of the delays of robots.txt and the user."""
-    closed_for: float = 0.0
-    """For how many seconds nothing may be sent to the host."""
 
 
 class HostStates:
@@ -42,39 +32,27 @@ class HostStates:
         slot = compat.scopes_key(self._downloader, request) or chosen_slot(request)
         return slot or (origin.host if origin else compat.slot_key(self._downloader, request))
 
-    def origin_to_wait_for(self, request: Request) -> Origin | None:
-        """Returns the origin whose robots.txt must be known before *request* is sent, if any."""
-        return self._crawl.origin_to_wait_for(request) if self._crawl.holds_requests else None
+    def state(self, origin: Origin | None, host: str, policy: Policy | None = None) -> OriginState:
+        """Returns what a request to *host* waits for, with the longer of the delays of robots.txt
+        and the user; what will fail needs none.
 
-    def state(self, request: Request, host: str, policy: Policy | None = None) -> HostState | None:
-        """Returns the state of *host* for *request*; None while its robots.txt is unknown.
-
-        *policy*: the policy of the origin, if it has just arrived.
+        *origin*: whose robots.txt must be known before, if any. *policy*: what it says, if it has
+        just arrived.
         """
         own = self.own_delay(host)
-        origin = self.origin_to_wait_for(request)
         if origin is None:
-            return HostState(own)
+            return OPEN._replace(delay=own)
         states = self._crawl.get(OriginStates)
-        if policy is not None:
-            now = states.under(policy)
-        else:
+        if policy is None:
             now = states.now(self._crawl.get(Policies).usable(origin))
-        if now.state is State.POLICY:
-            return None
-        if now.state is State.REFUSED:
-            return HostState()
-        closed_for = max(now.until - self._crawl.clock.monotonic(), 0.0)
-        return HostState(max(now.delay, own), closed_for)
+        else:
+            now = states.under(policy)
+        return now if now is FAILING else now._replace(delay=max(now.delay, own))
 
     def own_delay(self, host: str) -> float:
         """Returns the delay of the user or of AutoThrottle for *host*, in seconds."""
         slot = compat.Slots(self._downloader).get(host)
         return slot.delay if slot else compat.new_slot(self._downloader, host)[1]
-
-    def defers(self, origin: Origin) -> bool:
-        """Returns whether requests to *origin* are kept while its robots.txt cannot be read."""
-        return self._crawl.get(OriginStates).defers(origin)
 
     @property
     def _downloader(self) -> Downloader:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.origins.policies import Policies
 
 from .host_queue import Report
@@ -143,11 +144,15 @@ class LeasedRequests:
 
         *policy*: the policy of its origin, if it has just arrived.
         """
-        state = self._hosts.state(lease.request, lease.host, policy)
-        if state is None:
-            self._park(lease)
-        elif state.closed_for > 0:
-            self._session.tell(Report("pause", host=lease.host, seconds=state.closed_for))
+        crawl = self._crawl
+        origin = crawl.origin_to_wait_for(lease.request) if crawl.holds_requests else None
+        state = self._hosts.state(origin, lease.host, policy)
+        pause = state.until - self._session.now()
+        if origin is not None and state.state is State.POLICY:
+            self._parked.setdefault(origin, []).append(lease)
+            crawl.get(Policies).prefetch(origin, lease.request)
+        elif pause > 0:
+            self.leave_alone(lease.host, pause)
             self._give_back(lease)
         elif state.delay and (lease.is_first or not lease.holds):
             # The server may have forgotten what others sent there, or the request has no turn.
@@ -175,13 +180,6 @@ class LeasedRequests:
         """Drops all requests that wait here."""
         self._ready.clear()
         self._parked.clear()
-
-    def _park(self, lease: LeasedRequest) -> None:
-        origin = self._hosts.origin_to_wait_for(lease.request)
-        if origin is None:
-            return
-        self._parked.setdefault(origin, []).append(lease)
-        self._crawl.get(Policies).prefetch(origin, lease.request)
 
     def _give_back(self, lease: LeasedRequest) -> None:
         self._session.tell(Report("back", lease.id))

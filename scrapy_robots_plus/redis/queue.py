@@ -9,7 +9,7 @@ from scrapy_redis.dupefilter import RFPDupeFilter
 from scrapy_redis.queue import Base
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.crawl import Crawl, guarded
+from scrapy_robots_plus.crawl.crawl import guarded
 
 from .worker import Worker
 
@@ -45,11 +45,7 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
 
     def push(self, request: Request) -> None:
         """Adds *request*, which is kept in memory while the server is away."""
-        try:
-            self.worker.pushing.push(request)
-        except Exception as error:  # noqa: BLE001 - it would be lost
-            Crawl.of(self.crawler).errors.tell("the shared queue", error)
-            self.worker.stranded.append(request)
+        self.worker.push(request)
 
     @guarded("the shared queue")
     def pop(self, timeout: float = 0) -> Request | None:

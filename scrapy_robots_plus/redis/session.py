@@ -10,7 +10,8 @@ from uuid import uuid4
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.clock import Alarm, Clock
+from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.printable import counted, printable
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from scrapy_robots_plus.crawl.crawl import Crawl
 
 logger = crawl_log(__name__)
 
@@ -79,10 +79,10 @@ class Session:
     """The least seconds between two log lines that the server cannot be used: one that is full may
     refuse every second call."""
 
-    def __init__(
-        self, crawler: Crawler, client: Any, key: str, lifetime: float, clock: Clock
-    ) -> None:
-        self._lifetime = lifetime
+    def __init__(self, crawler: Crawler, client: Any, key: str) -> None:
+        crawl = Crawl.of(crawler)
+        self._lifetime = crawl.settings.worker_lifetime
+        self._clock = crawl.clock
         self._log = logger(crawler)
         self._stats = compat.stats_of(crawler)
         self._tell_away_at = -inf
@@ -90,13 +90,12 @@ class Session:
         self._told_lost = 0
         self._link = Link(client, crawler.settings)
         self.client = self._link.client
-        self.now = clock.monotonic
-        self.queue = HostQueue(self.client, key, uuid4().hex, lifetime)
+        self.now = crawl.clock.monotonic
+        self.queue = HostQueue(self.client, key, uuid4().hex, self._lifetime)
         self.on_flush: Callable[[], object] = self.exchange
         """Callback when reports have waited for long enough; it makes an exchange."""
         self._untold: list[tuple[Report, float]] = []
         """The reports that the server has not got, and when each was made."""
-        self._clock = clock
         self._flush = self.alarm(lambda: self.on_flush())
         self._is_known = False
         self.is_unsure = False

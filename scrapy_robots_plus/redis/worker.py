@@ -16,6 +16,7 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
+from scrapy_robots_plus.hosts.origin_states import OriginStates
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.printable import counted, printable
 
@@ -60,16 +61,13 @@ class Worker:
 
     def __init__(self, crawler: Crawler, client: Any, key: str, serializer: Any) -> None:
         self.crawler = crawler
-        self.stranded: list[Request] = []
+        self._stranded: list[Request] = []
         """Requests that an error of this package has kept out of the queue."""
         self._crawl = crawl = Crawl.of(crawler)
         self._now = crawl.clock.monotonic
         self._log = logger(crawler)
-        self._hosts = hosts = HostStates(crawler)
-        settings = crawl.settings
-        self._session = session = Session(
-            crawler, client, key, settings.worker_lifetime, crawl.clock
-        )
+        hosts = HostStates(crawler)
+        self._session = session = Session(crawler, client, key)
         session.on_flush = self._exchange
         self._leases = LeasedRequests(crawler, session, hosts)
         self._serialization = Serialization(compat.spider_of(crawler), serializer)
@@ -91,7 +89,7 @@ class Worker:
         self._connect()
         _workers[crawler] = self
         session.begin(terms(crawler, crawl))
-        if crawl.holds_requests and not settings.store:
+        if crawl.holds_requests and not crawl.settings.store:
             self._log.warning(
                 "Each worker fetches robots.txt files for itself: REDIS_PARAMS names a server in a "
                 "way that ROBOTS_STORE has no URL for. Set ROBOTS_STORE to the URL of a Redis "
@@ -122,6 +120,15 @@ class Worker:
         return _workers[crawler]
 
     # For the queue and the duplicate filter
+
+    def push(self, request: Request) -> None:
+        """Adds *request*. If an error of this package prevents that, tries once more at the end."""
+        try:
+            self.pushing.push(request)
+        except Exception as error:  # noqa: BLE001 - it would be lost
+            self._crawl.errors.tell("the shared queue", error)
+            # What the queue still does not take then is counted as lost.
+            (self.pushing.unwritable if self._has_left else self._stranded).append(request)
 
     def next(self) -> Request | None:
         """Returns the next request that may be sent; None if there is none now.
@@ -188,7 +195,7 @@ class Worker:
 
     def takes_back(self, request: Request, origin: Origin) -> bool:
         """Returns whether *request* may go back to the queue, see :class:`.TakesBack`."""
-        return request in self._leases.under_way and self._hosts.defers(origin)
+        return request in self._leases.under_way and self._crawl.get(OriginStates).defers(origin)
 
     def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
         if self._leases.fetch_ended(origin, policy):
@@ -336,16 +343,9 @@ class Worker:
         if self._stop_looking is not None:
             self._stop_looking()
         self._look(at_once=True)
-        while self.stranded:
-            self._push_stranded(self.stranded.pop())
+        while self._stranded:
+            self.push(self._stranded.pop())
         self.pushing.close()
         self._collect_ended()
         self._alarm.cancel()
         self._session.leave()
-
-    def _push_stranded(self, request: Request) -> None:
-        try:
-            self.pushing.push(request)
-        except Exception as error:  # noqa: BLE001 - what cannot be given is counted as lost
-            self._crawl.errors.tell("the shared queue", error)
-            self.pushing.unwritable.append(request)

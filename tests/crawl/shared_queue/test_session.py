@@ -11,7 +11,6 @@ import pytest
 import scrapy
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.shared_pace import Ask
 from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored
 from scrapy_robots_plus.redis.host_states import HostStates
@@ -46,7 +45,7 @@ def crawler(server: RedisServer) -> Crawler:
 
 @pytest.fixture
 def session(crawler: Crawler, client: Any) -> Iterator[Session]:
-    opened = Session(crawler, client, "crew:requests", 60, Clock())
+    opened = Session(crawler, client, "crew:requests")
     yield opened
     opened.close()
 
