@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.host import State
+from scrapy_robots_plus.hosts.origin_states import FAILING, OPEN, OriginState, OriginStates
 from scrapy_robots_plus.origins.policies import Policies
 
 from .host_queue import Report
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .host_states import HostStates
     from .session import Session
 
 
@@ -70,11 +70,9 @@ class LeasedRequests:
     STALE_SECONDS = 3.0
     """Seconds until a request that waits for the engine is given back: its host may be paused."""
 
-    def __init__(self, crawler: Crawler, session: Session, hosts: HostStates) -> None:
-        self._crawler = crawler
+    def __init__(self, crawler: Crawler, session: Session) -> None:
         self._crawl = Crawl.of(crawler)
         self._session = session
-        self._hosts = hosts
         self._parked: dict[Origin, list[LeasedRequest]] = {}
         """The requests that wait for a robots.txt, by its origin."""
         self._ready: deque[LeasedRequest] = deque()
@@ -146,7 +144,7 @@ class LeasedRequests:
         """
         crawl = self._crawl
         origin = crawl.origin_to_wait_for(lease.request) if crawl.holds_requests else None
-        state = self._hosts.state(origin, lease.host, policy)
+        state = self._state(origin, lease.host, policy)
         pause = state.until - self._session.now()
         if origin is not None and state.state is State.POLICY:
             self._parked.setdefault(origin, []).append(lease)
@@ -165,6 +163,28 @@ class LeasedRequests:
                 lease.holds = False
                 self._tell_pace(lease, 0.0)
             self._ready.append(lease)
+
+    def _state(self, origin: Origin | None, host: str, policy: Policy | None) -> OriginState:
+        """Returns what a request to *host* waits for, with the longer of the delays of robots.txt
+        and the user; what will fail needs none.
+
+        *origin*: whose robots.txt must be known before, if any.
+        """
+        own = self.own_delay(host)
+        if origin is None:
+            return OPEN._replace(delay=own)
+        states = self._crawl.get(OriginStates)
+        if policy is None:
+            now = states.now(self._crawl.get(Policies).usable(origin))
+        else:
+            now = states.under(policy)
+        return now if now is FAILING else now._replace(delay=max(now.delay, own))
+
+    def own_delay(self, host: str) -> float:
+        """Returns the delay of the user or of AutoThrottle for *host*, in seconds."""
+        downloader = compat.engine_of(self._crawl.crawler).downloader
+        slot = compat.Slots(downloader).get(host)
+        return slot.delay if slot else compat.new_slot(downloader, host)[1]
 
     def fetch_ended(self, origin: Origin, policy: Policy | None) -> bool:
         """Handles the end of a robots.txt fetch; returns whether any request waited for it."""
@@ -200,7 +220,7 @@ class LeasedRequests:
         """Notes and reports that the request of *lease* left *ago* seconds ago."""
         if lease.holds:
             lease.holds, lease.sent_by = False, self._session.now() - ago
-            lease.delay = max(lease.delay, self._hosts.own_delay(lease.host))
+            lease.delay = max(lease.delay, self.own_delay(lease.host))
             self._tell_left(lease, ago)
 
     def _tell_left(self, lease: LeasedRequest, ago: float) -> None:
@@ -238,7 +258,7 @@ class LeasedRequests:
 
     def collect_ended(self) -> None:
         """Reports which requests the engine has dealt with."""
-        for request in compat.finished(self.under_way, self._crawler):
+        for request in compat.finished(self.under_way, self._crawl.crawler):
             lease = self.under_way.pop(request)
             frees = lease.holds and self._leaving.get(lease.host) is not lease
             if lease.id:

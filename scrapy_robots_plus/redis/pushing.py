@@ -13,7 +13,13 @@ from scrapy.utils.request import request_from_dict
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
-from scrapy_robots_plus.crawl.requests import fields_of, priority_of, unusual_fields_of
+from scrapy_robots_plus.crawl.requests import (
+    chosen_slot,
+    fields_of,
+    priority_of,
+    unusual_fields_of,
+    valid_origin_of,
+)
 from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .host_queue import Stored
@@ -24,7 +30,6 @@ if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
 
-    from .host_states import HostStates
     from .session import Session
 
 logger = crawl_log(__name__)
@@ -62,18 +67,16 @@ class Pushing:
     BYTES_AT_ONCE = 250_000
     """The most bytes of requests that are given in one step, unless one alone is larger: the answer
     must come in time, or all is sent again."""
-    MOST = 2_000
-    """The most requests that are given to the server at one time: the engine waits meanwhile."""
-    SECONDS = 0.5
-    """Seconds after which no more are given at one time: large ones may take long."""
+    SECONDS = 0.2
+    """Seconds after which no more are given at one time: the engine waits meanwhile."""
+    REMEMBERED = 2_000
+    """The most requests that are given again if the server loses them."""
 
-    def __init__(
-        self, crawler: Crawler, session: Session, hosts: HostStates, serialization: Serialization
-    ) -> None:
+    def __init__(self, crawler: Crawler, session: Session, serialization: Serialization) -> None:
+        self._crawler = crawler
         self._log = logger(crawler)
         self._stats = compat.stats_of(crawler)
         self._session = session
-        self._hosts = hosts
         self._serialization = serialization
         self.seen_key = ""
         """The key of the fingerprints of the duplicate filter, if that is ours; else empty."""
@@ -92,7 +95,7 @@ class Pushing:
         self.unwritable: deque[Request] = deque()
         """Requests that cannot be serialized or are too large, and so stay here."""
         self._of_memory = Once()
-        self._recent: deque[tuple[float, Stored]] = deque(maxlen=self.MOST)
+        self._recent: deque[tuple[float, Stored]] = deque(maxlen=self.REMEMBERED)
         """Requests that the server got from pages whose end it may not know of, and when."""
         self._seen_here: set[str] = set()
         """The fingerprints of all requests that are kept here, serialized or not."""
@@ -117,7 +120,14 @@ class Pushing:
             request = self._serialization.read(data)
         except Exception:  # noqa: BLE001 - whoever takes it says what is wrong, and sets it aside
             return Stored("", -score, data)
-        return Stored(self._hosts.host_of(request), priority_of(request), data)
+        return Stored(self._host_of(request), priority_of(request), data)
+
+    def _host_of(self, request: Request) -> str:
+        """Returns the slot that was chosen for *request*, or else its host, without the port."""
+        downloader = compat.engine_of(self._crawler).downloader
+        origin = valid_origin_of(request)
+        slot = compat.scopes_key(downloader, request) or chosen_slot(request)
+        return slot or (origin.host if origin else compat.slot_key(downloader, request))
 
     def is_seen(self, request: Request, fingerprint: str) -> bool:
         """Returns whether a request like *request* waits here. If not, it is pushed next.
@@ -143,7 +153,7 @@ class Pushing:
                 return
             self._keep_unwritable(request, str(error) or repr(error))
         else:
-            stored = Stored(self._hosts.host_of(request), priority_of(request), data, fingerprint)
+            stored = Stored(self._host_of(request), priority_of(request), data, fingerprint)
             if self._is_away:  # maybe for long: the serialized form takes the least memory
                 self._stats.inc_value(stats.SHARED_QUEUE_KEPT)
                 self.kept.append((stored, None))
@@ -204,8 +214,8 @@ class Pushing:
         self._seen_here.clear()
         self._is_too_large = False
 
-    def _next_batch(self, most: int) -> list[tuple[Stored, Request | None]]:
-        first = list(islice(self.kept, min(self.AT_ONCE, most)))
+    def _next_batch(self) -> list[tuple[Stored, Request | None]]:
+        first = list(islice(self.kept, self.AT_ONCE))
         sizes = accumulate(len(stored.data) for stored, _ in first)
         fits = sum(size <= self.BYTES_AT_ONCE for size in sizes)
         return first[: max(fits, 1)]
@@ -223,17 +233,14 @@ class Pushing:
         self._is_too_large = is_large and answers is None and self._session.is_away
         return answers
 
-    def give(self, most: int = MOST, *, seconds: float = SECONDS) -> None:
-        """Gives the server up to *most* of the requests that wait, if it answers.
-
-        Begins no further step after *seconds*.
-        """
+    def give(self, *, seconds: float = SECONDS) -> None:
+        """Gives the server what waits, if it answers. Begins no further step after *seconds*."""
         self._soon.cancel()
         until = self._session.now() + seconds
         if self._is_too_large and self._session.state() is not None:
             self._set_apart()
-        while self.kept and most > 0:
-            batch = self._next_batch(most)
+        while self.kept:
+            batch = self._next_batch()
             answers = self._attempt([stored for stored, _ in batch])
             if answers is None:
                 if not self._is_away:
@@ -243,7 +250,6 @@ class Pushing:
                     self.kept = deque((stored, None) for stored, _ in self.kept)
                 self._is_away, self._is_refused = True, not self._session.is_away
                 return
-            most -= len(batch)
             for (stored, request), is_due in zip(batch, answers, strict=True):
                 self.kept.popleft()
                 self._seen_here.discard(stored.fingerprint)
@@ -259,7 +265,7 @@ class Pushing:
 
     def close(self) -> None:
         """Gives the server all requests that wait."""
-        self.give(len(self.kept), seconds=inf)
+        self.give(seconds=inf)
 
     def tell_lost(self) -> None:
         """Counts and logs the requests that are still here, and lost, as the crawl has ended."""

@@ -21,7 +21,6 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .host_queue import Exchange, Report, State, Taken
-from .host_states import HostStates
 from .idle import Idle
 from .leased_requests import LeasedRequest, LeasedRequests
 from .pushing import Pushing, Serialization
@@ -66,12 +65,11 @@ class Worker:
         self._crawl = crawl = Crawl.of(crawler)
         self._now = crawl.clock.monotonic
         self._log = logger(crawler)
-        hosts = HostStates(crawler)
         self._session = session = Session(crawler, client, key)
         session.on_flush = self._exchange
-        self._leases = LeasedRequests(crawler, session, hosts)
+        self._leases = LeasedRequests(crawler, session)
         self._serialization = Serialization(compat.spider_of(crawler), serializer)
-        self.pushing = Pushing(crawler, session, hosts, self._serialization)
+        self.pushing = Pushing(crawler, session, self._serialization)
         self.pushing.on_given = self._was_given
         self._idle_time = Idle(crawler, crawl.clock)
         self._alarm = session.alarm(partial(compat.wake_engine, crawler))

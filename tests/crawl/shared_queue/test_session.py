@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,7 +14,6 @@ import scrapy
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.hosts.shared_pace import Ask
 from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored
-from scrapy_robots_plus.redis.host_states import HostStates
 from scrapy_robots_plus.redis.leased_requests import LeasedRequest, LeasedRequests
 from scrapy_robots_plus.redis.pushing import Pushing
 from scrapy_robots_plus.redis.session import Session
@@ -75,29 +75,32 @@ def test_what_is_left_is_told_at_the_end(session: Session, client: Any) -> None:
 def kept(crawler: Crawler, session: Session, number: int) -> Pushing:
     """As many requests were added while the server was away."""
     no: Any = None  # asked for what is added from now on
-    pushing = Pushing(crawler, session, no, no)
+    pushing = Pushing(crawler, session, no)
     pushing.kept.extend((Stored("a.example", 0.0, b"%d" % each), None) for each in range(number))
     return pushing
 
 
 def test_what_was_kept_is_given_in_parts_that_keep_nobody_waiting(
-    crawler: Crawler, session: Session, client: Any
+    crawler: Crawler, session: Session, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pushing = kept(crawler, session, 2 * Pushing.MOST + 1)
-    for left in (Pushing.MOST + 1, 1, 0, 0):
+    moments = count(step=Pushing.SECONDS / Pushing.AT_ONCE)  # a step takes longer than it may
+    monkeypatch.setattr(session, "now", lambda: next(moments))
+    pushing = kept(crawler, session, 2 * Pushing.AT_ONCE + 1)
+    for left in (Pushing.AT_ONCE + 1, 1, 0, 0):
         pushing.give()
         assert len(pushing.kept) == left
     waiting = client.zrange("{crew:requests}:host:a.example", 0, -1)
-    assert [each[8:] for each in waiting] == [b"%d" % each for each in range(2 * Pushing.MOST + 1)]
+    numbers = [each[8:] for each in waiting]
+    assert numbers == [b"%d" % each for each in range(2 * Pushing.AT_ONCE + 1)]
 
 
 def test_all_that_was_kept_is_given_at_the_end(
     crawler: Crawler, session: Session, client: Any
 ) -> None:
-    pushing = kept(crawler, session, 2 * Pushing.MOST + 1)
+    pushing = kept(crawler, session, 10 * Pushing.AT_ONCE + 1)
     pushing.close()
     assert not pushing.kept
-    assert client.zcard("{crew:requests}:host:a.example") == 2 * Pushing.MOST + 1
+    assert client.zcard("{crew:requests}:host:a.example") == 10 * Pushing.AT_ONCE + 1
 
 
 def test_a_request_whose_answer_was_lost_is_not_taken_for_one_that_was_seen(
@@ -144,7 +147,7 @@ def test_the_turn_of_a_host_is_handed_over_by_the_request_that_has_it(
     """And not by one that had it before the server came back with older data, and handed the same
     request out again. It may stand in front of the other in their slot: each would wait for ever.
     """
-    monkeypatch.setattr(HostStates, "own_delay", lambda *_: 0.0)
+    monkeypatch.setattr(LeasedRequests, "own_delay", lambda *_: 0.0)
     monkeypatch.setattr(compat, "finished", lambda requests, _: list(requests))
     host, delay = "a.example", 0.001
     session.begin({"a delay": "0.001"})
@@ -154,7 +157,7 @@ def test_the_turn_of_a_host_is_handed_over_by_the_request_that_has_it(
     assert told is not None
     (taken,) = told.taken
     assert taken.holds
-    leases = LeasedRequests(crawler, session, HostStates(crawler))
+    leases = LeasedRequests(crawler, session)
     before, again = scrapy.Request("http://a.example/1"), scrapy.Request("http://a.example/1")
     leases.under_way[before] = LeasedRequest(before, b"", host, holds=True, since=0.0)
     leases.under_way[again] = LeasedRequest(again, taken.id, host, holds=True, since=0.0)
@@ -184,12 +187,12 @@ def test_a_turn_that_has_ended_is_not_used_again(
     crawler: Crawler, session: Session, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server was away, and does not know of the end: when it does, others may go."""
-    monkeypatch.setattr(HostStates, "own_delay", lambda *_: 0.0)
+    monkeypatch.setattr(LeasedRequests, "own_delay", lambda *_: 0.0)
     host, delay = "a b", 0.1  # a link may lead to such a host
     session.begin({})
     other = HostQueue(client, "crew:requests", "other", 60)
     other.exchange(reports=[Report("left", b"", host, 60.0, delay)], renew=True)
-    leases = LeasedRequests(crawler, session, HostStates(crawler))
+    leases = LeasedRequests(crawler, session)
     first, second = (scrapy.Request(f"http://a.example/{number}") for number in range(2))
     waits = [1.0]  # nothing is known of the host: it is left alone for a second
     while waits[-1]:
@@ -230,11 +233,11 @@ def test_a_request_that_counts_as_sent_before_its_answer_keeps_the_delay_of_robo
     crawler: Crawler, session: Session, monkeypatch: pytest.MonkeyPatch, is_of_queue: bool
 ) -> None:
     """As it does in a slot without a delay of its own."""
-    monkeypatch.setattr(HostStates, "own_delay", lambda *_: 0.0)
+    monkeypatch.setattr(LeasedRequests, "own_delay", lambda *_: 0.0)
     monkeypatch.setattr(LeasedRequests, "collect_ended", lambda _: None)
     host, delay, patience = "a.example", 20.0, 0.01
     session.begin({"a delay": "20"})
-    leases = LeasedRequests(crawler, session, HostStates(crawler))
+    leases = LeasedRequests(crawler, session)
     request, other = (scrapy.Request(f"http://a.example/{number}") for number in range(2))
     if is_of_queue:
         session.queue.push([Stored(host, 0.0, b"a")])
