@@ -370,8 +370,6 @@ class Policies:
 
     def _end_fetch(self, origin: Origin, fetch: Fetch) -> None:
         del self._fetches[origin]
-        if not self._fetches:
-            self._closing_watch.stop()
         fetch.answer(None if compat.is_closing(self._crawler) else fetch.policy)
         for listener in self.listeners:
             listener(origin, fetch.policy)
