@@ -35,7 +35,7 @@ from scrapy_robots_plus.settings.scrapys_own import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -71,7 +71,6 @@ class RobotsExtension:
             from scrapy_robots_plus.audit.records import Audit
 
             self._audit = Audit(crawl)  # kept, as signals hold their handlers weakly
-        self._end_progress: Callable[[], None] | None = None
         self._summary_file: SummaryFile | None = None
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
@@ -82,10 +81,11 @@ class RobotsExtension:
         return cls(crawler)
 
     def _spider_opened(self) -> None:
-        interval = self._crawl.crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        crawler = self._crawl.crawler
+        interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         if interval > 0:
-            crawler = self._crawl.crawler
             self._end_progress = compat.repeat(interval, lambda: log_progress(crawler))
+            crawler.signals.connect(self._end_progress, signals.spider_closed)
         _report_wiring(self._crawl)
         if not self._crawl.has_middleware:
             return
@@ -101,8 +101,6 @@ class RobotsExtension:
             raise CloseSpider("robotstxt_denied")
 
     def _spider_closed(self, spider: Spider, reason: str) -> None:
-        if self._end_progress is not None:
-            self._end_progress()
         tally = self._crawl.get(Tally)
         if self._crawl.has_middleware and len(tally):
             self._log_table(spider)

@@ -65,14 +65,11 @@ class RobotFileParser(_RobotFileParser):
         self._file = file
         self.modified()
 
-    def _unread(self) -> bool:
-        return not self.mtime()
-
     def can_fetch(self, useragent: str, url: str) -> bool:
         """Returns whether the user agent, a product token or a whole header, may fetch the URL."""
         if self.disallow_all or self.allow_all:
             return not self.disallow_all
-        return not self._unread() and self._file.allowed(url, useragent)
+        return bool(self.mtime()) and self._file.allowed(url, useragent)
 
     def verdict(self, useragent: str, url: str) -> Verdict:
         """Returns which rule of the file decides, and on which line; ignores HTTP statuses."""
@@ -84,12 +81,12 @@ class RobotFileParser(_RobotFileParser):
 
     def crawl_delay(self, useragent: str) -> int | float | None:  # type: ignore[override]
         """Returns the Crawl-delay in seconds, an int if it is whole; None if there is none."""
-        delay = None if self._unread() else self._file.crawl_delay(useragent)
+        delay = self._file.crawl_delay(useragent)
         return int(delay) if delay is not None and delay.is_integer() else delay
 
     def request_rate(self, useragent: str) -> RequestRate | None:
         """Returns the Request-rate as requests and seconds; None if there is none."""
-        rate = None if self._unread() else self._file.request_rate(useragent)
+        rate = self._file.request_rate(useragent)
         return None if rate is None else RequestRate(rate.requests, rate.seconds)
 
     def site_maps(self) -> list[str] | None:
