@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from asyncio import CancelledError
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -179,16 +180,11 @@ def on_failure(crawling: Deferred[Any] | Task[None], tell: Callable[[BaseExcepti
     """
 
     def failed(failure: Any) -> None:
-        tell(failure.value)
+        if not failure.check(CancelledError):
+            tell(failure.value)
 
-    def ended(task: Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            tell(error)
-
-    if isinstance(crawling, Deferred):
-        crawling.addErrback(failed)
-    else:
-        crawling.add_done_callback(ended)
+    ended = crawling if isinstance(crawling, Deferred) else Deferred.fromFuture(crawling)
+    ended.addErrback(failed)
 
 
 robots_parsed: object | None = getattr(scrapy.signals, "robots_parsed", None)

@@ -54,14 +54,11 @@ def kind_of_failure(exception: BaseException, *, headers_received: bool) -> str:
         return "dns"
     if isinstance(exception, _TIMEOUT):
         return "timeout"
-    if isinstance(exception, _CUT) or (headers_received and _is_connection_loss(exception)):
-        return "cut"
-    return "connection" if _is_connection_loss(exception) else "error"
-
-
-def _is_connection_loss(exception: BaseException) -> bool:
     # twisted.web's ResponseFailed wraps what happened; Scrapy 2.14 raises it as it is.
-    return isinstance(exception, _CONNECTION) or hasattr(exception, "reasons")
+    is_lost = isinstance(exception, _CONNECTION) or hasattr(exception, "reasons")
+    if isinstance(exception, _CUT) or (headers_received and is_lost):
+        return "cut"
+    return "connection" if is_lost else "error"
 
 
 FILES, PORTS, MEMORY = "files", "ports", "memory"

@@ -130,7 +130,8 @@ class Courier:
         Raises :class:`CourierLateError` if there is none after *seconds*.
         """
         answer = self.send(call)
-        late = call_later(seconds, self._give_up, answer, seconds)
+        error = CourierLateError(f"{self._name}: no answer within {seconds:g} s")
+        late = call_later(seconds, _answer, answer, Failure(error))  # type: ignore[no-untyped-call]
         try:
             return await wait_for(answer)
         finally:
@@ -168,10 +169,6 @@ class Courier:
         self._closed = True
         self._errands.put(None)
         return done
-
-    def _give_up(self, answer: Deferred[Any], seconds: float) -> None:
-        if not answer.called:
-            answer.errback(CourierLateError(f"{self._name}: no answer within {seconds:g} s"))
 
     def _log(self, failure: Failure) -> None:
         error = failure.value

@@ -217,10 +217,8 @@ def _rank(group: Sequence[Site]) -> tuple[Kind, int, int]:
 
 def _share(sizes: Sequence[int], most: int) -> int:
     """Returns how many lines each group may take, at least two, so that all take at most *most*."""
-    share = 2
-    while share < most and sum(min(size, share + 1) for size in sizes) <= most:
-        share += 1
-    return share
+    fit = (n for n in range(2, most + 1) if sum(min(size, n) for size in sizes) <= most)
+    return max(fit, default=2)
 
 
 def _in_words(sites: Sequence[Site]) -> Iterator[str]:
