@@ -96,7 +96,9 @@ class SchedulerWiring:
                 from .job.dupefilter import JobDupeFilter
 
                 settings.set("DUPEFILTER_CLASS", JobDupeFilter, "addon")
-        _share_files_with_workers(settings)
+        if names_our_queue(settings) and has_workers(settings) and (url := redis_url(settings)):
+            # Workers that share requests share robots.txt files, too, on the same server.
+            settings.set("ROBOTS_STORE", url, "addon")
         return cls()
 
 
@@ -111,12 +113,6 @@ def _add(settings: BaseSettings, name: str, component: type, position: int) -> N
     if components.keys().isdisjoint({component, global_object_name(component), public}):
         components[component] = position
         settings.set(name, components, settings.getpriority(name) or 0)
-
-
-def _share_files_with_workers(settings: BaseSettings) -> None:
-    """Makes workers that share requests share robots.txt files, on the same Redis server."""
-    if names_our_queue(settings) and has_workers(settings) and (url := redis_url(settings)):
-        settings.set("ROBOTS_STORE", url, "addon")
 
 
 def _take_out_built_in(settings: BaseSettings) -> int:

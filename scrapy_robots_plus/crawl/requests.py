@@ -295,23 +295,8 @@ class RequestSettings:
 
         Raises RobotsOverrideError, naming key and value, if its own override is wrong.
         """
-        settings = self._settings.for_origin(origin)
-        if OVERRIDE_META_KEY in request.meta:
-            return self._under_its_own(request, origin, settings)
-        return settings
-
-    def needs_no_file(self, request: Request, origin: Origin) -> bool:
-        """Returns whether its own override lets *request* go without the file of *origin*."""
-        return OVERRIDE_META_KEY in request.meta and not self.of(request, origin).needs_file
-
-    def _under_its_own(
-        self, request: Request, origin: Origin, settings: RobotsSettings
-    ) -> RobotsSettings:
-        value = request.meta[OVERRIDE_META_KEY]
-        if value is None:
-            return settings
-        text = repr(value)
-        if not _belongs(request, origin, text):
+        settings, value = self._settings.for_origin(origin), request.meta.get(OVERRIDE_META_KEY)
+        if value is None or not _belongs(request, origin, text := repr(value)):
             return settings
         key = settings, text
         made = self._made.get(key)
@@ -328,6 +313,10 @@ class RequestSettings:
         self._made.put(key, made)
         has_ended = made.override is not None and self._settings.has_ended(made.override, origin)
         return settings if has_ended else made
+
+    def needs_no_file(self, request: Request, origin: Origin) -> bool:
+        """Returns whether its own override lets *request* go without the file of *origin*."""
+        return OVERRIDE_META_KEY in request.meta and not self.of(request, origin).needs_file
 
 
 def _belongs(request: Request, origin: Origin, override: str) -> bool:
