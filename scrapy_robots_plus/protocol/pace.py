@@ -5,12 +5,11 @@ No RFC covers them. An invalid value is ignored: it never raises and never becom
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import time
 from typing import NamedTuple
 
-_NUMBER = re.compile(rb"\d{1,300}(?:\.\d{0,300})?|\.\d{1,300}")
+_NUMBER = re.compile(rb"\d{1,300}(?:\.\d{0,300})?|\.\d{1,300}")  # none of these is infinite
 # No two adjacent parts may match the same blanks: trying all ways to split them is quadratic.
 _RATE = rb"(?i)(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)(?:\s(.*))?"
 _WINDOW = rb"(?i)(\d\d):?(\d\d)(?:\s*-\s*|\s+)(\d\d):?(\d\d)(?:\s*(?:UTC|GMT|Z))?"
@@ -69,11 +68,8 @@ def second_of(minute: time) -> int:
 
 
 def crawl_delay(value: bytes) -> float | None:
-    """Parses a number of seconds; returns None if it is negative, infinite or not a number."""
-    if not _NUMBER.fullmatch(value):
-        return None
-    seconds = float(value)
-    return seconds if math.isfinite(seconds) else None
+    """Parses a number of seconds; returns None if it is negative, endless or not a number."""
+    return float(value) if _NUMBER.fullmatch(value) else None
 
 
 def visit_time(value: bytes) -> VisitTime | None:
