@@ -97,7 +97,6 @@ PRESETS: Mapping[str, StatusTable] = {
 }
 
 _WORDS = {"allow": _ALLOW, "disallow": _DENY}
-_STATUS = "[1-9][0-9]{2}"
 
 
 def access_of(outcome: Outcome, table: StatusTable) -> Access:
@@ -117,13 +116,16 @@ def status_table(value: object) -> StatusTable:
     "disallow", "timeout": "allow"}``, in any case. Raises ValueError saying what is expected.
     """
     if isinstance(value, str):
-        return _preset(value)
+        value = {"preset": value}
     if not isinstance(value, Mapping):
         raise ValueError(f"expected a dict or a preset: {', '.join(PRESETS)}")
     changes = {str(key).lower(): word for key, word in value.items()}
-    table = dict(_preset(changes.pop("preset", "rfc9309")))
+    preset = changes.pop("preset", "rfc9309")
+    if str(preset).lower() not in PRESETS:
+        raise ValueError(f"{preset!r} is not a preset; choose one of {', '.join(PRESETS)}")
+    table = dict(PRESETS[str(preset).lower()])
     for key, word in changes.items():
-        if key not in PRESETS["rfc9309"] and not re.fullmatch(_STATUS, key):
+        if key not in PRESETS["rfc9309"] and not re.fullmatch("[1-9][0-9]{2}", key):
             raise ValueError(
                 f"{key!r} is not a status (404), a class ({', '.join(_CLASSES)}) "
                 f"or a failure ({', '.join(map(str, Failure))})"
@@ -133,9 +135,3 @@ def status_table(value: object) -> StatusTable:
             raise ValueError(f"{key!r} is {word!r}; expected {' or '.join(map(repr, _WORDS))}")
         table[key] = access
     return MappingProxyType(table)
-
-
-def _preset(name: object) -> StatusTable:
-    if not isinstance(name, str) or name.lower() not in PRESETS:
-        raise ValueError(f"{name!r} is not a preset; choose one of {', '.join(PRESETS)}")
-    return PRESETS[name.lower()]
