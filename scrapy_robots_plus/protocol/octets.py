@@ -25,6 +25,8 @@ _SUPERSETS_OF_ASCII = frozenset(
 linear time. Of Python's others, ``idna`` is quadratic, and ``utf_7`` and EBCDIC make an ASCII file
 unreadable if it is labelled so by mistake."""
 
+_WHOLE_OR_CUT_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF8[:2], codecs.BOM_UTF8[:1])
+"""The byte order mark, and the parts of it that the reference parser removes, too."""
 _MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
 _WIDE = frozenset({"utf_16", "utf_16_le", "utf_16_be"})
 
@@ -50,25 +52,16 @@ def as_octets(body: Body, charset: str) -> tuple[bytes, str]:
 
 def to_utf8(body: bytes, charset: str) -> bytes:
     """Returns the body in UTF-8 without its byte order mark, which overrides *charset*."""
-    if body.startswith(b"\xef"):
-        return _without_mark(body)
-    if body[:2] in _MARKS or _name(charset) in _WIDE:
+    for mark in _WHOLE_OR_CUT_MARKS:
+        if body.startswith(mark):
+            return body[len(mark) :]
+    name = _name(charset)
+    if body[:2] in _MARKS or name in _WIDE:
         # In UTF-16, every other octet of ASCII text is NUL: other bodies are only labelled so.
         first, second = body[::2].count(0), body[1::2].count(0)
         if abs(first - second) * 16 >= len(body):
             text = body.decode("utf-16-be" if first > second else "utf-16-le", "replace")
             return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
-    return _transcoded(body, charset)
-
-
-def _without_mark(body: bytes) -> bytes:
-    """Removes the byte order mark, or a part of it, like the reference parser."""
-    length = next((n for n in (3, 2) if body.startswith(codecs.BOM_UTF8[:n])), 1)
-    return body[length:]
-
-
-def _transcoded(body: bytes, charset: str) -> bytes:
-    name = _name(charset)
     if name not in _SUPERSETS_OF_ASCII:  # such as UTF-8, which needs no decoding
         return body
     try:
