@@ -11,7 +11,7 @@ TDMREP = "/.well-known/tdmrep.json"
 """The file that says whether an origin's content may be mined (TDM Reservation Protocol)."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_SCHEMES = {scheme: scheme for scheme in _DEFAULT_PORTS}
+_SCHEMES = {scheme: scheme for scheme in _DEFAULT_PORTS}  # the same string for all origins
 _BARE_URL = re.compile(r"(https?)://([a-z0-9._-]+)(?::([1-9][0-9]{0,4}))?(?:[/?#]|\Z)")
 _MOST_PORT = 65_535
 
@@ -42,14 +42,10 @@ class Origin(NamedTuple):
         if isinstance(url, str) and (plain := cls.plain(url)):
             return plain
         parts = urlsplit(url) if isinstance(url, str) else url
-        default_port = _DEFAULT_PORTS.get(parts.scheme)
-        if default_port is None:
+        if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
             return None
-        scheme = _SCHEMES[parts.scheme]  # the same string for all origins
-        if not parts.hostname:
-            return None
-        port = parts.port
-        return cls(scheme, parts.hostname, default_port if port is None else port)
+        port = _DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port
+        return cls(_SCHEMES[parts.scheme], parts.hostname, port)
 
     @classmethod
     def plain(cls, url: str) -> Origin | None:
