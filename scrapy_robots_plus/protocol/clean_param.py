@@ -25,7 +25,7 @@ MAX_PATHS = 1_000
 class CleanParams:
     """The Clean-param rules of a file. No file makes it raise."""
 
-    __slots__ = ("_length", "_names_by_path")
+    __slots__ = ("_names_by_path",)
 
     def __init__(self, rules: Iterable[CleanParam]) -> None:
         by_path: dict[Pattern, set[str]] = {}
@@ -36,11 +36,10 @@ class CleanParams:
             if path in by_path or len(by_path) < MAX_PATHS:
                 by_path.setdefault(path, set()).update(map(unquote, rule.params))
         self._names_by_path = tuple(by_path.items())
-        self._length = sum(map(len, by_path.values()))
 
     def __len__(self) -> int:
         """Returns the number of parameter names, counted for each path separately."""
-        return self._length
+        return sum(len(names) for _, names in self._names_by_path)
 
     def cleaned(self, url: str) -> str | None:
         """Returns *url* without the parameters that do not count there, and without its fragment.
@@ -49,18 +48,11 @@ class CleanParams:
         absolute, or a path and query.
         """
         url, mark, query = url.partition("#")[0].partition("?")
-        names = self._names_for(path_of(url.encode("utf-8", "surrogatepass")))
+        path = path_of(url.encode("utf-8", "surrogatepass"))
+        found = (names for pattern, names in self._names_by_path if matches(pattern, path))
+        names = set[str]().union(*found)
         if not names:
             return None
-        kept = [each for each in query.split("&") if _name_of(each) not in names]
+        kept = [each for each in query.split("&") if unquote(each.partition("=")[0]) not in names]
         rest = "&".join(kept)
         return f"{url}{mark}{rest}" if rest else url
-
-    def _names_for(self, path: bytes) -> set[str]:
-        """Returns the names of the parameters that do not count on *path*."""
-        found = (names for pattern, names in self._names_by_path if matches(pattern, path))
-        return set().union(*found)
-
-
-def _name_of(parameter: str) -> str:
-    return unquote(parameter.partition("=")[0])
