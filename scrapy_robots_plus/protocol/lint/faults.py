@@ -6,12 +6,12 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.fields import Field, Line
+from scrapy_robots_plus.protocol.fields import ABOUT_USES, Field, Line
 from scrapy_robots_plus.protocol.groups import STAR
 from scrapy_robots_plus.protocol.matcher import line_of
 from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.preferences import Preference
-from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
+from scrapy_robots_plus.protocol.preferences.values import statements_in
 from scrapy_robots_plus.protocol.product_token import fold
 from scrapy_robots_plus.protocol.robotstxt import READERS, is_whole_url
 
@@ -114,22 +114,18 @@ def _of_record(read: Line, content: bytes, reading: Reading) -> Iterator[Finding
         yield finding(number, Code.SEVERAL_RECORDS, text(another[0]))
     if reading.is_apart(number):
         yield finding(number, Code.OUTSIDE_GROUP, name)
-    elif field in _EXPECTED and not _is_understood(field, value):
+    elif field in _EXPECTED and not _is_understood(read):
         yield finding(number, Code.UNREADABLE_VALUE, quoted(value), _EXPECTED[field])
 
 
-def _is_understood(field: Field, value: bytes) -> bool:
+def _is_understood(read: Line) -> bool:
     """Returns whether all of the value has an effect."""
-    if field in READERS:
-        return READERS[field](value) is not None
-    if field is Field.CONTENT_USAGE:
-        return _is_clear(usage(usage_rule(value)[1]))
-    return _is_clear(signals(value)) if field is Field.CONTENT_SIGNAL else is_whole_url(value)
-
-
-def _is_clear(stated: Iterable[tuple[str, Preference]]) -> bool:
-    preferences = {preference for _, preference in stated}
-    return bool(preferences) and Preference.UNKNOWN not in preferences
+    if read.field in READERS:
+        return READERS[read.field](read.value) is not None
+    if read.field in ABOUT_USES:
+        preferences = {each.preference for each in statements_in(read)[1]}
+        return bool(preferences) and Preference.UNKNOWN not in preferences
+    return is_whole_url(read.value)
 
 
 def _of_names(reading: Reading) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from scrapy_robots_plus.protocol.groups import STAR, Groups
 from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, spelled, take_apart
 from scrapy_robots_plus.protocol.octets import as_octets, text, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.preferences import Preference
-from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
+from scrapy_robots_plus.protocol.preferences.values import statements_in
 from scrapy_robots_plus.protocol.robotstxt import READERS
 from scrapy_robots_plus.protocol.rules import Rules
 
@@ -152,19 +152,15 @@ def _words(line: Line, reading: Reading) -> str:
 
 
 def _words_about_uses(line: Line, reading: Reading) -> str:
-    if line.field is Field.CONTENT_SIGNAL:
-        path, stated = b"", list(signals(line.value))
-    else:
-        path, served = usage_rule(line.value)
-        stated = list(usage(served))
+    path, stated = statements_in(line)
     where = f", for {paths(path, reading.dialect)}" if path else ""
     if reading.is_apart(line.number):
         # Sites mean all crawlers by what such a line disallows.
-        stated = [each for each in stated if each[1] is Preference.DISALLOW]
+        stated = [each for each in stated if each.preference is Preference.DISALLOW]
         where += ", for all crawlers"
         if not stated:
             return _IGNORED
-    each_once = dict.fromkeys(f"{category}: {preference}" for category, preference in stated)
+    each_once = dict.fromkeys(f"{each.category}: {each.preference}" for each in stated)
     return (", ".join(each_once) or "no preference") + where
 
 

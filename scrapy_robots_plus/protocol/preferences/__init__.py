@@ -5,14 +5,12 @@ Here are the uses, statements about them, and the combination of several stateme
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.printable import Word, printable
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.fields import Line
+    from collections.abc import Iterable
 
 _SHOWN = 200
 """The number of characters of a statement's text that are handed on."""
@@ -129,15 +127,6 @@ class Statement(NamedTuple):
     @property
     def _shown(self) -> str:
         return printable(self.text, _SHOWN)
-
-
-def of_line(
-    line: Line, source: Source, stated: Iterable[tuple[str, Preference]]
-) -> Iterator[Statement]:
-    """Yields what a line of a robots.txt states; *stated* are pairs of category and preference."""
-    served = f"{text(line.key)}: {text(line.value)}"
-    for category, preference in stated:
-        yield Statement(category, preference, source, served, line.number)
 
 
 def first_of_each(statements: Iterable[Statement]) -> tuple[Statement, ...]:

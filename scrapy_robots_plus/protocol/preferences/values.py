@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.protocol.fields import Field, Line
 from scrapy_robots_plus.protocol.octets import text
 
 from . import LABELS, LEVELS, SIGNALS, TRAINING, Preference, Source, Statement, first_of_each
@@ -63,6 +64,20 @@ def signals(value: bytes) -> Iterator[tuple[str, Preference]]:
                     is_allowed = Preference.DISALLOW
         elif key in LEVELS:
             yield key, Preference.UNKNOWN
+
+
+def statements_in(line: Line) -> tuple[bytes, list[Statement]]:
+    """Returns the path of a Content-Usage or Content-Signal line, and what it states.
+
+    The path is empty if the line is for all paths, as each Content-Signal is.
+    """
+    if line.field is Field.CONTENT_SIGNAL:
+        source, path, stated = Source.CONTENT_SIGNAL, b"", signals(line.value)
+    else:
+        path, value = usage_rule(line.value)
+        source, stated = Source.CONTENT_USAGE, usage(value)
+    served = f"{text(line.key)}: {text(line.value)}"
+    return path, [Statement(use, said, source, served, line.number) for use, said in stated]
 
 
 def usage_header(values: Iterable[bytes]) -> tuple[Statement, ...]:
