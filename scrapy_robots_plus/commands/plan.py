@@ -11,7 +11,7 @@ from scrapy import Request
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.origins.policies import Policies
-from scrapy_robots_plus.protocol.pace import Timetable
+from scrapy_robots_plus.protocol.pace import seconds_for
 from scrapy_robots_plus.protocol.printable import counted, duration
 
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand
@@ -53,7 +53,6 @@ class Host:
         delays = [pace.delay for pace in paces if pace.delay]
         visits = next((pace.visits for pace in paces if pace.visits), None)
         kept = max((self.own_delay, *(delay.kept for delay in delays if not delay.skip)))
-        timetable = Timetable(kept, visits)
         return {
             "type": "host",
             "host": self.name,
@@ -61,7 +60,7 @@ class Host:
             **{count: self.counts[count] for count in _COUNTS},
             "delay_asked": max((each.asked for each in delays if not each.own), default=None),
             "delay": kept,
-            "seconds": timetable.seconds_for(self.counts["allowed_urls"], start),
+            "seconds": seconds_for(self.counts["allowed_urls"], start, kept, visits),
         }
 
 

@@ -97,35 +97,17 @@ def request_rate(value: bytes) -> RequestRate | None:
     return RequestRate(requests, seconds, window)
 
 
-class Timetable(NamedTuple):
-    """The delay and the hours of the requests to a host.
+def seconds_for(requests: int, start: float, delay: float, visits: VisitTime | None) -> float:
+    """Returns the seconds from *start* (since the epoch) until the last of *requests* is sent.
 
-    A delay is the seconds from the start of one request to that of the next.
+    They are *delay* seconds apart, and in the visiting hours, if there are any. The first is sent
+    at once, or when the hours begin: *n* requests take *n* - 1 delays. Takes time in proportion to
+    *requests*.
     """
-
-    delay: float = 0.0
-    """The delay at any hour."""
-    visits: VisitTime | None = None
-    """The hours in which requests may be sent (Visit-time); None for all day."""
-
-    def __bool__(self) -> bool:
-        """Returns whether any request has to wait at any hour."""
-        return bool(self.delay or self.visits)
-
-    def seconds_for(self, requests: int, start: float) -> float:
-        """Returns the seconds from *start* (since the epoch) until the last of *requests* is sent.
-
-        The first is sent at once, or when the visiting hours begin: *n* requests take *n* - 1
-        delays. Takes time in proportion to *requests*.
-        """
-        if not self.visits:
-            return max(0, requests - 1) * self.delay
-        passed = 0.0
-        for number in range(requests):
-            passed += self.delay if number else 0.0
-            passed += self.opens_in(start + passed)
-        return passed
-
-    def opens_in(self, moment: float) -> float:
-        """Returns the seconds from *moment* until the visiting hours begin; 0 during them."""
-        return self.visits.begins_in(moment) if self.visits else 0.0
+    if not visits:
+        return max(0, requests - 1) * delay
+    passed = 0.0
+    for number in range(requests):
+        passed += delay if number else 0.0
+        passed += visits.begins_in(start + passed)
+    return passed

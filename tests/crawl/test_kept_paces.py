@@ -16,7 +16,6 @@ from scrapy_robots_plus.origins.policy import AGENTS_REMEMBERED, ANY_PACE, Pace,
 from scrapy_robots_plus.protocol import VisitTime
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.pace import Timetable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.record import RobotsRecord
 from tests.crawl.parsers_in_use import PROTEGO, PlainParser, read
@@ -59,13 +58,13 @@ class Kept:
         parsed = read(file) if isinstance(file, bytes) else file
         self.policy = Policy(RECORD, parsed, settings_of(**changed), DEFAULT_CLOCK, self.stats)
 
-    @property
-    def table(self) -> Timetable:
-        return Timetable(self.policy.paces.delay, self.policy.paces.visits)
+    def opens_in(self, moment: float) -> float:
+        visits = self.policy.paces.visits
+        return visits.begins_in(moment) if visits else 0
 
     @property
     def delay(self) -> float | None:
-        return self.table.delay or None
+        return self.policy.paces.delay or None
 
     def counted(self, key: str) -> int:
         value: int = self.stats.get_value(key, 0)
@@ -159,11 +158,11 @@ class TestKeeping:
     @pytest.mark.parametrize(("clock", "opens_in"), [(1, HOUR), (2, 0), (10, 0), (11, 15 * HOUR)])
     def test_visiting_hours(self, clock: float, opens_in: float) -> None:
         kept = Kept(ROBOTS_VISIT_TIME="obey")
-        assert kept.table.opens_in(clock * HOUR) == 0
+        assert kept.opens_in(clock * HOUR) == 0
         kept.policy.enforce("morning")
-        assert kept.table.opens_in(clock * HOUR) == opens_in
+        assert kept.opens_in(clock * HOUR) == opens_in
         kept.policy.enforce("other")  # which names none
-        assert kept.table.opens_in(clock * HOUR) == opens_in
+        assert kept.opens_in(clock * HOUR) == opens_in
 
     @pytest.mark.parametrize(
         "changed", [{"ROBOTS_CRAWL_DELAY_OBEY": False}, {"ROBOTSTXT_OBEY": False}]
@@ -177,7 +176,7 @@ class TestKeeping:
     def test_nothing_where_there_is_no_file(self) -> None:
         kept = Kept(None)
         kept.policy.enforce("slow")
-        assert (kept.delay, kept.table.opens_in(0)) == (None, 0)
+        assert (kept.delay, kept.opens_in(0)) == (None, 0)
         assert kept.policy.asked_delay is None
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.pace import Timetable, VisitTime
+from scrapy_robots_plus.protocol.pace import VisitTime, seconds_for
 
 DAY = 86_400
 MIDNIGHT = 20_000 * DAY
@@ -24,41 +24,30 @@ def at(hour: float) -> float:
     ("requests", "seconds"), [(0, 0), (1, 0), (2, 2.5), (11, 25), (1_000_001, 2_500_000)]
 )
 def test_n_requests_take_n_minus_1_delays(requests: int, seconds: float) -> None:
-    assert Timetable(2.5).seconds_for(requests, at(0)) == seconds
+    assert seconds_for(requests, at(0), 2.5, None) == seconds
 
 
 def test_without_a_delay_they_take_no_time() -> None:
-    assert Timetable().seconds_for(1_000_000, at(0)) == 0
-
-
-@pytest.mark.parametrize(
-    ("table", "waits"),
-    [(Timetable(), False), (Timetable(60), True), (Timetable(visits=MORNING), True)],
-)
-def test_it_is_true_if_a_request_may_have_to_wait(table: Timetable, waits: bool) -> None:
-    assert bool(table) is waits
+    assert seconds_for(1_000_000, at(0), 0, None) == 0
 
 
 def test_hours_open_once_a_day() -> None:
-    table = Timetable(visits=MORNING)
-    assert [table.opens_in(at(hour)) for hour in (4, 6, 7.9, 8)] == [7_200, 0, 0, 22 * 3_600]
-    assert Timetable(60).opens_in(at(4)) == 0
+    assert [MORNING.begins_in(at(hour)) for hour in (4, 6, 7.9, 8)] == [7_200, 0, 0, 22 * 3_600]
 
 
 def test_visiting_hours_are_waited_for() -> None:
-    table = Timetable(600, visits=MORNING)
-    assert table.seconds_for(0, at(4)) == 0
-    assert table.seconds_for(1, at(4)) == 7_200
-    assert table.seconds_for(12, at(6)) == 6_600
+    assert seconds_for(0, at(4), 600, MORNING) == 0
+    assert seconds_for(1, at(4), 600, MORNING) == 7_200
+    assert seconds_for(12, at(6), 600, MORNING) == 6_600
     # Twelve fit into the first morning; the next one is a day later.
-    assert table.seconds_for(13, at(6)) == DAY
-    assert Timetable(visits=MORNING).seconds_for(1_000, at(4)) == 7_200
+    assert seconds_for(13, at(6), 600, MORNING) == DAY
+    assert seconds_for(1_000, at(4), 0, MORNING) == 7_200
 
 
 def test_hours_over_midnight() -> None:
     # At 23, 0 and 1 o'clock, and again from 22 o'clock.
-    table = Timetable(3_600, visits=NIGHT)
-    assert [table.seconds_for(number, at(23)) / 3_600 for number in (3, 4, 5)] == [2, 23, 24]
+    seconds = [seconds_for(number, at(23), 3_600, NIGHT) for number in (3, 4, 5)]
+    assert seconds == [2 * 3_600, 23 * 3_600, 24 * 3_600]
 
 
 MINUTES = st.builds(time, st.integers(0, 23), st.integers(0, 59))
@@ -77,11 +66,10 @@ def test_it_is_what_sending_one_after_the_other_takes(
     visits: VisitTime | None,
     second: int,
 ) -> None:
-    table = Timetable(delay, visits)
     start = now = float(MIDNIGHT + second)
     for number in range(requests):
         if number:
             now += delay
         if visits is not None:
             now += visits.begins_in(now)
-    assert table.seconds_for(requests, start) == now - start
+    assert seconds_for(requests, start, delay, visits) == now - start
