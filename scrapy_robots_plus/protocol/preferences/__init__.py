@@ -193,9 +193,8 @@ class Preferences(NamedTuple):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """The uses that one statement allows and another disallows; they count as disallowed."""
-        said = {(each.category, each.preference) for each in self.statements}
         both = (Preference.ALLOW, Preference.DISALLOW)
-        return tuple(use for use in LABELS if said.issuperset((use, each) for each in both))
+        return tuple(use for use in LABELS if all(self._first(use, each) for each in both))
 
     def as_dict(self) -> dict[str, object]:
         """Returns the vocabulary's version, the preferences and the statements, as JSON values."""
