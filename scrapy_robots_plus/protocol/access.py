@@ -103,10 +103,7 @@ def access_of(outcome: Outcome, table: StatusTable) -> Access:
     """Returns what *outcome* means: by status, else by class of statuses; or by failure."""
     if isinstance(outcome, Failure):
         return table[outcome.value]
-    exact = table.get(str(outcome))
-    if exact is not None:
-        return exact
-    return table.get(f"{outcome // 100}xx", table["other"])
+    return table.get(str(outcome)) or table.get(f"{outcome // 100}xx") or table["other"]
 
 
 def status_table(value: object) -> StatusTable:
