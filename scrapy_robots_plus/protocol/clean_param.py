@@ -30,10 +30,8 @@ class CleanParams:
     def __init__(self, rules: Iterable[CleanParam]) -> None:
         by_path: dict[Pattern, set[str]] = {}
         for rule in rules:
-            if not rule.params:
-                continue
             path = take_apart(rule.path.encode("utf-8", "surrogatepass"))
-            if path in by_path or len(by_path) < MAX_PATHS:
+            if rule.params and (path in by_path or len(by_path) < MAX_PATHS):
                 by_path.setdefault(path, set()).update(map(unquote, rule.params))
         self._names_by_path = tuple(by_path.items())
 

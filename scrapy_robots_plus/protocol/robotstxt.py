@@ -270,8 +270,7 @@ class RobotsTxt:
 
         Only whole URLs: other kinds of files, too, have lines such as ``License: none``.
         """
-        urls = (line.value for line in self.file_wide(Field.LICENSE) if is_whole_url(line.value))
-        return tuple(dict.fromkeys(map(text, urls)))
+        return tuple(dict.fromkeys(filter(is_whole_url, self._values(Field.LICENSE))))
 
     @property
     def host(self) -> str | None:
