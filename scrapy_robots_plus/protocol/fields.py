@@ -42,6 +42,9 @@ class Field(IntEnum):
         return self.name.lower().replace("_", "-")
 
 
+RULES = frozenset({Field.ALLOW, Field.DISALLOW})
+"""The fields that say what may be fetched."""
+
 FILE_WIDE = frozenset({Field.SITEMAP, Field.HOST, Field.CLEAN_PARAM, Field.LICENSE})
 """The fields that belong to no group, wherever they stand (2.2.4)."""
 

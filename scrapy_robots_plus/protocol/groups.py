@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from .fields import ABOUT_USES, FILE_WIDE, INITIALS, Field, Line, read_line
+from .fields import ABOUT_USES, FILE_WIDE, INITIALS, RULES, Field, Line, read_line
 from .matcher import matches
 from .octets import texts
 from .product_token import AgentNames, names_of, token_in, word_in
@@ -86,7 +86,6 @@ _AGENT = (b"User-agent: ", b"User-Agent: ")
 _BEGINNINGS = frozenset(b"".join(INITIALS) + b" \t\v\f")
 
 _NOTHING, _USER_AGENT = Field.NOTHING, Field.USER_AGENT
-_ARE_RULES = frozenset({Field.ALLOW, Field.DISALLOW})
 _ENDS_AGENTS = frozenset({Field.SITEMAP, Field.CRAWL_DELAY})
 
 
@@ -136,7 +135,7 @@ class Groups:
         if line is None or line.field is _NOTHING:
             # 2.2.4: other records MUST NOT interfere with the groups.
             return None
-        if line.field in _ARE_RULES:
+        if line.field in RULES:
             return self._rule(number)
         if line.field is _USER_AGENT:
             self._agent(line.value)

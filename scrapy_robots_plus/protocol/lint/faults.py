@@ -112,7 +112,7 @@ def _of_record(read: Line, content: bytes, reading: Reading) -> Iterator[Finding
         yield finding(number, Code.MISSING_COLON, quoted(key))
     if another := _ANOTHER_KEY.search(value):
         yield finding(number, Code.SEVERAL_RECORDS, text(another[0]))
-    if reading.is_apart(number):
+    if reading.is_apart(read):
         yield finding(number, Code.OUTSIDE_GROUP, name)
     elif field in _EXPECTED and not _is_understood(read):
         yield finding(number, Code.UNREADABLE_VALUE, quoted(value), _EXPECTED[field])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.fields import ABOUT_USES, Field, Line, read_line, to_lines
+from scrapy_robots_plus.protocol.fields import ABOUT_USES, RULES, Field, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.groups import STAR, Groups
 from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, spelled, take_apart
 from scrapy_robots_plus.protocol.octets import as_octets, text, to_utf8, whole_lines
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.octets import Body
-
-AgentLine = tuple[int, bytes, tuple[str, ...]]
-"""A user-agent line: the position of its group, its value, and the names that are read in it."""
-
-RULES = frozenset({Field.ALLOW, Field.DISALLOW})
 
 _ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
 """Octets that no URI has (RFC 3986 2) and all clients send escaped, in paths and queries."""
@@ -55,29 +50,28 @@ class Reading:
         """The groups, and which of them apply to a crawler."""
         self.sections = self.scanned.sections
         numbers = (line.number for line in self.records.values() if line.field is Field.USER_AGENT)
-        named: Iterator[AgentLine] = (
-            (position, *value_and_names)
+        agents = (
+            (position, value, names)
             for position, section in enumerate(self.sections)
-            for value_and_names in zip(section.agents, section.names, strict=True)
+            for value, names in zip(section.agents, section.names, strict=True)
         )
-        self.agents = dict(zip(numbers, named, strict=True))
-        """The user-agent lines, by their numbers."""
+        self.agents = dict(zip(numbers, agents, strict=True))
+        """The user-agent lines, by their numbers: the position of the group of each, its value, and
+        the names that are read in it."""
         self.groups = {number: position for number, (position, _, _) in self.agents.items()}
         """The position of the group of each line that has one, by the line's number."""
         for position, section in enumerate(self.sections):
             self.groups.update(dict.fromkeys(section.rules, position))
             self.groups.update((line.number, position) for _, line in section.members)
-        self.file_wide = frozenset(line.number for line in self.scanned.globals)
-        """The numbers of the lines that count for the whole file, such as Sitemap."""
         self.patterns: dict[int, list[tuple[Pattern, Rank]]] = {}
         """The patterns of each rule that a URL can match, by line: a rule may have two, or none."""
         for pattern, rank in Rules(tuple(self.sections), self.lines, dialect).patterns():
             if can_match(pattern, dialect):
                 self.patterns.setdefault(line_of(rank), []).append((pattern, rank))
 
-    def is_apart(self, number: int) -> bool:
+    def is_apart(self, line: Line) -> bool:
         """Returns whether a line that belongs in a group is in none."""
-        return number not in self.groups and number not in self.file_wide
+        return line.number not in self.groups and line.field not in _FILE_WIDE
 
 
 def can_match(pattern: Pattern, dialect: Dialect) -> bool:
@@ -139,7 +133,7 @@ def _words(line: Line, reading: Reading) -> str:
         return f"for {'all crawlers' if STAR in names else names[-1] or 'nobody'}"
     if field in ABOUT_USES:
         return _words_about_uses(line, reading)
-    if not value or reading.is_apart(number):
+    if not value or reading.is_apart(line):
         return _IGNORED
     if field in RULES:
         verb = "allows" if field is Field.ALLOW else "denies"
@@ -154,7 +148,7 @@ def _words(line: Line, reading: Reading) -> str:
 def _words_about_uses(line: Line, reading: Reading) -> str:
     path, stated = statements_in(line)
     where = f", for {paths(path, reading.dialect)}" if path else ""
-    if reading.is_apart(line.number):
+    if reading.is_apart(line):
         # Sites mean all crawlers by what such a line disallows.
         stated = [each for each in stated if each.preference is Preference.DISALLOW]
         where += ", for all crawlers"
