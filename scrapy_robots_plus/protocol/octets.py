@@ -25,8 +25,6 @@ _SUPERSETS_OF_ASCII = frozenset(
 linear time. Of Python's others, ``idna`` is quadratic, and ``utf_7`` and EBCDIC make an ASCII file
 unreadable if it is labelled so by mistake."""
 
-_WHOLE_OR_CUT_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF8[:2], codecs.BOM_UTF8[:1])
-"""The byte order mark, and the parts of it that the reference parser removes, too."""
 _MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
 _WIDE = frozenset({"utf_16", "utf_16_le", "utf_16_be"})
 
@@ -52,9 +50,9 @@ def as_octets(body: Body, charset: str) -> tuple[bytes, str]:
 
 def to_utf8(body: bytes, charset: str) -> bytes:
     """Returns the body in UTF-8 without its byte order mark, which overrides *charset*."""
-    for mark in _WHOLE_OR_CUT_MARKS:
-        if body.startswith(mark):
-            return body[len(mark) :]
+    if body.startswith(b"\xef"):  # a part of the mark is removed, too, as in the reference parser
+        length = next((n for n in (3, 2) if body.startswith(codecs.BOM_UTF8[:n])), 1)
+        return body[length:]
     name = _name(charset)
     if body[:2] in _MARKS or name in _WIDE:
         # In UTF-16, every other octet of ASCII text is NUL: other bodies are only labelled so.
