@@ -84,10 +84,6 @@ def rank_of(weight: int, line: int, allow: bool) -> Rank:
     return (weight << 33) - (line << 1) + allow
 
 
-PER_WEIGHT = rank_of(1, 0, False)
-"""The amount by which a rank grows with each unit of weight."""
-
-
 def line_of(rank: Rank) -> int:
     """Returns the line number of the rule with this rank."""
     return -(rank >> 1) & _LINES

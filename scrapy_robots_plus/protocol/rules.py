@@ -12,7 +12,6 @@ from .fields import Field, field_of, split_line
 from .matcher import (
     MOST_SCANNED,
     NO_RANK,
-    PER_WEIGHT,
     Matcher,
     Places,
     Rank,
@@ -37,7 +36,8 @@ _WEIGHT_OF_OCTET = 2
 """The weight of one octet. An allow gets 1 more: it beats a disallow of the same length, but not a
 longer one."""
 
-_PER_OCTET = _WEIGHT_OF_OCTET * PER_WEIGHT
+_PER_OCTET = rank_of(_WEIGHT_OF_OCTET, 0, False)
+"""The amount by which a rank grows with each octet."""
 
 
 def ranked(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.matcher import NO_RANK, PER_WEIGHT, allows, line_of, rank_of
+from scrapy_robots_plus.protocol.matcher import NO_RANK, allows, line_of, rank_of
 
 weights = st.integers(-1_000_000, 2**40)  # the first rule decides: the weight is minus the line
 lines = st.integers(0, 2**32 - 1)
@@ -35,7 +35,7 @@ def test_of_the_same_weight_the_first_in_the_file_is_greater(
 
 @given(weights, lines, st.booleans())
 def test_it_grows_evenly(weight: int, line: int, allow: bool) -> None:
-    grown = rank_of(0, 0, allow) + weight * PER_WEIGHT - line * 2
+    grown = rank_of(0, 0, allow) + weight * rank_of(1, 0, False) - line * 2
     assert grown == rank_of(weight, line, allow)
 
 
