@@ -216,7 +216,7 @@ class LeasedRequests:
         self.under_way[lease.request] = lease
         return lease.request
 
-    def _has_left(self, lease: LeasedRequest, ago: float) -> None:
+    def _note_left(self, lease: LeasedRequest, ago: float) -> None:
         """Notes and reports that the request of *lease* left *ago* seconds ago."""
         if lease.holds:
             lease.holds, lease.sent_by = False, self._session.now() - ago
@@ -237,20 +237,20 @@ class LeasedRequests:
         """Notes that *request* leaves now, as a download handler gets it."""
         lease = self.under_way.get(request)
         if lease is not None and not lease.asked:
-            self._has_left(lease, 0.0)
+            self._note_left(lease, 0.0)
 
     def left_downloader(self, request: Request) -> None:
         """Handles ``request_left_downloader``: *request* has left, now at the latest."""
         lease = self.under_way.get(request)
         if lease is not None:
-            self._has_left(lease, 0.0)
+            self._note_left(lease, 0.0)
 
     def look(self) -> None:
         """Reports departures that nothing else reports, and gives back what has waited too long."""
         now = self._session.now()
         for lease in chain(self.under_way.values(), self._leaving.values()):
             if lease.holds and lease.sent_by is not None and now >= lease.sent_by:
-                self._has_left(lease, now - lease.sent_by)
+                self._note_left(lease, now - lease.sent_by)
         for lease in self._ready:
             if lease.since < now - self.STALE_SECONDS:  # another worker may be faster
                 self._give_back(lease)
@@ -287,7 +287,7 @@ class LeasedRequests:
         elif ago >= 0:  # else it may still be under way
             lease = self._leaving.pop(host)
             lease.delay = delay
-            self._has_left(lease, ago)
+            self._note_left(lease, ago)
             if not self._is_of_queue(lease):
                 self._session.tell(Report("ended", lease.id))
 
