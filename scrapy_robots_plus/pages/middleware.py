@@ -41,7 +41,6 @@ logger = logging.getLogger(__name__)
 class Page(NamedTuple):
     """What one response asks of the crawler."""
 
-    url: str
     settings: RobotsSettings
     nofollow: PageStatement | None
     """Why its links must not be followed; None if they may be, or if the settings ignore it."""
@@ -113,7 +112,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         now = self._crawl.clock.wall()
         nofollow = directives.against_following() if settings.nofollow != "ignore" else None
         noindex = directives.against_indexing(now) if settings.noindex != "ignore" else None
-        return Page(response.url, settings, nofollow, noindex)
+        return Page(settings, nofollow, noindex)
 
     # What a callback makes of the page
 
@@ -159,7 +158,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
             item=item,
             response=response,
             spider=self.crawler.spider,
-            exception=RobotsNoindex(page.url, page.noindex),
+            exception=RobotsNoindex(response.url, page.noindex),
         )
         compat.run_in_background(sending)
         return None
