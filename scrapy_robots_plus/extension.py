@@ -179,8 +179,8 @@ def _not_in_use(crawl: Crawl) -> Iterator[tuple[int, str]]:
     is_job = job_folder(settings) is not None and is_scrapys
     if crawl.queue is None and not (has_workers(settings) and names_our_queue(settings)):
         what = "RobotsPriorityQueue is not in use: requests wait for robots.txt and delays outside "
-        what += f"the queue{', and ROBOTS_DEFER has no effect' if crawl.settings.defers else ''}"
-        level = logging.WARNING if crawl.settings.defers else logging.INFO
+        what += f"the queue{', and ROBOTS_DEFER has no effect' if crawl.settings.defer else ''}"
+        level = logging.WARNING if crawl.settings.defer else logging.INFO
         if has_workers(settings):
             ours = 'SCHEDULER_QUEUE_CLASS = "scrapy_robots_plus.redis.RobotsQueue"'
             text = f"{what}, and each worker keeps delays for itself. To change that, set {ours}."

@@ -89,7 +89,7 @@ class Outages:
         if policy.denies_as_unreachable:
             if not self._settings.enforces:
                 return "all its requests would be denied"
-            if not self._settings.defers:
+            if not self._settings.defer:
                 return "all its requests are denied (see ROBOTS_DEFER)"
             if self._crawl.queue is None:
                 return "all its requests are denied"

@@ -86,6 +86,7 @@ class RobotsSettings(Declared):
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
+        self._ended: set[Override] = set()  # those that a warning has reported
         vars(self).update(values)
 
     def with_changes(self, **changes: Any) -> RobotsSettings:
@@ -143,11 +144,6 @@ class RobotsSettings(Declared):
                 printable(override.given["until"]),
             )
         return True
-
-    @cached_property
-    def _ended(self) -> set[Override]:
-        """The overrides that a warning has reported as ended."""
-        return set()
 
     @cached_property
     def _by_override(self) -> Mapping[Override, RobotsSettings]:
@@ -233,11 +229,6 @@ class RobotsSettings(Declared):
     def limits(self) -> Limits:
         """The bounds of all lifetimes."""
         return Limits(*self.ttl, self.stale_max, *self.retry_interval, self.dialect.expiry)
-
-    @property
-    def defers(self) -> bool:
-        """Whether requests to a host whose robots.txt cannot be read wait."""
-        return self.defer > 0
 
 
 _SCRAPYS_OWN = "ROBOTSTXT_PARSER"
