@@ -102,7 +102,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
             settings = self._crawl.settings.for_origin(origin)
         if not settings.reads_pages:
             return None
-        from .headers_and_meta_tags import directives_of  # few crawls need it
+        from .x_robots_tag_and_meta_tags import directives_of  # few crawls need it
 
         agent = self._crawl.get(Agents).of(request, settings)
         directives = directives_of(response, agent)

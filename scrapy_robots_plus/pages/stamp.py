@@ -204,7 +204,7 @@ class PagePreferences:
         uses = policy.settings.uses
         of_page: tuple[Statement, ...] = ()
         if policy.settings.ai_uses or not _HEADERS.isdisjoint(response.headers):  # in few crawls
-            from .headers_and_meta_tags import said_in
+            from .x_robots_tag_and_meta_tags import said_in
 
             of_page = said_in(response, agent, in_page=bool(policy.settings.ai_uses))
         if uses and (of_page or request.url in self._said):

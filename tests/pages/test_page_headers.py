@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scrapy import Request
 from scrapy.http import Response
 
-from scrapy_robots_plus.pages.headers_and_meta_tags import said_in_headers
 from scrapy_robots_plus.pages.stamp import NOT_CHECKED, add_preferences
+from scrapy_robots_plus.pages.x_robots_tag_and_meta_tags import said_in_headers
 from scrapy_robots_plus.protocol.preferences import combine
 
 URL = "http://a.example/x"

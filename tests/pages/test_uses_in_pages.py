@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.http import HtmlResponse, Response, TextResponse
 
-from scrapy_robots_plus.pages.headers_and_meta_tags import (
+from scrapy_robots_plus.pages.x_robots_tag_and_meta_tags import (
     MOST_OCTETS,
     directives_of,
     said_in_metas,

@@ -11,8 +11,8 @@ import pytest
 import pytest_twisted
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
-from scrapy_robots_plus.pages import headers_and_meta_tags
-from scrapy_robots_plus.pages.headers_and_meta_tags import (
+from scrapy_robots_plus.pages import x_robots_tag_and_meta_tags
+from scrapy_robots_plus.pages.x_robots_tag_and_meta_tags import (
     MOST_OCTETS,
     directives_of,
     said_in_headers,
@@ -138,7 +138,7 @@ async def test_a_bug_of_ours_never_reaches_the_spider(
     def fail(*_: Any) -> None:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(headers_and_meta_tags, "directives_of", fail)
+    monkeypatch.setattr(x_robots_tag_and_meta_tags, "directives_of", fail)
     host = sites.host()
     host.pages["/a"] = page(says("none"))
     with caplog.at_level(logging.ERROR):
@@ -167,7 +167,7 @@ def test_a_header_is_read_once_for_what_a_page_says_and_what_it_may_be_used_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read = Mock(wraps=header_statements)
-    monkeypatch.setattr(headers_and_meta_tags, "_read", lru_cache(read))
+    monkeypatch.setattr(x_robots_tag_and_meta_tags, "_read", lru_cache(read))
     headers = {"X-Robots-Tag": "noai, once"}
     for _ in range(2):
         sent = Response("http://a.example/", headers=headers)
