@@ -9,14 +9,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from scrapy_robots_plus.protocol.origin import Origin
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from collections.abc import Iterator
 
-    from .queue import RobotsPriorityQueue
+    from scrapy import Request
 
 
 class TicketHeap(list[tuple[Any, ...]]):
@@ -123,12 +123,31 @@ class Address(NamedTuple):
         return cls(None, name) if origin is None else cls(origin, slot or origin.host)
 
 
+class LaneQueue(Protocol):
+    """The queue that a lane belongs to."""
+
+    number: int
+    """The place among the queues of a crawl: the lowest number is asked first."""
+
+    @property
+    def lanes_asleep(self) -> int:
+        """How many lanes are only in the job's file, not in memory."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Lane]:
+        """Iterates over the lanes that the queue holds in memory."""
+
+    def take(self, lane: Lane) -> Request | None:
+        """Takes the next request out of *lane*; None if none can be read."""
+
+
 class Lane(ABC):
     """Requests in the order of ``ScrapyPriorityQueue``, and the data to choose among lanes."""
 
     __slots__ = ("_waits", "address", "count", "host", "order", "priority", "queue", "ticket")
 
-    def __init__(self, address: Address, queue: RobotsPriorityQueue) -> None:
+    def __init__(self, address: Address, queue: LaneQueue) -> None:
         self.address = address
         self.queue = queue
         self.count = 0

@@ -9,14 +9,12 @@ from scrapy import squeues
 
 from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
 
-from .host import Address, Lane
+from .host import Address, Lane, LaneQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy import Request
-
-    from .queue import RobotsPriorityQueue
 
 _NEWEST_FIRST: dict[type, bool] = {
     squeues.FifoMemoryQueue: False,
@@ -63,7 +61,7 @@ class LaneInMemory(Lane):
     FEW = 16
     """The number of requests up to which taking the first out of a list costs almost nothing."""
 
-    def __init__(self, address: Address, queue: RobotsPriorityQueue, order: Order) -> None:
+    def __init__(self, address: Address, queue: LaneQueue, order: Order) -> None:
         super().__init__(address, queue)
         self._order = order
         self._rank = 0
@@ -119,7 +117,7 @@ class Lanes:
     asleep = 0
     """How many lanes are only in the job's file."""
 
-    def __init__(self, queue: RobotsPriorityQueue, order: Order) -> None:
+    def __init__(self, queue: LaneQueue, order: Order) -> None:
         self.queue = queue
         self.order = order
         self._lanes = dict[Address, Lane]()

@@ -9,7 +9,7 @@ from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.job import FILE_NAME, Contents
 from scrapy_robots_plus.job.job import Job
 
-from .host import Address, Lane, State
+from .host import Address, Lane, LaneQueue, State
 from .lanes import Lanes
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from .lanes import Order
-    from .queue import RobotsPriorityQueue
     from .turns import Hosts
 
 HELD = State.HELD
@@ -85,9 +84,7 @@ class StoredLanes(Lanes):
     LEAST_PAUSE = 1.0
     """The shortest pause in seconds between two attempts to find lanes that are ready."""
 
-    def __init__(
-        self, queue: RobotsPriorityQueue, hosts: Hosts, crawler: Crawler, order: Order
-    ) -> None:
+    def __init__(self, queue: LaneQueue, hosts: Hosts, crawler: Crawler, order: Order) -> None:
         """Raises JobFileError if the file of the job cannot be used."""
         super().__init__(queue, order)
         self._hosts = hosts

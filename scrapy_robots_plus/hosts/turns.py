@@ -40,7 +40,7 @@ from scrapy_robots_plus.origins.policies import Policies
 
 from .discovery import Discovery
 from .door import Door
-from .host import Host, Lane, State, TicketHeap
+from .host import Host, Lane, LaneQueue, State, TicketHeap
 from .known import Known
 from .origin_states import FAILING
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
 
     from .origin_states import OriginState
-    from .queue import RobotsPriorityQueue
 
 
 READY, LATER, FULL, AT_DOOR, IDLE, POLICY, HELD, REFUSED, EMPTY = State
@@ -94,9 +93,9 @@ class Hosts:
         """How many hosts may be chosen, as far as known without looking at them."""
         self.lanes = 0
         """How many lanes hold requests."""
-        self.asked: RobotsPriorityQueue | None = None
+        self.asked: LaneQueue | None = None
         """The queue that the engine is asking now, for which it needs no wake-up; else None."""
-        self.queues: list[RobotsPriorityQueue] = []
+        self.queues: list[LaneQueue] = []
         """The queues in the order in which they are asked."""
         self.discovery = Discovery(known, self._numbers)
         self.alarm = Alarm(self._ring, known.clock, known.call_later)
@@ -209,7 +208,7 @@ class Hosts:
 
     # Handing out
 
-    def begin(self, queue: RobotsPriorityQueue) -> None:
+    def begin(self, queue: LaneQueue) -> None:
         """Handles what is due, as the engine asks *queue*. In each round it asks the queue in
         memory, then the one on disk. An empty queue leaves what is due to the next.
         """
@@ -218,7 +217,7 @@ class Hosts:
         if queue is self.queues[0]:
             self.discovery.round_begins(self.ready)
 
-    def pop(self, queue: RobotsPriorityQueue) -> Request | None:
+    def pop(self, queue: LaneQueue) -> Request | None:
         """Returns the next request of *queue*; None if none may go now, and the engine will be
         woken.
         """

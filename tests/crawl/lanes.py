@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import Request
 
@@ -28,8 +28,7 @@ class Lanes:
     lanes_asleep = 0
 
     def __init__(self) -> None:
-        queue: Any = self
-        self.open = LanesOfAQueue(queue, LIFO)
+        self.open = LanesOfAQueue(self, LIFO)
         self._numbers = count(1)
 
     def __len__(self) -> int:

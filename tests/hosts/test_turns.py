@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from scrapy import Request
@@ -44,7 +44,7 @@ class Around(HandClock):
 
     def __init__(self) -> None:
         super().__init__()
-        self.queue = cast("Any", Lanes())
+        self.queue = Lanes()
         self.budget = FetchBudget(10, 10, self.clock, self.call_later)
         self.origins: dict[str, OriginState] = {}
         self.slots: dict[str, Slot] = {}
@@ -621,9 +621,9 @@ def test_a_more_urgent_request_puts_its_lane_among_the_first_to_be_fetched(
 # The two queues of a job
 
 
-def two_queues(around: Around) -> Any:
+def two_queues(around: Around) -> Lanes:
     """Another queue, the first to be asked."""
-    first, second = cast("Any", Lanes()), around.queue
+    first, second = Lanes(), around.queue
     second.number = 1
     around.hosts.queues.insert(0, first)
     return first
