@@ -383,7 +383,10 @@ class Policy:
 
     def licenses(self, agent: AgentNames) -> tuple[str, ...]:
         """Returns the URLs of the first licences that the file names (RSL 1.0)."""
-        return self._ours.licenses(agent, self.settings.ai_tokens) if self._ours else ()
+        ours, tokens = self._ours, self.settings.ai_tokens
+        if ours is None:
+            return ()
+        return guarded(lambda: ours.licenses(agent, tokens), (), self.origin, self._stats)
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:

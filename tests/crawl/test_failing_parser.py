@@ -10,10 +10,15 @@ from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.origins.parsers import guarded
+from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser, guarded
+from scrapy_robots_plus.origins.policy import policy_of_any_site
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from scrapy_robots_plus.origins.parsers import Uses
 
 
 def failing(text: str) -> Callable[[], str]:
@@ -65,3 +70,22 @@ def test_what_a_site_sent_cannot_write_to_the_terminal(caplog: pytest.LogCapture
     guarded(failing("\x1b[31m"), "", "http://a/\x1b[31m", collector)
     assert "\x1b" not in caplog.text
     assert r"http://a/\x1b[31m" in caplog.text
+
+
+class FailsAboutUses(RobotsParser):
+    def uses(self, user_agent: object, use_tokens: tuple[str, ...] = ()) -> Uses:
+        raise RuntimeError("no uses")
+
+
+def test_a_parser_of_a_project_that_fails_about_uses_and_licences_denies_nothing() -> None:
+    collector = get_crawler().stats
+    assert collector is not None
+    file = ParsedFile(FailsAboutUses(b"License: https://a/l.xml\nUser-agent: *\nAllow: /"))
+    crawler = get_crawler(settings_dict={"ROBOTSTXT_OBEY": True})
+    settings = RobotsSettings.from_settings(crawler.settings)
+    policy = policy_of_any_site(Access.RULES, file, settings, collector)
+    assert policy.licenses("bot") == ()
+    assert policy.is_silent("bot")
+    assert not policy.preferences("http://site.example/a", "bot")
+    assert policy.verdict("http://site.example/a", "bot").allowed
+    assert collector.get_value(stats.PARSER_ERRORS) == 3
