@@ -137,6 +137,14 @@ def test_the_docs_name_each_stop(sites: Sites) -> None:
     new, known = ({(file, name) for file, name in stops} for stops in json.loads(output))
     named, also_named = map(stops_in_docs, ("The life of a request", "The fetch of a robots.txt"))
     assert len(set(named)) <= MOST_STOPS
-    assert len({file for file, _ in named}) <= MOST_FILES
+    assert len(files_of(set(named))) <= MOST_FILES
     assert set(named) == known
     assert set(also_named) == new - known
+    page = " ".join(PAGE.read_text().split())
+    assert f"comes to them: {len(known)} in {len(files_of(known))} files." in page
+    more = len(files_of(new) - files_of(known))
+    assert f"passes these as well: {len(new - known)} functions, in {more} more files." in page
+
+
+def files_of(stops: set[Stop]) -> set[str]:
+    return {file for file, _ in stops}
