@@ -370,9 +370,11 @@ class Policies:
 
     def _end_fetch(self, origin: Origin, fetch: Fetch) -> None:
         del self._fetches[origin]
-        fetch.answer(None if compat.is_closing(self._crawler) else fetch.policy)
-        for listener in self.listeners:
-            listener(origin, fetch.policy)
+        try:  # first: without asyncio, a waiter goes on, and to the door, as soon as it is answered
+            for listener in self.listeners:
+                listener(origin, fetch.policy)
+        finally:
+            fetch.answer(None if compat.is_closing(self._crawler) else fetch.policy)
 
     def _call_off(self) -> None:
         """Answers all waiters and cancels all fetches at closing, as the engine waits for both."""
