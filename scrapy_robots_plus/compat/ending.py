@@ -52,7 +52,8 @@ class ClosingWatch:
     """A poll that calls *on_closing* while the closing engine waits for its last requests.
 
     Needed for Scrapy 2.14 to 2.19: there is no signal before ``spider_closed``, which comes at the
-    very end. So this polls from ``start()`` to the end of the crawl. Remove when there is a signal.
+    very end. So this polls from ``start()`` to ``stop()`` or to the end of the crawl. Remove when
+    there is a signal.
     """
 
     SECONDS = 0.1
@@ -62,12 +63,18 @@ class ClosingWatch:
         self._crawler = crawler
         self._on_closing = on_closing
         self._end: Callable[[], None] | None = None
+        crawler.signals.connect(self.stop, signals.spider_closed)
 
     def start(self) -> None:
         """Starts polling, unless it runs already."""
         if self._end is None:
             self._end = repeat(self.SECONDS, self._look)
-            self._crawler.signals.connect(self._end, signals.spider_closed)
+
+    def stop(self) -> None:
+        """Stops polling, if it runs."""
+        if self._end is not None:
+            end, self._end = self._end, None
+            end()
 
     def _look(self) -> None:
         if is_closing(self._crawler):

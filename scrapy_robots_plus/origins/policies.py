@@ -370,6 +370,8 @@ class Policies:
 
     def _end_fetch(self, origin: Origin, fetch: Fetch) -> None:
         del self._fetches[origin]
+        if not self._fetches:
+            self._closing_watch.stop()
         try:  # first: without asyncio, a waiter goes on, and to the door, as soon as it is answered
             for listener in self.listeners:
                 listener(origin, fetch.policy)

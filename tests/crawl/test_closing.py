@@ -18,6 +18,8 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import RobotsMiddleware
+from scrapy_robots_plus.compat import ending
+from scrapy_robots_plus.compat.loops import repeat
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from tests.crawl_process import MODES, run_crawl
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
@@ -27,7 +29,7 @@ from tests.waiting import close_when, pause, until
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -286,3 +288,31 @@ def test_a_crawl_closes_at_once_in_every_reactor_mode(sites: Sites, mode: str, h
     assert result["stats"].get("log_count/ERROR", 0) == 0
     assert result["stats"].get("log_count/CRITICAL", 0) == 0
     assert "Traceback" not in log
+
+
+@pytest_twisted.ensureDeferred
+async def test_between_fetches_nothing_looks_whether_the_crawl_is_closing(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under_way: list[bool] = []
+
+    def counted(seconds: float, call: Callable[[], object]) -> Callable[[], None]:
+        end, number = repeat(seconds, call), len(under_way)
+        under_way.append(True)
+
+        def stop() -> None:
+            under_way[number] = False
+            end()
+
+        return stop
+
+    class Notes(ProbeSpider):
+        def parse(self, response: Response) -> None:
+            super().parse(response)
+            looks.append(any(under_way))
+
+    looks: list[bool] = []
+    monkeypatch.setattr(ending, "repeat", counted)
+    await crawl(sites.host(RULES).url("/a"), spider=Notes)
+    assert under_way  # it did look while the file was fetched
+    assert looks == [False]
