@@ -292,8 +292,11 @@ class Matcher:
             there = {path[at : at + size] for at in range(len(path) - size + 1)}
             for sought in rules.keys() & there:
                 for rank, _, pattern in rules[sought]:
-                    if rank > best and matches(pattern, path, places):
+                    if rank < best:
+                        break
+                    if matches(pattern, path, places):
                         best = rank
+                        break
         return best
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import chain, groupby
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.escapes import rule_form
 from scrapy_robots_plus.protocol.fields import Field, Line
 from scrapy_robots_plus.protocol.groups import STAR
-from scrapy_robots_plus.protocol.matcher import Places, matches, take_apart
+from scrapy_robots_plus.protocol.matcher import (
+    NO_RANK,
+    Matcher,
+    Places,
+    line_of,
+    matches,
+    rank_of,
+    take_apart,
+)
 from scrapy_robots_plus.protocol.rules import path_in_form
 
 from . import TRAINING, Preference, Source, Statement, first_of_each
@@ -18,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
+    from scrapy_robots_plus.protocol.matcher import Pattern
     from scrapy_robots_plus.protocol.product_token import Agent
     from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
 
@@ -25,34 +34,39 @@ if TYPE_CHECKING:
 class UsageRules:
     """The Content-Usage lines for a crawler, and what they state about a path.
 
-    The lines with the most specific path count (RFC 9309 2.2.2): all those with equal paths, or
-    with other paths of that length that match, as paths with wildcards may.
+    The lines with the most specific path count, found by the same matcher as rules (RFC 9309
+    2.2.2): all those with equal paths, or with other paths of that length that match, as paths with
+    wildcards may.
     """
 
-    __slots__ = ("_by_length",)
+    __slots__ = ("_best", "_equals")
 
     def __init__(self, lines: Iterable[Line], dialect: Dialect) -> None:
         said: dict[bytes, list[Statement]] = {}
         for line in lines:  # a line that states nothing still counts
             path, stated = statements_in(line)
             said.setdefault(in_form(path, dialect), []).extend(stated)
-        self._by_length = [
-            [(take_apart(path, dialect.wildcards), first_of_each(said[path])) for path in paths]
-            for _, paths in groupby(sorted(said, key=len, reverse=True), len)
-        ]
-        """The path-patterns with what is stated about them: those of each length, longest first."""
+        rules = [(path, rank_of(len(path), index, True)) for index, path in enumerate(said)]
+        self._best = Matcher({}, rules, wildcards=dialect.wildcards).best
+        by_length: dict[int, list[tuple[Pattern, tuple[Statement, ...]]]] = {}
+        for path, statements in said.items():
+            about = take_apart(path, dialect.wildcards), first_of_each(statements)
+            by_length.setdefault(len(path), []).append(about)
+        self._equals = [by_length[len(path)] for path in said]
+        """The statements about paths as long as each path."""
 
     def __bool__(self) -> bool:
-        return bool(self._by_length)
+        return bool(self._equals)
 
     def statements(self, path: bytes) -> tuple[Statement, ...]:
         """Returns the statements about a path, which is in the dialect's form."""
+        rank = self._best(path)
+        if rank == NO_RANK:
+            return ()
         places = Places(path)
-        for about in self._by_length:
-            matching = [said for pattern, said in about if matches(pattern, path, places)]
-            if matching:
-                return first_of_each(chain.from_iterable(matching))
-        return ()
+        equals = self._equals[line_of(rank)]
+        matching = (said for pattern, said in equals if matches(pattern, path, places))
+        return first_of_each(chain.from_iterable(matching))
 
 
 def in_form(path: bytes, dialect: Dialect) -> bytes:
