@@ -161,6 +161,15 @@ def set_slot_jitter(slot: Slot, jitter: float) -> None:
         slot.randomize_delay = bool(jitter)
 
 
+def is_untouched(slot: Slot) -> bool:
+    """Returns whether *slot* has sent nothing yet.
+
+    Its delay then counts from the zero of its clock: from Scrapy 2.16 on, that may be the start of
+    the machine, and a longer delay holds back even the first request.
+    """
+    return not slot.lastseen
+
+
 class Slots:
     """The downloader slots of a crawl by key, as the door sees them, if they exist."""
 

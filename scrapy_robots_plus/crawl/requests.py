@@ -296,7 +296,10 @@ class RequestSettings:
         Raises RobotsOverrideError, naming key and value, if its own override is wrong.
         """
         settings, value = self._settings.for_origin(origin), request.meta.get(OVERRIDE_META_KEY)
-        if value is None or not _belongs(request, origin, text := repr(value)):
+        if value is None:
+            return settings
+        text = repr(value)
+        if not _belongs(request, origin, text):
             return settings
         key = settings, text
         made = self._made.get(key)

@@ -41,13 +41,11 @@ class Order(NamedTuple):
             return None
         return cls(_NEWEST_FIRST[queue], _NEWEST_FIRST[start_queue] if start_queue else None)
 
-    def rank(self, request: Request) -> int:
-        """Returns the rank of *request*, the lowest of which go first: twice its priority, and one
-        more for a start request that is kept apart. That of a job's file: :func:`.rank_of`.
+    def is_late(self, request: Request) -> bool:
+        """Returns whether *request* goes after the others of its priority: a start request that is
+        kept apart.
         """
-        rank = -2 * priority_of(request)
-        is_late = self.newest_start_first is not None and request.meta.get(START_META_KEY)
-        return rank + 1 if is_late else rank
+        return self.newest_start_first is not None and bool(request.meta.get(START_META_KEY))
 
 
 class LaneInMemory(Lane):
@@ -65,14 +63,14 @@ class LaneInMemory(Lane):
         super().__init__(address, queue)
         self._order = order
         self._rank = 0
-        """The lowest :meth:`rank <Order.rank>`."""
+        """The lowest rank: twice the priority, and one more for start requests: these go later."""
         self._next: list[Request] | deque[Request] = []
         """The requests with the lowest rank."""
         self._others: dict[int, list[Request] | deque[Request]] | None = None
         """The requests of other ranks, by rank; None if there are none."""
 
     def push(self, request: Request) -> None:
-        rank = self._order.rank(request)
+        rank = -2 * priority_of(request) + self._order.is_late(request)
         others = self._others or {}
         if not self.count:
             self._begin(rank, self._next)

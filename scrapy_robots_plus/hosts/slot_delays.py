@@ -62,9 +62,7 @@ class ShownDelay:
         make the delay shorter than *delay*.
         """
         if slot is not self._slot:
-            # The delay of a slot that has sent nothing counts from the zero of its clock: from
-            # Scrapy 2.16 on, that may be the start of the machine.
-            if not slot.lastseen or not delay:
+            if compat.is_untouched(slot) or not delay:
                 return
             self._delay, self._jitter = slot.delay, compat.slot_jitter(slot)
         elif slot.delay != self._set:  # changed by AutoThrottle, or by the project

@@ -6,7 +6,8 @@ from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.clock import Alarm
-from scrapy_robots_plus.job import FILE_NAME, Contents
+from scrapy_robots_plus.crawl.requests import priority_of
+from scrapy_robots_plus.job import FILE_NAME, Contents, rank_of
 from scrapy_robots_plus.job.job import Job
 
 from .host import Address, Lane, LaneQueue, State
@@ -126,7 +127,7 @@ class StoredLanes(Lanes):
 
     def add(self, lane: str, request: Request) -> int:
         """Writes *request*; returns its rank. Raises ValueError if it cannot be written."""
-        rank = self.order.rank(request)
+        rank = rank_of(-priority_of(request), self.order.is_late(request))
         self.job.add(lane, rank, request)
         return rank
 
