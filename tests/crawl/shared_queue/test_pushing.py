@@ -88,7 +88,8 @@ async def test_no_page_ends_before_all_that_it_has_led_to_is_put_in(
         return told
 
     monkeypatch.setattr(HostQueue, "exchange", watched)
-    monkeypatch.setattr(Pushing.give, "__defaults__", (1,))  # at one time
+    monkeypatch.setattr(Pushing, "AT_ONCE", 1)
+    monkeypatch.setattr(Pushing.give, "__kwdefaults__", {"seconds": 0.0})
     host = sites.host(RULES)
     with RedisServer(durable=True) as server:
         host.pages["/0"] = when(lambda: not server.running, answer("A page"))
