@@ -16,7 +16,6 @@ import resource
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import scrapy
@@ -151,14 +150,21 @@ def parse(requests: list[scrapy.Request]) -> None:
 
 def open_all(crawler: Any) -> None:
     """From now on, every robots.txt is known and allows all without a delay."""
-    from scrapy_robots_plus.hosts.origin_states import OPEN
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.hosts.turns import hosts_of
+    from scrapy_robots_plus.origins.policies import Policies
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.access import Access
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
-    hosts = hosts_of(crawler)
-    known: Any = hosts.known
-    known.origin_state = lambda _: OPEN
-    known.just_fetched = lambda _: None
-    policy: Any = SimpleNamespace(denies_as_unreachable=False)
+    crawl, hosts, day = Crawl.of(crawler), hosts_of(crawler), 86_400.0
+    origin = Origin("http", "host.example", 80)
+    record = RobotsRecord(
+        origin, Access.UNAVAILABLE, 404, origin.robots_url, crawl.clock.wall(), day
+    )
+    policy = Policy(record, None, crawl.settings, crawl.clock, crawl.stats)
+    crawl.get(Policies).usable = lambda *_: policy  # type: ignore[method-assign]
     for origin in list(hosts._awaiting):
         hosts.fetch_ended(origin, policy)
 
