@@ -166,7 +166,7 @@ style: .venv/installed-checks ## ruff, formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: .venv/installed-checks ## mypy: strict, of tests a little less so
+types: .venv/installed-checks ## mypy: strict, a little less so for tests and benchmarks
 	$(BIN)/mypy
 
 build: .venv/installed-dev ## an sdist, and from it a wheel, in dist

@@ -1,6 +1,6 @@
 """What the audit log costs: CPU time of crawls with and without it, in pairs.
 
-usage: python benchmarks/audit.py [PAIRS] [REQUESTS]
+usage: python -m benchmarks.audit [PAIRS] [REQUESTS]
 
 Three kinds of crawls: every request allowed and logged, every second one denied and logged, and
 every request allowed with only denials logged. Each crawl is a process of its own; sites are in
@@ -22,9 +22,7 @@ from typing import TYPE_CHECKING, Any
 import scrapy
 from scrapy.crawler import AsyncCrawlerProcess
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
-
-from crawl_server import listening_socket  # noqa: E402
+from .crawl_server import listening_socket
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -104,7 +102,7 @@ async def serve() -> None:
 
 
 def measured(port: str, requests: int, kind: str, log: str) -> dict[str, Any]:
-    command = [sys.executable, __file__, "crawl", port, str(requests), kind, log]
+    command = [sys.executable, "-m", "benchmarks.audit", "crawl", port, str(requests), kind, log]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
@@ -113,8 +111,8 @@ def measured(port: str, requests: int, kind: str, log: str) -> dict[str, Any]:
 def main() -> None:
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     requests = int(sys.argv[2]) if len(sys.argv) > 2 else 3_000
-    command = [sys.executable, __file__, "serve"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-m", "benchmarks.audit", "serve"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as server, tempfile.TemporaryDirectory() as folder:
         port = server.stdout.readline().strip()
         print(f"{requests:,} requests, {HOSTS} hosts, {pairs} pairs; CPU seconds, medians")

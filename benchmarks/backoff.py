@@ -1,6 +1,6 @@
 """Crawls sites that refuse requests, with this package and with Scrapy's own middlewares alone.
 
-usage: python benchmarks/backoff.py [--pages N] [--only WORDS] [--setting NAME=VALUE ...]
+usage: python -m benchmarks.backoff [--pages N] [--only WORDS] [--setting NAME=VALUE ...]
 
 Real crawls, default settings: broken sites of 100 pages one after the other, then sites with
 a limit of 2 requests a second and N pages (400), and nginx with limit_req of 3 a second where it is
@@ -16,11 +16,9 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +27,6 @@ from scrapy.crawler import CrawlerRunner
 from scrapy.utils.log import configure_logging
 from scrapy.utils.reactor import install_reactor
 from twisted.internet.defer import ensureDeferred, gatherResults
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.broken_sites import AtRandom, Dead, EveryNth, GrowingBan, Limited, Outages, Site, served
 from tests.crawling import ADDON
@@ -45,6 +41,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from tests.limiters import Limiter
     from tests.sites import Host
 
 OBEYS = {"ROBOTSTXT_OBEY": True, "LOG_LEVEL": "ERROR", "TELNETCONSOLE_ENABLED": False}
@@ -115,11 +112,15 @@ def broken() -> Iterator[Case]:
         yield Case(f"{name} refused", partial(site, 1), 100)
 
 
+def limited_by(limiter: Callable[[], Limiter]) -> Limited:
+    return Limited(limiter())
+
+
 def limited(pages: int) -> Iterator[Case]:
     for name, limiter in LIMITERS.items():
         for seconds in (None, "1"):
             words = f"limit: {name}" + (", Retry-After" if seconds else "")
-            yield Case(words, lambda made=limiter: Limited(made()), pages, 2.0, seconds)
+            yield Case(words, partial(limited_by, limiter), pages, 2.0, seconds)
     yield Case("a ban that grows", partial(GrowingBan, 2), pages, 2.0)
     if has_nginx():
         for status in (429, 503):

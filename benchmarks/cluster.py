@@ -1,6 +1,6 @@
 """Several workers of one crawl, with this package and with scrapy-redis alone.
 
-usage: python benchmarks/cluster.py [crawl] [throughput] [queue] [--variants package,plain,off]
+usage: python -m benchmarks.cluster [crawl] [throughput] [queue] [--variants package,plain,off]
                                     [--workers 1,2,4] [--repeats N] [--queue-hosts 10000,100000]
 
 crawl: four workers, 50 hosts with a Crawl-delay of a second and 50 without, all on loopback: what
@@ -14,20 +14,16 @@ what a script does within Redis is in its CPU time. Compare the figures of one r
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from cluster_queue import compare_memory, compare_queues
 
 from tests.forks import Forks
 from tests.redis_server import RedisServer
 from tests.sites import Sites
 from tests.workers import EACH_FOR_ITSELF, OFF, PLAIN, SHARED, Workers, robots, smallest
+
+from .cluster_queue import compare_memory, compare_queues
 
 if TYPE_CHECKING:
     from tests.workers import Crawled

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import redis
 from scrapy import Request
 from scrapy_redis import picklecompat
-from store_records import record
 
 from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored
 from scrapy_robots_plus.storage import open_store
 from tests.redis_server import RedisServer
+
+from .store_records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,18 +85,21 @@ class Ours:
         self.queue.push([self._stored(host, number)])
 
     def take(self, number: int) -> int:
-        return self._exchange(most=number)
+        return self._exchange(number, 0)
 
     def take_new(self, number: int) -> int:
-        return self._exchange(unknown=number)
+        return self._exchange(0, number)
 
-    def _exchange(self, **room: int) -> int:
+    def _exchange(self, most: int, unknown: int) -> int:
         """As a worker does, which says of those that it took last time that they were sent."""
-        taken = self.queue.exchange(**room, reports=self.reports, renew=True).taken
+        taken = self.queue.exchange(most, unknown, reports=self.reports, renew=True).taken
         self.reports = [
             report
             for each in taken
-            for report in (Report.left(each.id, each.host, 0, DELAY), Report.ended(each.id))
+            for report in (
+                Report("left", each.id, each.host, seconds=DELAY),
+                Report("ended", each.id),
+            )
         ]
         return len(taken)
 

@@ -1,6 +1,6 @@
 """Whole crawls on loopback: this package, Scrapy's own middleware, and robots.txt switched off.
 
-usage: python benchmarks/crawl.py [SCENARIO ...] [--variants package,built-in,off] [--pairs N]
+usage: python -m benchmarks.crawl [SCENARIO ...] [--variants package,built-in,off] [--pairs N]
                                   [--draw FOLDER]
 
 Every scenario is served by a process of its own and crawled by one of its own. What is printed are
@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawl_draw import draw
-from crawl_scenarios import SCENARIOS, Scenario, scenario_named
+from .crawl_draw import draw
+from .crawl_scenarios import SCENARIOS, Scenario, scenario_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-HERE = Path(__file__).resolve().parent
 LONGEST = 1_600
 
 
@@ -96,11 +95,10 @@ def run(name: str, variant: str, options: Sequence[str] = (), *, without_dead: b
     """
     environment = {
         **os.environ,
-        "PYTHONPATH": str(HERE.parent),
         "PYTHONWARNINGS": "ignore",
     }
     with subprocess.Popen(
-        [sys.executable, HERE / "crawl_server.py", name],
+        [sys.executable, "-m", "benchmarks.crawl_server", name],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -110,7 +108,7 @@ def run(name: str, variant: str, options: Sequence[str] = (), *, without_dead: b
         port = server.stdout.readline().strip()
         arguments = [name, variant, port, *options, *(["--live"] if without_dead else [])]
         done = subprocess.run(
-            [sys.executable, HERE / "crawl_spider.py", *arguments],
+            [sys.executable, "-m", "benchmarks.crawl_spider", *arguments],
             stdout=subprocess.PIPE,
             text=True,
             check=True,

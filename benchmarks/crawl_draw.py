@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from crawl import Run
-    from crawl_scenarios import Scenario
+    from .crawl import Run
+    from .crawl_scenarios import Scenario
 
 WIDTH, ROW, LEFT, GAP = 720, 34, 130, 18
 BINS = 180

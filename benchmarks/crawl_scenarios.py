@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,8 @@ def scenario_named(name: str) -> Scenario:
     if name in SCENARIOS:
         return SCENARIOS[name]
     kind, *numbers = name.split("-")
-    return {"broad": broad, "one": one_host}[kind](*map(int, numbers))
+    kinds: dict[str, Callable[..., Scenario]] = {"broad": broad, "one": one_host}
+    return kinds[kind](*map(int, numbers))
 
 
 SCENARIOS = {

@@ -1,6 +1,6 @@
 """All the hosts of a scenario on 127.0.0.0/8, in a process of its own.
 
-usage: python crawl_server.py SCENARIO [DEAD]
+usage: python -m benchmarks.crawl_server SCENARIO [DEAD]
 
 Prints its port. Ends when its standard input does, and prints what it was asked as JSON: a list of
 seconds, address and path. Ends by itself after fifteen minutes.
@@ -15,7 +15,7 @@ import socket
 import sys
 import time
 
-from crawl_scenarios import Hosts, scenario_named
+from .crawl_scenarios import Hosts, scenario_named
 
 PAGE = b"<!DOCTYPE html><html><head><title>A page</title></head><body>" + b"<p>Text</p>" * 80
 LONGEST = 1_700.0

@@ -1,6 +1,7 @@
 """One crawl of a scenario, in a process of its own.
 
-usage: python crawl_spider.py SCENARIO VARIANT PORT [--live] [--job FOLDER] [--seconds N]
+usage: python -m benchmarks.crawl_spider SCENARIO VARIANT PORT
+                                         [--live] [--job FOLDER] [--seconds N]
                               [--threshold N]
 
 --live leaves out the hosts that are dead, --seconds bounds the crawl, --threshold is that of the
@@ -18,10 +19,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import scrapy
-from crawl_scenarios import Scenario, scenario_named
 from scrapy.core.downloader import Slot
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import CloseSpider
+
+from .crawl_scenarios import Scenario, scenario_named
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

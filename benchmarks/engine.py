@@ -15,18 +15,16 @@ import os
 import platform
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 import tracemalloc
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from engine_corpus import STRANGER, Site, load
-from engine_hostile import hostile
-from engine_peers import OURS, Peer, peers
+from .engine_corpus import STRANGER, Site, load
+from .engine_hostile import hostile
+from .engine_peers import OURS, Peer, peers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -218,7 +216,8 @@ def ask_hostile(peer: Peer, body: bytes, urls: list[str], pipe: Any, memory: int
         times = [time.perf_counter() - started]
         first = seconds(lambda: peer.allowed(parsed, urls[0], "bot"))
         slowest = max(
-            min(seconds(lambda u=u: peer.allowed(parsed, u, "bot")) for _ in range(3)) for u in urls
+            min(seconds(partial(peer.allowed, parsed, url, "bot")) for _ in range(3))
+            for url in urls
         )
         pipe.send([*times, first, slowest])
     except (MemoryError, RecursionError, ValueError) as error:

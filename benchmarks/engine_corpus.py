@@ -59,9 +59,9 @@ def _bodies(path: Path) -> Iterator[tuple[str, bytes]]:
         return
     with tarfile.open(path) as archive:
         for member in archive:
-            file = archive.extractfile(member) if member.isfile() else None
-            if file is not None:
-                yield member.name, file.read()
+            body = archive.extractfile(member) if member.isfile() else None
+            if body is not None:
+                yield member.name, body.read()
 
 
 def _asked(path: Path) -> Iterator[tuple[str, tuple[list[str], list[str]]]]:

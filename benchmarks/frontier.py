@@ -1,6 +1,6 @@
 """Queues of many hosts, and whole crawls of many hosts: this package beside Scrapy's own.
 
-usage: python benchmarks/frontier.py [queues] [crawls] [--hosts 1000,10000] [--kinds memory,disk]
+usage: python -m benchmarks.frontier [queues] [crawls] [--hosts 1000,10000] [--kinds memory,disk]
                                      [--crawl-hosts 10000] [--variants package,off] [--threshold N]
                                      [--repeats N]
 
@@ -13,17 +13,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
-from frontier_crawls import compare_crawls
-from frontier_kinds import KINDS
+from .frontier_crawls import compare_crawls
+from .frontier_kinds import KINDS
 
-HERE = Path(__file__).resolve().parent
 LONGEST = 590
 """Seconds for one process."""
 PAGES = "3"
@@ -42,7 +39,8 @@ def measure(name: str, hosts: int, folder: str, *more: str) -> dict[str, Any]:
         done = subprocess.run(
             [
                 sys.executable,
-                HERE / "frontier_queue.py",
+                "-m",
+                "benchmarks.frontier_queue",
                 name,
                 str(hosts),
                 PAGES,
@@ -54,7 +52,6 @@ def measure(name: str, hosts: int, folder: str, *more: str) -> dict[str, Any]:
             text=True,
             timeout=LONGEST,
             check=False,
-            env={**os.environ, "PYTHONPATH": str(HERE.parent)},
         )
     except subprocess.TimeoutExpired:
         return {"failed": f"not done after {LONGEST} s"}

@@ -7,7 +7,7 @@ import tempfile
 from statistics import median
 from typing import NamedTuple
 
-from crawl import Run, run
+from .crawl import Run, run
 
 MOST_SECONDS = 1_500
 """For one crawl. What it got by then counts."""

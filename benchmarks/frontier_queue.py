@@ -1,6 +1,6 @@
 """One queue with many hosts, in a process of its own.
 
-usage: python frontier_queue.py KIND HOSTS PAGES FOLDER [resume]
+usage: python -m benchmarks.frontier_queue KIND HOSTS PAGES FOLDER [resume]
 
 A real crawler with all settings at their defaults opens it; what the engine would do with a
 request is left out. Prints JSON.
@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scrapy
-from frontier_kinds import KINDS, Kind
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.utils.httpobj import urlparse_cached
+
+from .frontier_kinds import KINDS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

@@ -1,6 +1,6 @@
 """The file of a job alone: many lanes, beside one queue of queuelib that holds the same requests.
 
-usage: python benchmarks/job_file.py [--lanes 1000000] [--requests 3] [--folder /tmp] [--written]
+usage: python -m benchmarks.job_file [--lanes 1000000] [--requests 3] [--folder /tmp] [--written]
 
 With --written, only what goes to the disk for each request, until it is dealt with: in a slow crawl
 (a commit with each request), and in faster ones of more hosts. Scrapy's queues are LIFO files, one
@@ -95,9 +95,14 @@ def measure(lanes: int, requests: int, path: Path) -> dict[str, float]:
     return found
 
 
+def fill(queue: FifoSQLiteQueue) -> None:
+    for _ in range(FEW):
+        queue.push(DATA)
+
+
 def measure_queuelib(path: Path) -> dict[str, float]:
     queue = FifoSQLiteQueue(path)
-    found = {"add": timed(lambda: [queue.push(DATA) for _ in range(FEW)]) / FEW * 1e6}
+    found = {"add": timed(lambda: fill(queue)) / FEW * 1e6}
     found["take, end"] = timed(lambda: [queue.pop() for _ in range(FEW)]) / FEW * 1e6
     queue.close()
     return found
@@ -173,7 +178,8 @@ def writes_of_scrapys(hosts: int, requests: int, folder: Path) -> float:
     queues = OrderedDict[int, LifoDiskQueue]()
 
     def queue_of(host: int) -> LifoDiskQueue:
-        queues[host] = queues.pop(host, None) or LifoDiskQueue(str(folder / str(host)))
+        known = queues.pop(host) if host in queues else None
+        queues[host] = known or LifoDiskQueue(str(folder / str(host)))
         if len(queues) > 500:
             queues.popitem(last=False)[1].close()
         return queues[host]

@@ -19,7 +19,7 @@ import tempfile
 import time
 from array import array
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import Store, open_store
@@ -27,7 +27,7 @@ from scrapy_robots_plus.storage import Store, open_store
 from .store_records import host, record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 MIB = 2**20
 GETS = 100_000
@@ -138,9 +138,9 @@ def _sqlite(rows: int, path: Path) -> dict[str, object]:
     return {**values, **{name: _summary(taken) for name, taken in timings.items()}}
 
 
-def _time(taken: array[float], items: object, action: Callable[..., object]) -> None:
+def _time(taken: array[float], items: Iterable[Any], action: Callable[..., object]) -> None:
     clock = time.perf_counter
-    for number, item in enumerate(items):  # type: ignore[call-overload]
+    for number, item in enumerate(items):
         begun = clock()
         action(item)
         taken[number] = clock() - begun

@@ -1,6 +1,6 @@
 """What the add-on weighs: a crawl without requests, with it and with Scrapy's own middleware.
 
-usage: python benchmarks/weight.py [PAIRS]
+usage: python -m benchmarks.weight [PAIRS]
 
 Each crawl is a process of its own, from the import of Scrapy to the end of the crawl; both kinds
 take turns. Shown is the least CPU time and peak memory of each, and the difference.
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-OURS = {"ADDONS": {"scrapy_robots_plus.Addon": 300}}
-THEIRS = {"ROBOTSTXT_OBEY": True}
+OURS: dict[str, Any] = {"ADDONS": {"scrapy_robots_plus.Addon": 300}}
+THEIRS: dict[str, Any] = {"ROBOTSTXT_OBEY": True}
 PACKAGE = "scrapy_robots_plus"
 
 
@@ -45,7 +45,7 @@ def weighed(settings: dict[str, Any]) -> dict[str, Any]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
-        [sys.executable, __file__, "crawl", json.dumps(settings)],
+        [sys.executable, "-m", "benchmarks.weight", "crawl", json.dumps(settings)],
         env=environment,
         stdout=subprocess.PIPE,
         timeout=120,

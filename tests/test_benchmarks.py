@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.parametrize("kind", ["memory", "disk"])
 def test_the_benchmark_of_queues_hands_out_requests(kind: str, tmp_path: Path) -> None:
-    script = [sys.executable, "frontier_queue.py", kind, "100", "3", str(tmp_path)]
-    run = subprocess.run(script, cwd=BENCHMARKS, capture_output=True, check=True, text=True)
+    script = [sys.executable, "-m", "benchmarks.frontier_queue", kind, "100", "3", str(tmp_path)]
+    run = subprocess.run(script, cwd=ROOT, capture_output=True, check=True, text=True)
     result = json.loads(run.stdout)
     assert result.get("failed") is None
     assert result["pops"] > 100
