@@ -132,7 +132,7 @@ class RobotsTxt:
 
         Raises ValueError if *agent* is a URL or a path, and *url* neither: the two were exchanged.
         """
-        # A crawl calls this for each URL, so the lookup of :meth:`_rules_for` is inlined.
+        # Called for URL after URL, so the lookup of :meth:`_rules_for` is inlined.
         rules = self._rules.get(agent) if isinstance(agent, str) else None
         return (rules or self._rules_for(agent, url)).allowed(url)
 

@@ -207,7 +207,7 @@ class Rules:
 
     def allowed(self, url: str | bytes) -> bool:
         """Returns whether the URL may be fetched."""
-        # A crawl calls this for each URL, so :func:`path_in_form` is inlined.
+        # Called for URL after URL, so :func:`path_in_form` is inlined.
         octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
         usual = usual_url(octets)
         path = usual[1] if usual else path_of(octets)
