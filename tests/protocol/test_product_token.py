@@ -22,6 +22,7 @@ NAMED = [
     "Mozilla/5.0 (compatible; Foobot/2.1; +https://foo.example/bot)",
     "Mozilla/5.0 (compatible; Foobot; +https://foo.example/bot)",
     "Mozilla/5.0 (compatible;Foobot/2.1)",
+    "Thing/2.0 (Compatible; Foobot/2.1)",
     f"Mozilla/5.0 {WEBKIT}; compatible; Foobot/1.2; +https://foo.example)",
     f"Mozilla/5.0 {WEBKIT}; compatible; Foobot/1.2; +https://foo.example) Chrome/1 Safari/537.36",
     f"{CHROME} (compatible; Foobot/2.1; +http://foo.example)",

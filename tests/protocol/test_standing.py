@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.standing import Site, Standing, is_challenge, standing_in
+from scrapy_robots_plus.protocol.standing import HEADERS, Site, Standing, is_challenge, standing_in
 
 SHORT = {
     "challenge": (403, {"cf-mitigated": "challenge"}),
@@ -34,6 +34,10 @@ def after(answers: str) -> tuple[Site, list[Standing]]:
             site.heard(page, says, why, is_clear=is_clear)
         stands.append(site.standing)
     return site, stands
+
+
+def test_the_headers_that_tell_are_named() -> None:
+    assert set(HEADERS) == {name for _, headers in SHORT.values() for name in headers}
 
 
 @pytest.mark.parametrize(
