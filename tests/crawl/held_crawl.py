@@ -107,13 +107,15 @@ class Crawl:
         self.pacing.keep(origin, 0.0, visits)
         self.pacing.recheck(origin, lambda _: False)
 
-    def answer(self, host: str, status: int = 429, url: str = URL, **headers: str) -> Request:
+    def answer(
+        self, host: str, status: int = 429, url: str = URL, **headers: str | list[str]
+    ) -> Request:
         """To a request that was sent when the slot was free."""
         request = Request(url, meta={"download_slot": host})
         self.answer_to(request, status, **headers)
         return request
 
-    def answer_to(self, request: Request, status: int = 429, **headers: str) -> None:
+    def answer_to(self, request: Request, status: int = 429, **headers: str | list[str]) -> None:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         response = Response(request.url, status=status, headers=named)
         pace = self.pace_of(request.url)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from typing import TYPE_CHECKING
 
 import pytest
 from scrapy import Request
+from twisted.internet import error as tx
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtDenial
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason
 from tests.crawl.held_crawl import ORIGIN, URL, Crawl
@@ -433,3 +436,23 @@ def test_a_walled_site_ends_no_pause_of_its_host() -> None:
     assert crawl.pace_of().throttle is throttle
     crawl.answer(HOST, retry_after="90")  # one that was under way
     assert crawl.due_in(HOST) == pytest.approx(90)
+
+
+def test_what_this_machine_is_short_of_is_not_held_against_the_site() -> None:
+    crawl = slowed()
+    refusals = crawl.crawl.get(Refusals)
+    shortage = tx.ConnectBindError(errno.EMFILE)  # type: ignore[no-untyped-call]
+    for page in range(5):
+        refusals.failed(Request(f"{URL}{page}"), shortage)
+    assert crawl.stats.get_stats() == {}
+    for page in range(5):
+        refusals.failed(Request(f"{URL}{page}"), TimeoutError())
+    assert crawl.stats.get_stats() == {"robotstxt/standing/broken": 1}
+
+
+def test_a_licence_may_be_asked_for_in_any_line_of_its_header() -> None:
+    crawl = slowed()
+    lines = ["License", 'Basic realm="a"']
+    for page in range(2):
+        crawl.answer(HOST, 401, f"{URL}{page}", www_authenticate=lines)
+    assert crawl.stats.get_stats() == {"robotstxt/standing/priced": 1}
