@@ -148,6 +148,12 @@ SCENARIOS = {
         Scenario(
             "one host", "one open host, 6,000 pages", (Hosts("open", 10, 1, 6000),), as_links=True
         ),
+        Scenario(
+            "20 hosts",
+            "20 open hosts, 300 pages each",
+            (Hosts("open", 10, 20, 300),),
+            as_links=True,
+        ),
         Scenario("many hosts", "10,000 hosts, 3 pages each", (Hosts("small", 10, 10_000, 3),)),
     )
 }
