@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
+from operator import truediv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,24 +179,25 @@ def print_dead(name: str, runs: dict[str, Run]) -> None:
 
 
 def compare_cpu(name: str, pairs: int) -> None:
-    """CPU time of the variants, in pairs that are run one after the other."""
+    """CPU time of the variants, in turns. A pair is this package and Scrapy's own middleware."""
     print(f"\n{SCENARIOS[name].title}: CPU time in pairs", flush=True)
-    found: dict[str, list[tuple[float, float]]] = {"package": [], "built-in": []}
+    whole: dict[str, list[float]] = {"package": [], "built-in": [], "off": []}
+    without_collector: dict[str, list[float]] = {variant: [] for variant in whole}
     for number in range(pairs):
-        order = ["off", *found] if number % 2 else [*found, "off"]
-        results = {variant: run(name, variant).result for variant in order}
-        off = results["off"]
-        for variant, ratios in found.items():
-            one = results[variant]
-            own = (one["cpu"] - one["collector"]) / (off["cpu"] - off["collector"])
-            ratios.append((one["cpu"] / off["cpu"], own))
-        texts = [f"{key} {one['cpu']:.2f} s" for key, one in results.items()]
+        for variant in reversed(whole) if number % 2 else whole:
+            one = run(name, variant).result
+            whole[variant].append(one["cpu"])
+            without_collector[variant].append(one["cpu"] - one["collector"])
+        texts = [f"{variant} {seconds[-1]:.2f} s" for variant, seconds in whole.items()]
         print("  " + ", ".join(texts), flush=True)
-    for variant, ratios in found.items():
-        whole, own = (statistics.median(column) for column in zip(*ratios, strict=True))
+    for compared, to in (("package", "built-in"), ("package", "off"), ("built-in", "off")):
+        ratios = [
+            statistics.median(map(truediv, seconds[compared], seconds[to]))
+            for seconds in (whole, without_collector)
+        ]
         print(
-            f"  {variant:<9} {whole:.3f} times robots.txt off (median); "
-            f"{own:.3f} times without the garbage collector"
+            f"  {compared} {ratios[0]:.3f} times {to} (median); "
+            f"{ratios[1]:.3f} times without the garbage collector"
         )
 
 
@@ -207,7 +209,7 @@ def main() -> None:
     parser.add_argument("--draw", type=Path, metavar="FOLDER")
     options = parser.parse_args()
     for name in options.scenarios or SCENARIOS:
-        if name == "one-host":
+        if SCENARIOS[name].as_links:
             compare_cpu(name, options.pairs)
         else:
             compare(name, options.variants.split(","), options.draw)
