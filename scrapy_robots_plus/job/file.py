@@ -1,4 +1,10 @@
-"""The file of a job: it survives kills, and is mended at the next start if it is damaged."""
+"""The file of a job: it survives kills, and is mended at the next start if it is damaged.
+
+Requests that were under way when the last run ended wait again. One that was under way at two kills
+is a suspect, as it may be their cause: it waits until nothing else is left, and is then sent in a
+group of suspects. If the process is killed once more, those that were under way are sent first, in
+groups of a quarter of that size. One that is alone at a kill was the cause, and is set aside.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +15,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.printable import counted
-from scrapy_robots_plus.storage.sqlite_file import Identity, identity, is_damage
+from scrapy_robots_plus.storage.sqlite_file import identity, is_damage
 
-from .mending import (
-    MENDED,
-    alone,
-    check_tables,
-    finish_replacing,
-    salvage,
-)
+from .mending import MENDED, alone, check_tables, finish_replacing, salvage
 from .recent import Recent, Step, read_recent, recent_of
-from .requests import LOSSES, UNSORTED, guarded
-from .resuming import ResumedRequests
+from .requests import LOSSES, UNSORTED, JobRequests, guarded
 from .schema import (
+    ELSEWHERE,
     FAULTS,
+    SUSPECT_AFTER,
     UNKNOWN,
     JobFileError,
     State,
     StoredRequest,
+    checksum,
     connect,
     explained,
     journal_of,
+    read_counts,
+    whole,
+    write_counts,
 )
 
 if TYPE_CHECKING:
@@ -38,11 +43,18 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+MOST_AT_ONCE = 16
+"""The largest group of suspects after two kills; each further kill quarters it."""
+
 _SPIDER = "spider"
 """The key of the note that names the spider."""
+_BOOT = "boot"
+"""The key of a note with the id of the machine's boot in which the run began."""
+_STOPPED = "stopped"
+"""The value of the boot note once the run was told to end. It is no id of a boot."""
 
 
-class JobFile(ResumedRequests):
+class JobFile(JobRequests):
     """The requests of a job, in lanes or under way, and the fingerprints of all requests seen.
 
     Changes survive a kill from the next :meth:`commit` on: whatever happens to the process, the
@@ -88,15 +100,14 @@ class JobFile(ResumedRequests):
 
         Never call it between :meth:`see` and the :meth:`add` that belongs to it.
         """
-        place, written_at = _state_of(self.path)
-        if place != self._place:
+        if identity(self.path) != self._place:
             what = "was deleted or replaced while it was in use"
             to_do = "Restore a copy; otherwise the job starts from scratch"
             raise self._failed(JobFileError(self.path, what, to_do))
-        if written_at != self._written_at or self._recent.is_full or self._recent.is_gone:
+        if self.path.stat().st_mtime_ns != self._written_at or not self._recent.has_room:
             self._write()  # SQLite may have begun to, with its cache full
         else:
-            self._note_done()
+            self._recent.write(self.done)
 
     @guarded
     def fail_as_damaged(self) -> None:
@@ -109,10 +120,38 @@ class JobFile(ResumedRequests):
 
         None leaves a request where it is. A kill meanwhile leaves all where they were.
         """
-        if self.note(UNSORTED):
-            self.rename(name_of)
-            self.set_note(UNSORTED, "")
-            self._write()
+        if not self.note(UNSORTED):
+            return
+        moved = "UPDATE requests SET lane = ?, crc = ? WHERE id = ?"
+        for fields in self._run("SELECT * FROM requests ORDER BY id"):  # no id changes
+            id_, old, rank, data, *_ = whole(fields, State.WAITING)
+            lane = name_of(data)
+            if lane is not None and lane != old:
+                self._run(moved, (lane, checksum(id_, lane, rank, data), id_))
+        self.put_all_to_sleep()
+        self.set_note(UNSORTED, "")
+        self._write()
+
+    @guarded
+    def recall(self) -> bool:
+        """Lets a group of suspects wait at their old places again; returns whether there are any.
+
+        The group is of those with the most kills, and its lanes are asleep. Call this only when
+        nothing else waits and nothing is under way.
+        """
+        last = self.requests(State.LAST)
+        kills = max((row.hard_ends for row in last), default=0)
+        most = max(1, MOST_AT_ONCE >> 2 * max(0, kills - SUSPECT_AFTER))
+        for row in [row for row in last if row.hard_ends == kills][:most]:
+            self.awake.discard(row.lane)
+            self._move(row, State.WAITING)
+        return bool(last)
+
+    @guarded
+    def stop(self) -> None:
+        """Notes that the run was told to end: no request is to blame for a kill from now on."""
+        if self.note(_BOOT) != _STOPPED:
+            self.set_note(_BOOT, _STOPPED)
 
     def close(self) -> None:
         """Commits and closes the file. In the next run, requests now under way wait again."""
@@ -147,6 +186,7 @@ class JobFile(ResumedRequests):
                     self._disconnect()
                     salvage(self.path, str(error))
                     self.troubles.clear()
+                    self.newly_aside.clear()
                     self._attach()
         except FAULTS as error:
             raise explained(self.path, error) from error
@@ -185,7 +225,7 @@ class JobFile(ResumedRequests):
             )
         if self.was_killed:
             self.recovered = sum(each.is_whole for each in self.requests(State.UNDER_WAY))
-        self.newly_aside = self.resume(_boot_id(), was_killed=self.was_killed)
+        self._resume()
         if damage:
             self._tell_what_is_lost(damage)
         elif self.missing > 0:
@@ -193,6 +233,33 @@ class JobFile(ResumedRequests):
         if self._spider is not None:
             self._belongs_to(self._spider)
         self._write()
+
+    def _resume(self) -> None:
+        """Makes requests under way wait again, all lanes asleep.
+
+        No request is to blame for a kill if the last run began before the machine's current boot,
+        or had been told to end.
+        """
+        gone = [id_ for id_, row in self._elsewhere.items() if not row.is_whole]
+        for id_ in gone:
+            del self._elsewhere[id_]
+        self.missing += len(gone)
+        for fields in self._run(ELSEWHERE).fetchall():  # suspects that wait in lanes
+            self._move(whole(fields), State.LAST)
+        boot = _boot_id()
+        is_blamed = self.was_killed and self.note(_BOOT) in (None, boot)
+        under_way = self.requests(State.UNDER_WAY)
+        is_alone = len(under_way) == 1 and not gone
+        for row in under_way:
+            is_found = is_blamed and is_alone and row.is_suspect
+            if is_blamed or not self.was_killed:  # a proper stop clears them
+                row = row._replace(hard_ends=row.hard_ends + 1 if is_blamed else 0)
+            if is_found:
+                self.newly_aside.append(self._move(row, State.SET_ASIDE))
+            else:
+                self._move(row, State.LAST if row.is_suspect else State.WAITING)
+        self.set_note(_BOOT, boot)
+        self.put_all_to_sleep()
 
     def _belongs_to(self, spider: str) -> None:
         """Notes that the job is *spider*'s. Raises JobFileError if it holds another's requests."""
@@ -215,15 +282,20 @@ class JobFile(ResumedRequests):
             self.set_note(LOSSES, "\n".join([*self.losses, what]))
         self.set_note(MENDED, "")
 
-    def _note_done(self) -> None:
-        self._recent.write(self.done)
+    def save(self, running: int = 1) -> None:
+        """Writes everything into the file itself, and begins a new transaction."""
+        counts = self.stage(running)
+        self._run("COMMIT")
+        self.written = counts
         self.done.clear()
+        self._run("BEGIN IMMEDIATE")
+        self.withdraw()
 
     def _write(self) -> None:
-        """Writes everything into the file itself."""
+        """Saves everything, and begins a new file of steps."""
         self.save()
-        self._recent.begin(self.written.generation, identity(self.path))
-        self._place, self._written_at = _state_of(self.path)
+        self._place, self._written_at = identity(self.path), self.path.stat().st_mtime_ns
+        self._recent.begin(self.written.generation, self._place)
 
     def _failed(self, fault: Exception) -> Exception:
         """Gives the file up because of *fault*; returns what is raised from now on."""
@@ -236,8 +308,13 @@ class JobFile(ResumedRequests):
                 if self.done and self.done[-1][0] == Step.SEE:  # its request was not added
                     self.done.pop()
                 self.done.append((Step.DAMAGE, str(fault)))
-                self._note_done()
-            self.give_up()
+                self._recent.write(self.done)
+            with suppress(sqlite3.Error):  # some errors have ended the transaction
+                self._run("ROLLBACK")  # drops what is not saved
+            self._run("BEGIN IMMEDIATE")
+            # The run counts as ended: no request is to blame.
+            write_counts(self._run, read_counts(self._run)._replace(running=0))
+            self._run("COMMIT")
         self._let_go()
         return self.failure
 
@@ -250,14 +327,6 @@ class JobFile(ResumedRequests):
             with suppress(*FAULTS):
                 self._connection.close()
             self._connection = None
-
-
-def _state_of(path: Path) -> tuple[Identity | None, int]:
-    """Returns which file is at *path*, and when it was last written, in nanoseconds."""
-    with suppress(OSError):
-        found = os.stat(path)
-        return (found.st_dev, found.st_ino), found.st_mtime_ns
-    return None, 0
 
 
 def _boot_id() -> str:

@@ -18,11 +18,14 @@ from scrapy import Request, Spider, signals
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 
 from . import FILE_NAME, JobFile, JobFileError, StoredRequest
-from .reports import JobReports
-from .written import read, written
+from .schema import State
+from .written import read, url_in, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _T = TypeVar("_T")
+
+logger = crawl_log(__name__)
+
+_RETRY = '"scrapy robots job retry JOBDIR" gives such requests back to the job'
 
 _jobs: WeakKeyDictionary[Crawler, Job] = WeakKeyDictionary()
 """The job of each crawler, until its spider is closed."""
@@ -54,7 +61,8 @@ class Job:
     def __init__(self, crawler: Crawler, path: Path) -> None:
         """Raises JobFileError if the file cannot be used."""
         self._crawler = crawler
-        self._reports = JobReports(crawler)
+        self._log = logger(crawler)
+        self._stats = compat.stats_of(crawler)
         self.file = JobFile(path, spider=self.spider.name)
         self.has_failed = False
         """Whether the file can no longer be used: nothing more is written to it."""
@@ -65,11 +73,12 @@ class Job:
         """A suspect, which may have got the process killed. No other request runs beside it."""
         self._unsent: dict[str, list[int]] = {}
         """The ids of requests set aside in this run, by the error that made them unsendable."""
+        self._of_memory = Once()
         self._is_stopped = False
         self._handed_out = 0
         self.has_begun = False
         self._stop_looking: Callable[[], object] = bool
-        self._reports.opened(self.file)
+        self._report_what_was_found()
         crawler.signals.connect(self._begin, signals.spider_opened)
         crawler.signals.connect(self._recall_suspects, signals.spider_idle)
         crawler.signals.connect(self.close, signals.spider_closed)
@@ -150,8 +159,16 @@ class Job:
         """Reports that *request* could not be written; closes the crawl if the file has failed."""
         if isinstance(error, JobFileError):  # the next run repeats what led to the request
             self._fail(error)
-        else:
-            self._reports.stays_in_memory(request, error)
+            return
+        self._stats.inc_value(stats.QUEUE_KEPT_IN_MEMORY)
+        if self._of_memory.is_first():
+            self._log.warning(
+                "Requests cannot be written to the job's file, such as %s (%s). They stay in "
+                "memory and are lost when the crawl is stopped. Their number is in %s",
+                printable(request.url),
+                printable(str(error) or repr(error)),
+                stats.QUEUE_KEPT_IN_MEMORY,
+            )
 
     def sort(self, name_of: Callable[[Request], str]) -> None:
         """Moves each request of a newly converted job into the lane that *name_of* returns."""
@@ -189,7 +206,7 @@ class Job:
         try:
             self.file.close()
         except JobFileError as error:
-            self._reports.failed(error)
+            self._report_failure(error)
 
     def _begin(self) -> None:
         self.has_begun = True
@@ -216,7 +233,9 @@ class Job:
             alike = self._unsent.setdefault(repr(error), [])
             alike.append(taken.id)
             if len(alike) < self.MOST_ALIKE:
-                self._reports.cannot_be_sent(taken.data, error)
+                self._stats.inc_value(stats.QUEUE_SET_ASIDE)
+                text = "%s cannot be sent by this spider (%r) and is set aside. %s"
+                self._log.error(text, printable(url_in(taken.data)), error, _RETRY)
             else:
                 self._stop_for(error, alike)
         return None
@@ -225,7 +244,13 @@ class Job:
         """Gives *ids* back and closes the crawl: the spider has changed, and more may fail."""
         self.file.retry(ids)
         self._is_stopped = True
-        self._reports.stopped_for(error, len(ids))
+        self._stats.inc_value(stats.QUEUE_SET_ASIDE, 1 - len(ids))  # all but the last were counted
+        self._log.error(
+            "This spider cannot send %d requests, all for the same reason (%r). The crawl is "
+            "closed, and these requests stay in the job: fix the spider and resume it",
+            len(ids),
+            error,
+        )
         compat.close_crawl(self._crawler, "job_requests_cannot_be_sent")
 
     def _hand_out(self, request: Request, taken: StoredRequest) -> None:
@@ -234,7 +259,7 @@ class Job:
         self._handed_out += 1
         if taken.is_suspect:
             self._handed_out = 0  # the next run must know which requests ran beside it
-            if self.file.under_way == 1 and not self.file.held:
+            if len(self.file.requests(State.UNDER_WAY)) == 1 and not self.file.held:
                 self._alone = request
         if self._handed_out <= self.WRITTEN_AT_ONCE:
             self.file.commit()
@@ -251,5 +276,45 @@ class Job:
         if self.has_failed:
             return
         self.has_failed = True
-        self._reports.failed(error)
+        self._report_failure(error)
         compat.close_crawl(self._crawler, "job_file_failed")
+
+    # What the user is told
+
+    def _report_what_was_found(self) -> None:
+        """Reports what was found when the file was opened."""
+        file = self.file
+        if file.was_killed:
+            self._log.warning(
+                "The last run of this job was killed. %s that %s under way will be sent again",
+                counted(file.recovered, "request"),
+                "was" if file.recovered == 1 else "were",
+            )
+            self._stats.set_value(stats.QUEUE_RECOVERED, file.recovered)
+        for aside in file.newly_aside:
+            self._log.error(
+                "The process was killed %d times while it processed %s, which is set aside. %s",
+                aside.hard_ends,
+                printable(url_in(aside.data)),
+                _RETRY,
+            )
+        if number := len(file.requests(State.SET_ASIDE)):
+            self._log.warning(
+                'Set aside and not sent in this job: %s. "scrapy robots job show JOBDIR" names '
+                "each one. %s",
+                counted(number, "request"),
+                _RETRY,
+            )
+            self._stats.set_value(stats.QUEUE_SET_ASIDE, number)
+        for text in file.troubles:
+            self._log.error("%s", printable(text))
+        if file.lost:
+            self._stats.set_value(stats.QUEUE_LOST, file.lost)
+
+    def _report_failure(self, error: JobFileError) -> None:
+        """Reports that the file can no longer be used."""
+        self._log.error(
+            "%s. The crawl is closed: what happened since the last commit, less than a second "
+            "ago, will happen again when the job is resumed",
+            printable(error),
+        )

@@ -10,7 +10,7 @@ from scrapy_robots_plus.storage.sqlite_file import identity
 
 from .fingerprints import DIGEST
 from .recent import read_recent, recent_of
-from .resuming import ResumedRequests
+from .requests import JobRequests
 from .schema import FAULTS, State, StoredRequest, check_layout, explained, journal_of
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def overview(path: Path, most_lanes: int) -> Overview:
             waiting=job.held,
             stored=job.stored,
             lanes=lanes,
-            under_way=job.under_way,
-            last=job.last,
+            under_way=len(job.requests(State.UNDER_WAY)),
+            last=len(job.requests(State.LAST)),
             losses=job.losses,
             set_aside=job.requests(State.SET_ASIDE),
             fingerprints=fingerprints,
@@ -79,7 +79,7 @@ _LARGEST = (
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, ResumedRequests]]:
+def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
     """Opens the file with what was done since it was last written, without changing it."""
     try:
         # A file that a run has closed is complete: SQLite need not lock it.
@@ -90,7 +90,8 @@ def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, ResumedRequests]]:
         with closing(sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode = TRUNCATE")  # the next run looks for it
             check_layout(connection, path)
-            job = ResumedRequests(connection)
+            job = JobRequests()
+            job.load(connection)
             found = read_recent(recent_of(path))  # now that no run adds to it
             if job.written.generation == found.generation:
                 job.redo(found.done)

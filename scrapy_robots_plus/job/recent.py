@@ -98,14 +98,10 @@ class Recent:
         self._steps = 0
 
     @property
-    def is_full(self) -> bool:
-        """Whether it is time to write the job's file."""
-        return self._octets > MOST_OCTETS or self._steps > MOST_STEPS
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the file of steps was deleted."""
-        return not self.path.exists()
+    def has_room(self) -> bool:
+        """Whether more steps may be added: the file of steps is not full, and was not deleted."""
+        is_full = self._octets > MOST_OCTETS or self._steps > MOST_STEPS
+        return not is_full and self.path.exists()
 
     def begin(self, generation: int, file: Identity | None) -> None:
         """Drops all steps: they are in the job's *file*, which now has this *generation*."""
@@ -115,10 +111,11 @@ class Recent:
         self._append([generation, *(file or ())])
 
     def write(self, done: list[Done]) -> None:
-        """Appends the steps *done*, which survive a kill from now on."""
+        """Appends the steps *done*, which survive a kill from now on, and clears that list."""
         if done:
             self._append(done)
             self._steps += len(done)
+            done.clear()
 
     def close(self) -> None:
         if self._file is not None:

@@ -2,31 +2,37 @@
 
 Requests that do not just wait in a lane are kept in memory: each write of the file puts them into
 the table, and the next transaction begins by taking them out.
+
+Lanes that only the file knows, and not the crawl, are asleep. Their turns come by priority, then in
+the order in which they came or fell asleep. The file does not store that order: when it is opened,
+all are asleep, in the order of their oldest requests.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .asleep import LanesAsleep
 from .fingerprints import Fingerprints
 from .recent import Done, Step
 from .schema import (
+    CACHE_KIB,
     ELSEWHERE,
     FAULTS,
     Contents,
+    Counts,
     JobFileError,
     State,
     StoredRequest,
     checksum,
     read_counts,
     whole,
+    write_counts,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
 MOST_BYTES = 999_000_000
 """The largest size of a request in bytes: a little less than what SQLite keeps in a row."""
@@ -37,18 +43,14 @@ line for each time that damage took requests."""
 
 WAITING, UNDER_WAY, LAST, SET_ASIDE = State
 
-_T = TypeVar("_T")
-_P = ParamSpec("_P")
-_Job = TypeVar("_Job", bound="JobRequests")
+_METHOD = TypeVar("_METHOD", bound="Callable[..., Any]")
 
 
-def guarded(
-    work: Callable[Concatenate[_Job, _P], _T],
-) -> Callable[Concatenate[_Job, _P], _T]:
+def guarded(work: _METHOD) -> _METHOD:
     """Makes *work* raise the error of a file that failed, and ValueError for one bad request."""
 
     @wraps(work)
-    def done(self: _Job, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
+    def done(self: JobRequests, *arguments: Any, **named: Any) -> Any:
         if self.failure is not None:
             raise self.failure
         try:
@@ -58,30 +60,31 @@ def guarded(
         except FAULTS as error:
             raise self._failed(error) from error
 
-    return done
+    return done  # type: ignore[return-value]
 
 
 class JobRequests:
     """The part of :class:`~scrapy_robots_plus.job.JobFile` that reads and changes requests.
 
-    A transaction is always open; :meth:`save` ends it. Raises what :mod:`sqlite3` raises, and a
-    plain DatabaseError for what only damage can cause.
+    A transaction is always open. Raises what :mod:`sqlite3` raises, and a plain DatabaseError for
+    what only damage can cause.
     """
 
     failure: JobFileError | None = None
     """Why the file can no longer be used; None while it can."""
     _connection: sqlite3.Connection | None = None
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.load(connection)
-
     def load(self, connection: sqlite3.Connection) -> None:
         """Loads the state of the job through *connection*, and begins a transaction."""
         self._connection = connection
         self._run = connection.execute
         self._run_many = connection.executemany
-        self._lanes = LanesAsleep(self._run)
-        self.awake = self._lanes.awake
+        for statement in _LANES_ASLEEP:
+            self._run(statement)
+        self.awake = set[str]()
+        """The lanes that the crawl knows."""
+        self.asleep = self._turns = 0
+        """The number of lanes that are asleep, and the highest turn of one."""
         self._run("BEGIN IMMEDIATE")
         self.written = counts = read_counts(self._run)
         """The counters that are in the file itself."""
@@ -127,7 +130,7 @@ class JobRequests:
         """
         if lane not in self.awake:
             self.wake_one(lane)
-        row = self._next(lane, rank, newest)
+        row = self._waiting(_NEWEST if newest else _OLDEST, lane, rank)
         return None if row is None else self._move(row, UNDER_WAY)
 
     @guarded
@@ -160,27 +163,7 @@ class JobRequests:
         """Returns all requests in *state*, which is not WAITING, oldest first."""
         return sorted(row for row in self._elsewhere.values() if row.state == state)
 
-    @property
-    def under_way(self) -> int:
-        """The number of requests that were taken and have not ended."""
-        return len(self.requests(UNDER_WAY))
-
-    @property
-    def last(self) -> int:
-        """The number of requests that wait until nothing else is left: see :meth:`recall`."""
-        return len(self.requests(LAST))
-
-    @property
-    def aside(self) -> int:
-        """The number of requests that are set aside: see :meth:`set_aside`."""
-        return len(self.requests(SET_ASIDE))
-
     # Lanes
-
-    @property
-    def asleep(self) -> int:
-        """The number of lanes that are asleep."""
-        return self._lanes.number
 
     @guarded
     def contents(self, lane: str) -> Contents:
@@ -191,8 +174,8 @@ class JobRequests:
     def wake(self, most: int) -> dict[str, Contents]:
         """Wakes up to *most* lanes that are asleep, in turn; returns their contents by name."""
         woken = dict[str, Contents]()
-        for lane in self._lanes.next(most):
-            self._lanes.wake(lane)
+        for (lane,) in self._run(_NEXT_LANES, (most,)).fetchall():
+            self.wake_one(lane)
             woken[lane] = self.contents(lane)
             if not woken[lane]:
                 raise sqlite3.DatabaseError("requests are missing")
@@ -200,8 +183,10 @@ class JobRequests:
 
     @guarded
     def wake_one(self, lane: str) -> None:
-        """Wakes *lane*, if it holds a request."""
-        self._lanes.wake(lane)
+        """Wakes *lane*, if it is asleep, as each one is that holds a request and is not awake."""
+        if self._run("DELETE FROM lanes WHERE name = ?", (lane,)).rowcount:
+            self.asleep -= 1
+            self.awake.add(lane)
 
     @guarded
     def sleep(self, lane: str) -> None:
@@ -209,7 +194,24 @@ class JobRequests:
         self.awake.discard(lane)
         first = self._run(_FIRST, (lane,)).fetchone()
         if first is not None:
-            self._lanes.add(lane, first[0])
+            self._put_to_sleep(lane, first[0])
+
+    def put_all_to_sleep(self) -> None:
+        """Puts all lanes that hold requests to sleep, in the order of their oldest requests."""
+        self.awake.clear()
+        self._run("DELETE FROM lanes")
+        self.asleep = self._run(_ALL_LANES).rowcount
+        self._turns = self._last_id
+
+    def _put_to_sleep(self, lane: str, priority: int) -> None:
+        """Puts *lane* to sleep; gives it *priority* if it is asleep with a higher number."""
+        found = self._run("SELECT priority FROM lanes WHERE name = ?", (lane,)).fetchone()
+        if found is None:
+            self._turns += 1
+            self._run("INSERT INTO lanes VALUES (?, ?, ?)", (lane, priority, self._turns))
+            self.asleep += 1
+        elif priority < found[0]:
+            self._run("UPDATE lanes SET priority = ? WHERE name = ?", (priority, lane))
 
     # What else is kept
 
@@ -238,16 +240,54 @@ class JobRequests:
         """Messages about what damage has taken from the job."""
         return (self.note(LOSSES) or "").splitlines()
 
-    def _next(self, lane: str, rank: int, newest: bool) -> StoredRequest | None:
-        found = self._run(_NEWEST if newest else _OLDEST, (lane, rank)).fetchone()
-        if found is None:
-            return None
-        id_, *others = found
-        return whole((id_, lane, rank, *others), WAITING)
+    # What is not in the file yet
 
-    def _find(self, id_: int) -> StoredRequest | None:
-        """Returns a request that waits; None if there is none with this id."""
-        found = self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone()
+    def redo(self, done: Iterable[Done]) -> None:
+        """Repeats the steps done after the file was written. What damage took stays lost."""
+        self.withdraw()
+        for step in done:
+            match step:
+                case Step.ADD, id_, lane, rank, data:
+                    if not self._waiting(_BY_ID, id_):
+                        self._last_id = id_ - 1
+                        self.add(lane, rank, data)
+                case Step.MOVE, id_, state:
+                    self._move_again(id_, state)
+                case Step.END, id_:
+                    self._move_again(id_, UNDER_WAY)
+                    self.end(id_)
+                case Step.SEE, fingerprint:
+                    self.see(fingerprint)
+                case Step.NOTE, key, value:
+                    self.set_note(key, value)
+
+    def _move_again(self, id_: int, state: State) -> None:
+        row = self._elsewhere.get(id_) or self._waiting(_BY_ID, id_)
+        if row is None:  # damage took it: we know only that it was there
+            row = StoredRequest(id_, "", 0, b"", -1, state=UNDER_WAY)
+            self._elsewhere[id_] = row
+            self.missing -= 1
+        if row.state == SET_ASIDE:
+            row = row._replace(hard_ends=0)
+        if row.is_whole or state != WAITING:
+            self._move(row, state)
+
+    def stage(self, running: int) -> Counts:
+        """Writes everything without a commit: only this connection sees it. Returns the counts."""
+        self._fingerprints.write()
+        self._run_many(INSERT, self._elsewhere.values())
+        generation = self.written.generation + 1
+        counts = Counts(self.held, self.stored, running, generation)
+        write_counts(self._run, counts)
+        return counts
+
+    def withdraw(self) -> None:
+        """Deletes from the table all requests that do not wait."""
+        self._run_many(DELETE, ((id_,) for id_ in self._elsewhere))
+
+    def _waiting(self, query: str, *values: str | int) -> StoredRequest | None:
+        """Returns the request that *query* finds, which waits; None if there is none."""
+        found = self._run(query, values).fetchone()
         return None if found is None else whole(found, WAITING)
 
     def _is_out(self, id_: int) -> bool:
@@ -272,7 +312,7 @@ class JobRequests:
     def _wait(self, row: StoredRequest) -> None:
         self._run(INSERT, row)  # first: it may fail, and then no lane has changed
         if row.lane not in self.awake:
-            self._lanes.add(row.lane, row.priority)
+            self._put_to_sleep(row.lane, row.priority)
         self.held += 1
 
 
@@ -280,8 +320,27 @@ _CONTENTS = "SELECT rank, count(*) FROM requests WHERE lane = ? GROUP BY rank"
 _FIRST = "SELECT rank >> 1 FROM requests WHERE lane = ? ORDER BY rank LIMIT 1"
 INSERT = "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)"
 DELETE = "DELETE FROM requests WHERE id = ?"
+_BY_ID = "SELECT * FROM requests WHERE id = ?"
+# With the lane and rank that were asked for: if the row has others, its checksum does not match.
 _OLDEST = (
-    "SELECT id, data, crc, hard_ends, state FROM requests WHERE lane = ? AND rank = ? "
+    "SELECT id, ?1, ?2, data, crc, hard_ends, state FROM requests WHERE lane = ?1 AND rank = ?2 "
     "ORDER BY id LIMIT 1"
 )
 _NEWEST = _OLDEST.replace("ORDER BY id", "ORDER BY id DESC")
+
+# A temporary table, where thousands of lanes take no memory.
+_LANES_ASLEEP = (
+    f"PRAGMA temp.cache_size = -{CACHE_KIB // 4}",
+    # With some thousand lanes, the journal of the table would be one more file.
+    "PRAGMA temp.journal_mode = MEMORY",
+    """
+    CREATE TEMP TABLE lanes (
+        name TEXT PRIMARY KEY NOT NULL,
+        priority INTEGER NOT NULL,
+        turn INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX temp.lanes_in_turn ON lanes (priority, turn)",
+)
+_ALL_LANES = "INSERT INTO lanes SELECT lane, min(rank) >> 1, min(id) FROM requests GROUP BY lane"
+_NEXT_LANES = "SELECT name FROM lanes ORDER BY priority, turn LIMIT ?"

@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from scrapy_robots_plus.job import JobFile, JobFileError, rank_of
+from scrapy_robots_plus.job.schema import State
 
 if TYPE_CHECKING:
     import random
     from pathlib import Path
 
     from scrapy_robots_plus.job.schema import Run
+
+
+def under_way(file: JobFile) -> int:
+    return len(file.requests(State.UNDER_WAY))
+
+
+def last(file: JobFile) -> int:
+    """How many requests wait until nothing else is left."""
+    return len(file.requests(State.LAST))
 
 
 class Held(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.job import FILE_NAME, JobFile
 
-from .jobs import kill_copy
+from .jobs import kill_copy, last, under_way
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,8 +155,8 @@ class Trial:
         assert self.file.held == len(model.waiting)
         asleep = {each.lane for each in model.waiting} - self.awake
         assert self.file.asleep == len(asleep)
-        assert self.file.last == len(model.last)
-        assert self.file.under_way == len(model.under_way)
+        assert last(self.file) == len(model.last)
+        assert under_way(self.file) == len(model.under_way)
         assert self.file.stored == sum(
             len(each) for each in (model.waiting, model.last, model.under_way, model.aside)
         )

@@ -13,7 +13,7 @@ from scrapy_robots_plus.job import JobFile, JobFileError
 from scrapy_robots_plus.job.recent import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
-from .jobs import drain, drained, failed, fill, kill_copy
+from .jobs import drain, drained, failed, fill, kill_copy, under_way
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,7 @@ def test_what_is_under_way_when_its_page_is_lost_is_counted(path: Path) -> None:
     for again in (failed(file), JobFile(killed)):
         with again:
             assert 5 < again.lost < 100
-            assert (again.under_way, again.stored) == (0, 300 - again.lost)
+            assert (under_way(again), again.stored) == (0, 300 - again.lost)
             assert f"{again.lost} are lost" in again.troubles[0]
 
 

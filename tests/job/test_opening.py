@@ -96,7 +96,7 @@ def test_a_job_is_let_go_if_it_is_interrupted_while_it_is_opened(
 
     JobFile(path).close()
     with monkeypatch.context() as patched:
-        patched.setattr("scrapy_robots_plus.job.resuming.ResumedRequests.resume", fails)
+        patched.setattr("scrapy_robots_plus.job.file.JobFile._resume", fails)
         with pytest.raises(KeyboardInterrupt) as raised:
             JobFile(path)
     JobFile(path).close()

@@ -83,7 +83,9 @@ def test_steps_are_read_as_they_were_written(path: Path) -> None:
     path.touch()
     file.begin(7, identity(path))
     for each in done:
-        file.write(each)
+        written = [*each]
+        file.write(written)
+        assert written == []
     file.write([])
     file.close()
     assert read_recent(path) == (7, identity(path), [*done[0], *done[1]], True)

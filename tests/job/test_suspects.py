@@ -10,7 +10,7 @@ import pytest
 from scrapy_robots_plus.job import JobFile, JobFileError, StoredRequest, overview
 from scrapy_robots_plus.job import file as job_file
 
-from .jobs import kill_copy
+from .jobs import kill_copy, last, under_way
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def take(file: JobFile) -> StoredRequest | None:
     """The next, as a crawl takes it: those for the end when nothing else is left."""
-    if not file.held and not file.under_way:
+    if not file.held and not under_way(file):
         file.recall()
     return file.take("host", 0, newest=False)
 
@@ -61,7 +61,7 @@ def test_the_one_that_kills_is_set_aside_and_all_others_are_sent(path: Path) -> 
             break
     assert done == {b"1", b"2", b"4", b"5", b"6"}
     assert aside == [b"killer"]
-    assert (file.held, file.last, file.stored) == (0, 0, 1)
+    assert (file.held, last(file), file.stored) == (0, 0, 1)
     assert [each.data for each in file.retry()] == [b"killer"]
     taken = take(file)
     assert taken is not None
@@ -101,7 +101,7 @@ def test_how_many_were_under_way_at_a_kill_is_told(path: Path) -> None:
     take(file)
     take(file)
     file = killed(file)
-    assert (file.was_killed, file.recovered, file.held, file.under_way) == (True, 2, 3, 0)
+    assert (file.was_killed, file.recovered, file.held, under_way(file)) == (True, 2, 3, 0)
     file.close()
     with JobFile(file.path) as file:
         assert (file.was_killed, file.recovered, file.held) == (False, 0, 3)
@@ -119,7 +119,7 @@ def test_one_that_was_under_way_alone_at_a_kill_is_counted(path: Path) -> None:
     copy = kill_copy(file.path, file.path.parent / "copy")
     assert overview(copy, 1).under_way == 1
     file = killed(file)
-    assert (file.recovered, file.under_way, len(file.newly_aside)) == (1, 0, 1)
+    assert (file.recovered, under_way(file), len(file.newly_aside)) == (1, 0, 1)
     file.close()
 
 
@@ -145,7 +145,7 @@ def test_many_suspects_are_under_way_together_and_the_one_that_kills_is_found(pa
         while take(file) is not None:
             pass
         file = killed(file)
-    assert file.last == 30
+    assert last(file) == 30
     done, aside, groups = set[bytes](), list[bytes](), list[int]()
     while not groups or groups[-1]:
         group = list[StoredRequest]()
@@ -212,17 +212,17 @@ def test_a_suspect_whose_turn_had_come_waits_for_the_end_again(path: Path) -> No
     for _ in range(2):
         take(file)
         file = killed(file)
-    assert (file.held, file.last) == (0, 1)
+    assert (file.held, last(file)) == (0, 1)
     for _ in range(3):
         file.add("other", 0, b"dealt with")
         other = file.take("other", 0, newest=True)
         assert other is not None
         file.end(other.id)
     assert file.recall()
-    assert (file.held, file.last) == (1, 0)
+    assert (file.held, last(file)) == (1, 0)
     file.close()
     with JobFile(file.path) as file:
-        assert (file.held, file.last, file.stored) == (0, 1, 1)
+        assert (file.held, last(file), file.stored) == (0, 1, 1)
 
 
 def test_one_that_the_spider_cannot_send_is_set_aside(path: Path) -> None:
@@ -231,7 +231,7 @@ def test_one_that_the_spider_cannot_send_is_set_aside(path: Path) -> None:
     assert taken is not None
     file.set_aside(taken.id)
     file.set_aside(taken.id)
-    assert (file.under_way, file.stored) == (0, 2)
+    assert (under_way(file), file.stored) == (0, 2)
     file = killed(file)
     assert (file.held, file.stored, file.newly_aside) == (1, 2, [])
     assert [each.data for each in file.retry()] == [b"1"]

@@ -96,14 +96,12 @@ PARTS = (
         sources=tuple(
             f"job/{each}.py"
             for each in (
-                "asleep",
                 "file",
                 "fingerprints",
                 "mending",
                 "reading",
                 "recent",
                 "requests",
-                "resuming",
                 "schema",
             )
         ),

@@ -11,7 +11,7 @@ import pytest
 from scrapy_robots_plus.job import JobFile, JobFileError
 from scrapy_robots_plus.job.schema import COPIES
 
-from ..jobs import drained, failed, lose_in_index
+from ..jobs import drained, failed, lose_in_index, under_way
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def test_states_notes_fingerprints_and_sleep_outlive_damage(path: Path) -> None:
         "was damaged (requests are missing). 6 requests can be read, 0 are lost"
         in (file.troubles[0])
     )
-    assert (file.held, file.under_way, file.stored, file.lost) == (5, 0, 6, 0)
+    assert (file.held, under_way(file), file.stored, file.lost) == (5, 0, 6, 0)
     assert list(file.wake(9)) == ["host-5", "host-3", "host-2", "host-1", "host-0"]
     assert file.note("key") == "value"
     assert not any(file.see(b"%d" % number) for number in range(6))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from scrapy_robots_plus.job import JobFile
 from scrapy_robots_plus.job.mending import check_tables
-from scrapy_robots_plus.job.resuming import ResumedRequests
 from scrapy_robots_plus.job.schema import COPIES, connect, read_counts
 
 from ..jobs import lose_in_index
@@ -22,17 +22,15 @@ if TYPE_CHECKING:
 @pytest.fixture
 def connection(path: Path) -> Iterator[sqlite3.Connection]:
     """To a file that holds requests in all states."""
-    with closing(connect(path)) as connection:
-        job = ResumedRequests(connection)
+    with JobFile(path) as job:
         for number in range(6):
             job.add("host", 0, b"%d" % number)
-        connection.execute("UPDATE requests SET hard_ends = 2 WHERE id = 6")
+        job._run("UPDATE requests SET hard_ends = 2 WHERE id = 6")
         aside = job.take("host", 0, newest=False)
         assert aside is not None
         job.set_aside(aside.id)
         assert job.take("host", 0, newest=False) is not None
-        job.save()
-        connection.execute("ROLLBACK")
+    with closing(connect(path)) as connection:
         yield connection
 
 
