@@ -30,13 +30,12 @@ class JobDupeFilter(RFPDupeFilter):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Raises JobFileError, which stops the crawl, if the job's file cannot be used."""
-        folder, debug = job_folder(crawler.settings), crawler.settings.getbool("DUPEFILTER_DEBUG")
-        is_crawl = crawler.spider is not None
-        path = None if is_crawl else folder
-        dupefilter = cls(path, debug, fingerprinter=crawler.request_fingerprinter)
-        if folder is not None and is_crawl:
-            dupefilter._job = Job.of(crawler)
-            dupefilter.crawler = crawler
+        if crawler.spider is None or job_folder(crawler.settings) is None:
+            return super().from_crawler(crawler)
+        debug = crawler.settings.getbool("DUPEFILTER_DEBUG")
+        dupefilter = cls(debug=debug, fingerprinter=crawler.request_fingerprinter)
+        dupefilter._job = Job.of(crawler)
+        dupefilter.crawler = crawler
         return dupefilter
 
     def request_seen(self, request: Request) -> bool:
