@@ -166,10 +166,12 @@ class JobFile(JobRequests):
 
     @guarded
     def _close(self) -> None:
-        self.save(running=0)
-        self._recent.remove()
-        with suppress(OSError):  # before another run can use the file
-            journal_of(self.path).unlink()
+        self.stage(running=0)
+        self._run("COMMIT")
+        self._recent.close()
+        for each in (recent_of(self.path), journal_of(self.path)):
+            with suppress(OSError):  # before another run can use the file
+                each.unlink()
         self._disconnect()
         self.failure = JobFileError(self.path, "is closed", "Open it again")
 
@@ -223,8 +225,6 @@ class JobFile(JobRequests):
                 f"{self.path} was not closed, and {self._recent.path.name} is gone, damaged or of "
                 "another time: what was done since the file was last written will be done again"
             )
-        if self.was_killed:
-            self.recovered = sum(each.is_whole for each in self.requests(State.UNDER_WAY))
         self._resume()
         if damage:
             self._tell_what_is_lost(damage)
@@ -249,6 +249,7 @@ class JobFile(JobRequests):
         boot = _boot_id()
         is_blamed = self.was_killed and self.note(_BOOT) in (None, boot)
         under_way = self.requests(State.UNDER_WAY)
+        self.recovered = len(under_way) if self.was_killed else 0
         is_alone = len(under_way) == 1 and not gone
         for row in under_way:
             is_found = is_blamed and is_alone and row.is_suspect
@@ -282,18 +283,14 @@ class JobFile(JobRequests):
             self.set_note(LOSSES, "\n".join([*self.losses, what]))
         self.set_note(MENDED, "")
 
-    def save(self, running: int = 1) -> None:
-        """Writes everything into the file itself, and begins a new transaction."""
-        counts = self.stage(running)
+    def _write(self) -> None:
+        """Writes everything into the file itself; begins a new transaction and file of steps."""
+        counts = self.stage(running=1)
         self._run("COMMIT")
         self.written = counts
         self.done.clear()
         self._run("BEGIN IMMEDIATE")
         self.withdraw()
-
-    def _write(self) -> None:
-        """Saves everything, and begins a new file of steps."""
-        self.save()
         self._place, self._written_at = identity(self.path), self.path.stat().st_mtime_ns
         self._recent.begin(self.written.generation, self._place)
 

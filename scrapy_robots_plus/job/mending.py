@@ -91,7 +91,8 @@ def salvage(path: Path, why: str) -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
-    replace(path)
+    keep_aside(path)
+    finish_replacing(path)
 
 
 def _make(new: Path, path: Path, why: str) -> None:
@@ -99,9 +100,10 @@ def _make(new: Path, path: Path, why: str) -> None:
     with closing(sqlite3.connect(new, isolation_level=None)) as whole:
         create(whole, TABLES)
         whole.execute("BEGIN")
-        before = whole.total_changes
+        before, counts = whole.total_changes, None
         with _readable(path, new) as damaged:
-            counts = _counts_of(damaged)
+            with suppress(*FAULTS):
+                counts = read_counts(damaged)
             _copy(damaged, whole)
         if whole.total_changes == before and counts is None and generation is None:
             what = f"is not the file of a job, or all of it is damaged ({why})"
@@ -146,13 +148,6 @@ def _readable(path: Path, pattern: Path) -> Iterator[Run]:
             each.unlink(missing_ok=True)
 
 
-def _counts_of(damaged: Run) -> Counts | None:
-    try:
-        return read_counts(damaged)
-    except FAULTS:
-        return None
-
-
 def _rows(damaged: Run, table: str) -> Iterator[tuple[Any, ...]]:
     """Yields all rows but those on pages that SQLite cannot read, and a few beside large gaps."""
     select = f"SELECT * FROM {table} WHERE id >= ? ORDER BY id"  # noqa: S608
@@ -187,14 +182,11 @@ def _copy(damaged: Run, new: sqlite3.Connection) -> None:
                 new.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (key, value))
 
 
-def replace(path: Path) -> None:
-    """Puts the new file in the place of the one at *path*, which is kept beside it."""
-    keep_aside(path)
-    finish_replacing(path)
-
-
 def finish_replacing(path: Path) -> None:
-    """Ends a :func:`replace` that a kill cut short: a new file without an old one is complete."""
+    """Puts the new file in the place of the old one, if that is gone: the new one is complete then.
+
+    So is what a kill cut short.
+    """
     if part_of(path).exists() and not path.exists():
         os.replace(part_of(path), path)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import marshal
 import os
-from contextlib import suppress
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
@@ -124,12 +123,6 @@ class Recent:
 
     def __del__(self) -> None:
         self.close()
-
-    def remove(self) -> None:
-        """Closes and deletes the file of steps: all are in the job's file."""
-        self.close()
-        with suppress(OSError):
-            self.path.unlink()
 
     def _append(self, content: list[Any]) -> None:
         block = marshal.dumps(content)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from scrapy_robots_plus.storage import sqlite_file
-from scrapy_robots_plus.storage.sqlite_file import create, is_damage, pragma
+from scrapy_robots_plus.storage.sqlite_file import create, is_damage, opened, pragma
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -207,26 +207,17 @@ def connect(path: Path) -> sqlite3.Connection:
     Raises JobFileError if it is not ours or of another layout, and one of :data:`FAULTS` if it is
     damaged, in use or not writable.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
-    try:
-        _prepare(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    check_layout(connection, path)
-    # New pages are written once; a write-ahead log would hold each of them a second time.
-    connection.execute("PRAGMA journal_mode = TRUNCATE")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    create(connection, TABLES)
-    connection.execute("BEGIN EXCLUSIVE")  # from now on nobody else may even read
-    connection.execute("COMMIT")
+    with opened(path, wait=0) as connection:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        check_layout(connection, path)
+        # New pages are written once; a write-ahead log would hold each of them a second time.
+        connection.execute("PRAGMA journal_mode = TRUNCATE")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        create(connection, TABLES)
+        connection.execute("BEGIN EXCLUSIVE")  # from now on nobody else may even read
+        connection.execute("COMMIT")
+        return connection
 
 
 def check_layout(connection: sqlite3.Connection, path: Path) -> None:

@@ -45,6 +45,22 @@ Identity = tuple[int, int]
 """The device and inode of a file."""
 
 
+@contextmanager
+def opened(path: Path, wait: float) -> Iterator[sqlite3.Connection]:
+    """Yields a connection to the file at *path*, for a block that prepares it, and creates its
+    folder. If the block fails, the connection is closed.
+
+    *wait*: seconds that a statement waits for locks of other processes.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
+
+
 def connect(path: Path, wait: float) -> sqlite3.Connection:
     """Opens the store at *path*; creates it if needed.
 
@@ -53,13 +69,11 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
     Raises StoreError if the file is not ours, of another layout or read-only, and one of
     :data:`FAULTS` or OSError if it cannot be used.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     may_write = partial(os.access, effective_ids=os.access in os.supports_effective_ids)
     if is_store(path) and not may_write(path, os.W_OK):
         # SQLite would open it anyway and leave a log beside it that nobody may write to.
         raise StoreError(f"{path} is read-only")
-    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
-    try:
+    with opened(path, wait) as connection:
         create(connection, _TABLES)
         _switch_to_wal(connection, wait)
         # In WAL mode, a power failure may cost the last records but never damages the file.
@@ -67,10 +81,7 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         # The log shrinks back to this size.
         connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4_096}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        return connection
 
 
 def is_store(path: Path) -> bool:

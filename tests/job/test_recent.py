@@ -125,7 +125,9 @@ def test_a_kill_while_all_goes_to_the_file_does_nothing_twice(path: Path, moment
     file.end(taken.id)
     file.commit()
     if moment == "after":
-        file.save()
+        file.stage(running=1)
+        file._run("COMMIT")
+        file._run("BEGIN IMMEDIATE")
     killed = kill_copy(path, path.parent / "killed")
     file.close()
     with JobFile(killed) as file:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.job.mending import finish_replacing, part_of, replace
+from scrapy_robots_plus.job.mending import finish_replacing, part_of
 from scrapy_robots_plus.job.schema import journal_of
+from scrapy_robots_plus.storage.sqlite_file import keep_aside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +18,11 @@ def files_in(folder: Path) -> dict[str, bytes]:
         for each in folder.rglob("*")
         if each.is_file()
     }
+
+
+def replace(path: Path) -> None:
+    keep_aside(path)
+    finish_replacing(path)
 
 
 def test_the_old_file_is_kept_with_its_log(path: Path) -> None:
