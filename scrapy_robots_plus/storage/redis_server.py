@@ -155,27 +155,24 @@ class Server:
     def _failed(self, error: Exception) -> NoReturn:
         from redis import exceptions
 
-        explained = self._explained(error)
-        answered = isinstance(error, (exceptions.ResponseError, exceptions.DataError))
-        if answered:
-            self._pause = 0.0
-            refused = ServerError(explained)
-            refused.is_lasting = bool(_LASTING.search(str(error)) or _is_moved(error))
-            raise refused from None  # its text may hold the password
-        if not _is_of_redis(error):
-            raise error
-        self._why = explained
-        self._pause = min(max(self._pause * 2, FIRST_PAUSE), self._longest_pause)
-        self._alone_until = self._monotonic() + self._pause
-        raise ServerAwayError(explained) from None
-
-    def _explained(self, error: Exception) -> str:
-        words = str(error) or type(error).__name__
-        if _is_moved(error):
+        is_lasting, words = bool(_LASTING.search(str(error))), str(error) or type(error).__name__
+        if isinstance(error, exceptions.MovedError):
+            is_lasting = True
             words = f"the server belongs to a Redis Cluster: {self.for_a_cluster}"
         for secret in secrets_in(self._url):  # some servers quote an unknown command
             words = words.replace(secret, "***")
-        return f"{self.name}: {printable(words.rstrip('.'), _LONGEST_MESSAGE)}"
+        why = f"{self.name}: {printable(words.rstrip('.'), _LONGEST_MESSAGE)}"
+        if isinstance(error, (exceptions.ResponseError, exceptions.DataError)):
+            self._pause = 0.0
+            refused = ServerError(why)
+            refused.is_lasting = is_lasting
+            raise refused from None  # its text may hold the password
+        if not _is_of_redis(error):
+            raise error
+        self._why = why
+        self._pause = min(max(self._pause * 2, FIRST_PAUSE), self._longest_pause)
+        self._alone_until = self._monotonic() + self._pause
+        raise ServerAwayError(why) from None
 
 
 class Seen(NamedTuple):
@@ -192,10 +189,6 @@ class Seen(NamedTuple):
 @cache
 def _script() -> bytes:
     return Path(__file__).with_name("swap.lua").read_bytes()
-
-
-def _is_moved(error: Exception) -> bool:
-    return type(error).__name__ == "MovedError"
 
 
 def _is_of_redis(error: Exception) -> bool:

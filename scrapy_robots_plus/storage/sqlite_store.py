@@ -6,10 +6,9 @@ import logging
 import os
 import sqlite3
 from contextlib import suppress
-from functools import partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-
-Row = tuple[int, float, float, "bytes | None"]
-"""A row: ``readable``, ``fetched_at``, ``failed_at``, and the record; None if it is too large."""
 
 # A record that is too large is not even read: SQLite stores its length separately.
 _READ = """
@@ -130,21 +126,20 @@ class SqliteStore(Store):
     def purge(self, before: float, after: float = inf, limit: float = inf) -> int:
         deleted, batch = 0, min(_BATCH, limit)
         while batch:
-            values = before, after, batch
-            found = self._run(partial(_purge, values=values), writes=True)
+            found = self._change(_PURGE, before, after, batch)
             deleted += found
             batch = min(_BATCH, limit - deleted) if found == batch else 0
         return deleted
 
     def _found(self, name: str) -> RobotsRecord | None:
-        values = most_bytes(self._max_body), name
-        row: Row | None = self._run(lambda its: its.execute(_READ, values).fetchone())
-        if row is None:
+        rows = self._rows(_READ, most_bytes(self._max_body), name)
+        if not rows:
             return None
-        if row[3] is None:
+        *standing, data = rows[0]
+        if data is None:
             raise CodecError("too large, or not a record")
-        record = decode(row[3], self._max_body)
-        if str(record.origin) != name or Standing.of(record) != row[:3]:
+        record = decode(data, self._max_body)
+        if str(record.origin) != name or [*Standing.of(record)] != standing:
             raise CodecError("it does not match its row")
         return record
 
@@ -152,12 +147,12 @@ class SqliteStore(Store):
         # Each statement has ended before a name is returned: a read transaction that stays open
         # would keep other processes from emptying the log.
         after = ""
-        while origins := self._run(partial(_origins, after=after)):
-            yield from origins
-            after = origins[-1]
+        while rows := self._rows(_ORIGINS_AFTER, after, _ORIGINS):
+            for (after,) in rows:
+                yield after
 
     def delete(self, origin: Origin | str) -> None:
-        self._run(lambda its: its.execute(_DELETE, (str(origin),)), writes=True)
+        self._change(_DELETE, str(origin))
 
     def _distrust(self, origin: Origin, error: CodecError) -> None:
         if self._as_it_is:
@@ -166,6 +161,13 @@ class SqliteStore(Store):
         logger.warning("%s: the record of %s is deleted: %s", self.name, origin, error)
         with suppress(StoreError):  # the record is ignored in any case
             self.delete(origin)
+
+    def _rows(self, query: str, *values: str | float) -> list[Any]:
+        return self._run(lambda its: its.execute(query, values).fetchall())
+
+    def _change(self, statement: str, *values: str | float) -> int:
+        """Executes *statement*; returns how many rows it has changed."""
+        return self._run(lambda its: its.execute(statement, values).rowcount, writes=True)
 
     def _run(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool = False) -> _T:
         """Returns the result of *work*, which gets the open connection. Raises StoreError."""
@@ -184,26 +186,23 @@ class SqliteStore(Store):
                 # Another process set the file aside or removed it: writes to it would be lost. If
                 # only the log was removed, others would get "disk I/O error" while we use it.
                 self._let_go()
-            result = work(self._opened())
+            result = work(self._connected())
         except file.FAULTS as error:
             if self._as_it_is or not file.is_damage(error):
                 raise
             self._let_go()
             file.set_aside(self._path, self._files[0], error)
-            return work(self._opened())
+            return work(self._connected())
         if not self._patient:
             self._be_patient(True)
         return result
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connected(self) -> sqlite3.Connection:
         """Returns the connection, opened if needed. If that fails, the next use tries again."""
         if self._closed:
             raise StoreError(f"{self._path}: the store is closed")
-        if self._connection is None:
-            self._connection = self._connect()
-        return self._connection
-
-    def _connect(self) -> sqlite3.Connection:
+        if self._connection is not None:
+            return self._connection
         if self._as_it_is and not file.is_store(self._path):
             raise StoreError(f"there is no store at {self._path}")
         for _ in range(file.TRIES):
@@ -212,6 +211,7 @@ class SqliteStore(Store):
             self._files = after, its_log = self._at_path()
             if before is not None and before == after and log in (None, its_log):
                 self.losses += 1
+                self._connection = connection
                 return connection
             connection.close()  # a file was replaced meanwhile, or is new
         raise StoreError(f"{self._path} keeps being replaced")
@@ -240,11 +240,3 @@ def _count(connection: sqlite3.Connection) -> int:
     """Returns the number of records. Reads an index with some 20 bytes of each."""
     number: int = connection.execute("SELECT count(*) FROM records").fetchone()[0]
     return number
-
-
-def _origins(connection: sqlite3.Connection, after: str) -> list[str]:
-    return [origin for (origin,) in connection.execute(_ORIGINS_AFTER, (after, _ORIGINS))]
-
-
-def _purge(connection: sqlite3.Connection, values: tuple[float, ...]) -> int:
-    return connection.execute(_PURGE, values).rowcount
