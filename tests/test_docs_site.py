@@ -101,7 +101,7 @@ def test_the_docstring_that_python_makes_for_a_dataclass_is_none() -> None:
 
 def test_a_docstring_below_an_assignment_and_an_inherited_one_count() -> None:
     assert docstrings.of(public_names.find("scrapy_robots_plus.Origin"), "scheme")
-    memory = public_names.find("scrapy_robots_plus.storage.memory_store.MemoryStore")
+    memory = public_names.find("scrapy_robots_plus.storage.store.MemoryStore")
     assert docstrings.of(memory, "put").startswith("Stores *record*")
 
 

@@ -19,7 +19,7 @@ from scrapy_robots_plus.protocol import DIALECTS, Dialect, dialect
 from scrapy_robots_plus.protocol.fields import Field
 from scrapy_robots_plus.protocol.lint import lint
 from scrapy_robots_plus.settings.declared import DECLARED, Declared
-from scrapy_robots_plus.storage.open_by_scheme import SCHEMES, check_store_uri
+from scrapy_robots_plus.storage import SCHEMES, check_store_uri
 from tests.storage import test_memory, test_redis, test_sqlite
 from tests.storage.conformance import StoreConformance
 
@@ -82,7 +82,7 @@ def test_a_dialect_is_public_and_described(name: str) -> None:
 def test_a_store_is_named_where_another_is_refused_and_described(scheme: str) -> None:
     with pytest.raises(ValueError, match="expected") as caught:
         check_store_uri("nothing")
-    assert f"'{scheme}" in str(caught.value), "name it in _EXPECTED in storage/open_by_scheme.py"
+    assert f"'{scheme}" in str(caught.value), "name it in _EXPECTED in storage/__init__.py"
     assert f"\n| `{scheme}" in page("storage.md"), "add a row to the table of docs/storage.md"
 
 

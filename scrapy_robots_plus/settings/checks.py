@@ -21,7 +21,7 @@ from scrapy_robots_plus.protocol.preferences import LABELS
 from scrapy_robots_plus.protocol.printable import FIRST_SECOND, LAST_SECOND, cut
 from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
-from scrapy_robots_plus.storage.open_by_scheme import check_place, check_store_uri
+from scrapy_robots_plus.storage import check_place, check_store_uri
 from scrapy_robots_plus.storage.redis_url import without_password
 
 _T = TypeVar("_T")

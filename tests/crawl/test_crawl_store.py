@@ -16,8 +16,8 @@ from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.origins.crawl_store import CrawlStore
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.storage import StoreError
-from scrapy_robots_plus.storage.memory_store import MemoryStore
 from scrapy_robots_plus.storage.sqlite_store import SqliteStore
+from scrapy_robots_plus.storage.store import MemoryStore
 from scrapy_robots_plus.storage.trust import Trust
 from tests.crawl.scripted import make_crawler
 from tests.storage.records import START, never_read, origin, rules

@@ -7,7 +7,7 @@ import pytest
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from scrapy_robots_plus.storage import Store, StoreError, open_store
-from scrapy_robots_plus.storage.memory_store import MemoryStore
+from scrapy_robots_plus.storage.store import MemoryStore
 
 from .conformance import BoundedStoreConformance
 from .records import START, origin, rules

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.storage import StoreError, check_store_uri, open_store
-from scrapy_robots_plus.storage.memory_store import MemoryStore
-from scrapy_robots_plus.storage.open_by_scheme import SCHEMES
+from scrapy_robots_plus.storage import SCHEMES, StoreError, check_store_uri, open_store
+from scrapy_robots_plus.storage.store import MemoryStore
 
 from .records import origin, rules
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_robots_plus.storage.memory_store import MemoryStore
 from scrapy_robots_plus.storage.record import StoreError
 from scrapy_robots_plus.storage.sqlite_store import SqliteStore
+from scrapy_robots_plus.storage.store import MemoryStore
 from scrapy_robots_plus.storage.trust import MOST_ORIGINS, Trust
 
 from .records import origin, rules
