@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
-from scrapy import Request, Spider, signals
+from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus import compat
@@ -61,6 +61,7 @@ class Job:
     def __init__(self, crawler: Crawler, path: Path) -> None:
         """Raises JobFileError if the file cannot be used."""
         self._crawler = crawler
+        self.spider = compat.spider_of(crawler)
         self._log = logger(crawler)
         self._stats = compat.stats_of(crawler)
         self.file = JobFile(path, spider=self.spider.name)
@@ -108,10 +109,6 @@ class Job:
                 raise
         return job
 
-    @property
-    def spider(self) -> Spider:
-        return compat.spider_of(self._crawler)
-
     def attempt(self, work: Callable[[], _T]) -> _T | None:
         """Returns the result of *work*; None once the file has failed, which closes the crawl."""
         if not self.has_failed:
@@ -138,13 +135,11 @@ class Job:
         if self._handed_out < self.WRITTEN_AT_ONCE:
             self._settle()
         self._count()
-        while (taken := self.file.take(lane, rank, newest=newest)) is not None:
+        while not self._is_stopped and (taken := self.file.take(lane, rank, newest=newest)):
             request = self._read(taken)
             if request is not None:
                 self._hand_out(request, taken)
                 return request
-            if self._is_stopped:
-                return None
         return None
 
     @property

@@ -90,13 +90,9 @@ def is_in_files(folder: Path) -> bool:
         if (folder / "requests.seen").stat().st_size > 0:
             return True
     with suppress(OSError):
-        return any(map(_holds_requests, (folder / QUEUE_FOLDER).iterdir()))
+        paths = (folder / QUEUE_FOLDER).iterdir()
+        return any(path.name != _STATE or path.read_bytes() not in _NO_FILES for path in paths)
     return False
-
-
-def _holds_requests(path: Path) -> bool:
-    """Returns whether *path*, in the folder of the queues, shows that requests are in files."""
-    return path.name != _STATE or path.read_bytes() not in _NO_FILES
 
 
 def folder_of_job(settings: BaseSettings) -> Path | None:

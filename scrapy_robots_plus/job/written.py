@@ -38,7 +38,7 @@ def read(data: bytes, spider: Spider) -> Request:
 
     May raise anything: its callback may have been renamed, its class may be gone.
     """
-    fields = _fields_in(data)
+    fields: dict[str, Any] = _fields_in(data)
     meta = fields.get("meta") or {}
     if _VERBATIM in meta or not fields.keys() <= _FIELDS:
         return request_from_dict(fields, spider=spider)
@@ -60,8 +60,5 @@ def url_in(data: bytes) -> str:
         return "a request that cannot be read"
 
 
-def _fields_in(data: bytes) -> dict[str, Any]:
-    fields: dict[str, Any] = (
-        pickle.loads(data) if data.startswith(_PICKLED) else marshal.loads(data)  # noqa: S301, S302
-    )
-    return fields
+def _fields_in(data: bytes) -> Any:
+    return pickle.loads(data) if data.startswith(_PICKLED) else marshal.loads(data)  # noqa: S301, S302

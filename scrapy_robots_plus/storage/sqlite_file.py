@@ -241,5 +241,4 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 def pragma(connection: sqlite3.Connection, name: str) -> int:
     """Returns the pragma *name*, a number from the header of the file."""
-    value: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
-    return value
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

@@ -238,5 +238,4 @@ class SqliteStore(Store):
 
 def _count(connection: sqlite3.Connection) -> int:
     """Returns the number of records. Reads an index with some 20 bytes of each."""
-    number: int = connection.execute("SELECT count(*) FROM records").fetchone()[0]
-    return number
+    return int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
