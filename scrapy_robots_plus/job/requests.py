@@ -130,8 +130,11 @@ class JobRequests:
         """
         if lane not in self.awake:
             self.wake_one(lane)
-        row = self._waiting(_NEWEST if newest else _OLDEST, lane, rank)
-        return None if row is None else self._move(row, UNDER_WAY)
+        found = self._run(_NEWEST if newest else _OLDEST, (lane, rank)).fetchone()
+        if found is None:
+            return None
+        id_, *others = found
+        return self._move(whole((id_, lane, rank, *others), WAITING), UNDER_WAY)
 
     @guarded
     def end(self, id_: int) -> None:
@@ -248,7 +251,7 @@ class JobRequests:
         for step in done:
             match step:
                 case Step.ADD, id_, lane, rank, data:
-                    if not self._waiting(_BY_ID, id_):
+                    if not self._find(id_):
                         self._last_id = id_ - 1
                         self.add(lane, rank, data)
                 case Step.MOVE, id_, state:
@@ -262,7 +265,7 @@ class JobRequests:
                     self.set_note(key, value)
 
     def _move_again(self, id_: int, state: State) -> None:
-        row = self._elsewhere.get(id_) or self._waiting(_BY_ID, id_)
+        row = self._elsewhere.get(id_) or self._find(id_)
         if row is None:  # damage took it: we know only that it was there
             row = StoredRequest(id_, "", 0, b"", -1, state=UNDER_WAY)
             self._elsewhere[id_] = row
@@ -285,9 +288,9 @@ class JobRequests:
         """Deletes from the table all requests that do not wait."""
         self._run_many(DELETE, ((id_,) for id_ in self._elsewhere))
 
-    def _waiting(self, query: str, *values: str | int) -> StoredRequest | None:
-        """Returns the request that *query* finds, which waits; None if there is none."""
-        found = self._run(query, values).fetchone()
+    def _find(self, id_: int) -> StoredRequest | None:
+        """Returns a request that waits; None if there is none with this id."""
+        found = self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone()
         return None if found is None else whole(found, WAITING)
 
     def _is_out(self, id_: int) -> bool:
@@ -320,10 +323,8 @@ _CONTENTS = "SELECT rank, count(*) FROM requests WHERE lane = ? GROUP BY rank"
 _FIRST = "SELECT rank >> 1 FROM requests WHERE lane = ? ORDER BY rank LIMIT 1"
 INSERT = "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)"
 DELETE = "DELETE FROM requests WHERE id = ?"
-_BY_ID = "SELECT * FROM requests WHERE id = ?"
-# With the lane and rank that were asked for: if the row has others, its checksum does not match.
 _OLDEST = (
-    "SELECT id, ?1, ?2, data, crc, hard_ends, state FROM requests WHERE lane = ?1 AND rank = ?2 "
+    "SELECT id, data, crc, hard_ends, state FROM requests WHERE lane = ? AND rank = ? "
     "ORDER BY id LIMIT 1"
 )
 _NEWEST = _OLDEST.replace("ORDER BY id", "ORDER BY id DESC")
