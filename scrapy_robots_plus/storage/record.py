@@ -137,8 +137,6 @@ LENGTH_OF_STANDING = _PREFIX.size
 _CHECKED = 17
 """The offset of the first byte that the checksum covers."""
 
-_IN_HEADER = [name for name in RobotsRecord._fields if name != "body"]
-
 # The dictionary belongs to version 2: a change of one byte makes every stored record unreadable.
 _DICTIONARY = (
     b"Disallow: /search\nDisallow: /*?\nCrawl-delay: 10\n"
@@ -165,8 +163,8 @@ def encode(record: RobotsRecord, max_body: int = MAX_BYTES) -> bytes:
     try:
         if (record.body or record.sha256) and record.sha256 != sha256(record.body).hexdigest():
             raise ValueError("its body does not match its sha256")
-        values = {name: getattr(record, name) for name in _IN_HEADER}
-        values["headers"] = dict(record.headers)
+        values = {**record._asdict(), "headers": dict(record.headers)}
+        del values["body"]
         header = json.dumps(values, allow_nan=False).encode("ascii")
         if len(header) > MAX_HEADER or len(record.body) > max_body:
             raise ValueError("it is too large")

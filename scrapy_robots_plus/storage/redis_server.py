@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from contextlib import suppress
-from functools import cache
 from math import ceil, inf
 from pathlib import Path
 from traceback import walk_tb
@@ -31,6 +30,7 @@ LONGEST_PAUSE = 10.0
 """The longest pause in seconds after a server did not answer. Pauses double from FIRST_PAUSE."""
 
 _LONGEST_MESSAGE = 300
+_SWAP = Path(__file__).with_name("swap.lua").read_bytes()
 
 _LASTING = re.compile(r"\b(WRONGTYPE|NOAUTH|CROSSSLOT)\b|unknown command|can't run|permission")
 
@@ -132,7 +132,7 @@ class Server:
         return cast("Seen | None", self._run_script(key, *arguments))
 
     def _run_script(self, key: str | bytes, *arguments: bytes | int) -> Any:
-        told: Any = self.run(lambda client: client.register_script(_script())([key], arguments))
+        told: Any = self.run(lambda client: client.register_script(_SWAP)([key], arguments))
         if told == 1:
             return None
         value, (seconds, microseconds), process = told
@@ -184,11 +184,6 @@ class Seen(NamedTuple):
     """The server's time, in seconds since the epoch."""
     process: bytes
     """The ``run_id`` of the process that answered; empty if the user may not run INFO."""
-
-
-@cache
-def _script() -> bytes:
-    return Path(__file__).with_name("swap.lua").read_bytes()
 
 
 def _is_of_redis(error: Exception) -> bool:

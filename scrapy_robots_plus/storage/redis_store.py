@@ -78,21 +78,16 @@ class RedisStore(Store):
     def put(self, record: RobotsRecord) -> bool:
         encoded = encode(record, self._max_body)
         key, length = key_of(record.origin), LENGTH_OF_STANDING
+        # If the file was never readable: an hour past the next fetch, which counts its failures on.
+        of_use = self._seconds_of_use if record.readable else record.retry_in + _HOUR
         held: Seen | None = self.server.look(key, length)
         while held is not None:
             if _is_newer(held.value, record, held.now + CLOCK_SKEW):
                 return False
-            left = Standing.of(record).touched_at + self._seconds_of(record) - held.now
-            seconds = max(min(left, self._seconds_of(record)), _LEAST_SECONDS)
+            left = Standing.of(record).touched_at + of_use - held.now
+            seconds = max(min(left, of_use), _LEAST_SECONDS)
             held = self.server.swap(key, held.value, encoded, seconds, length)
         return True
-
-    def _seconds_of(self, record: RobotsRecord) -> float:
-        """Returns for how many seconds *record* is of use.
-
-        If the file was never readable: an hour past the next fetch, which counts its failures on.
-        """
-        return self._seconds_of_use if record.readable else record.retry_in + _HOUR
 
     def _found(self, name: str) -> RobotsRecord | None:
         most = most_bytes(self._max_body)
