@@ -15,7 +15,6 @@ from scrapy_robots_plus.storage.sqlite_file import (
     header,
     identity,
     is_damage,
-    opened,
     pragma,
     set_aside,
     transaction,
@@ -122,6 +121,7 @@ class BookInFile:
         if self._connection is not None and is_there:
             return self._connection
         self.close()
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         # Others may have an emptied file open, and would not notice that it is filled again.
         is_emptied = self._path.exists() and identity(self._path, 1) is None
         self._connection = _opened(self._path, self._now())
@@ -163,7 +163,10 @@ def _identity_of_a_book(path: Path) -> Identity | None:
 def _opened(path: Path, now: float) -> sqlite3.Connection:
     if path.is_dir():
         raise sqlite3.DatabaseError("it is a directory")
-    with opened(path, BUSY_SECONDS) as connection:
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
         connection.execute("PRAGMA synchronous = OFF")  # a crash of the machine may lose it
         with transaction(connection):
             has_tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -175,4 +178,7 @@ def _opened(path: Path, now: float) -> sqlite3.Connection:
             connection.execute(_LAYOUT)
             # A loss noted before a restart of the machine may seem to lie in the future.
             connection.execute("UPDATE book SET at = ? WHERE host = '' AND at > ?", (now, now))
-        return connection
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -63,7 +63,7 @@ class Job:
         self._crawler = crawler
         self.spider = compat.spider_of(crawler)
         self._log = logger(crawler)
-        self._stats = compat.stats_of(crawler)
+        self._stats = crawler.stats
         self.file = JobFile(path, spider=self.spider.name)
         self.has_failed = False
         """Whether the file can no longer be used: nothing more is written to it."""
