@@ -41,7 +41,7 @@ UNSORTED, LOSSES = "unsorted", "lost"
 """Keys of notes. UNSORTED: the job was converted, and its lanes are not those of a crawl. LOSSES: a
 line for each time that damage took requests."""
 
-WAITING, UNDER_WAY, LAST, SET_ASIDE = State
+WAITING, UNDER_WAY, _, SET_ASIDE = State
 
 _METHOD = TypeVar("_METHOD", bound="Callable[..., Any]")
 
@@ -278,7 +278,7 @@ class JobRequests:
     def stage(self, running: int) -> Counts:
         """Writes everything without a commit: only this connection sees it. Returns the counts."""
         self._fingerprints.write()
-        self._run_many(INSERT, self._elsewhere.values())
+        self._run_many(_INSERT, self._elsewhere.values())
         generation = self.written.generation + 1
         counts = Counts(self.held, self.stored, running, generation)
         write_counts(self._run, counts)
@@ -286,7 +286,7 @@ class JobRequests:
 
     def withdraw(self) -> None:
         """Deletes from the table all requests that do not wait."""
-        self._run_many(DELETE, ((id_,) for id_ in self._elsewhere))
+        self._run_many(_DELETE, ((id_,) for id_ in self._elsewhere))
 
     def _find(self, id_: int) -> StoredRequest | None:
         """Returns a request that waits; None if there is none with this id."""
@@ -299,7 +299,7 @@ class JobRequests:
     def _move(self, row: StoredRequest, state: State) -> StoredRequest:
         """Moves *row* to *state* from whatever state it is in; returns it as it is then."""
         if row.id not in self._elsewhere:
-            if self._run(DELETE, (row.id,)).rowcount != 1:
+            if self._run(_DELETE, (row.id,)).rowcount != 1:
                 raise sqlite3.DatabaseError(f"request {row.id} is not where it belongs")
             self.held -= 1
         if row.state != state:
@@ -313,7 +313,7 @@ class JobRequests:
         return row
 
     def _wait(self, row: StoredRequest) -> None:
-        self._run(INSERT, row)  # first: it may fail, and then no lane has changed
+        self._run(_INSERT, row)  # first: it may fail, and then no lane has changed
         if row.lane not in self.awake:
             self._put_to_sleep(row.lane, row.priority)
         self.held += 1
@@ -321,8 +321,8 @@ class JobRequests:
 
 _CONTENTS = "SELECT rank, count(*) FROM requests WHERE lane = ? GROUP BY rank"
 _FIRST = "SELECT rank >> 1 FROM requests WHERE lane = ? ORDER BY rank LIMIT 1"
-INSERT = "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)"
-DELETE = "DELETE FROM requests WHERE id = ?"
+_INSERT = "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)"
+_DELETE = "DELETE FROM requests WHERE id = ?"
 _OLDEST = (
     "SELECT id, data, crc, hard_ends, state FROM requests WHERE lane = ? AND rank = ? "
     "ORDER BY id LIMIT 1"
