@@ -22,6 +22,7 @@ Times are seconds by one clock, that of the book's keeper; the clocks of the cra
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
@@ -185,8 +186,7 @@ class BookInMemory:
     LEAST = 1_000
     """How many hosts are kept without checking whether their entries are still of use."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
-        """Takes *now*, which returns the time in seconds."""
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._entries: dict[str, Entry] = {}
         self._most = self.LEAST
@@ -199,14 +199,11 @@ class BookInMemory:
         entry = self._entries.get(host)
         if entry is None:
             if len(self._entries) >= self._most:
-                self._forget(now)
+                entries = self._entries.items()
+                self._entries = {name: kept for name, kept in entries if now < kept.useful_until}
+                self._most = max(self.LEAST, 2 * len(self._entries))
             entry = self._entries[host] = Entry()
         return getattr(entry, event)(now, *arguments)
 
     def close(self) -> None:
         pass
-
-    def _forget(self, now: float) -> None:
-        kept = {host: each for host, each in self._entries.items() if now < each.useful_until}
-        self._entries = kept
-        self._most = max(self.LEAST, 2 * len(kept))

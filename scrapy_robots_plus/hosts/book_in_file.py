@@ -10,23 +10,13 @@ from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.storage.sqlite_file import (
-    FAULTS,
-    header,
-    identity,
-    is_damage,
-    pragma,
-    set_aside,
-    transaction,
-)
+from scrapy_robots_plus.storage import sqlite_file as file
 
 from .book import BookError, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from scrapy_robots_plus.storage.sqlite_file import Identity
 
 
 logger = logging.getLogger(__name__)
@@ -67,7 +57,7 @@ class BookInFile:
         self._group = group
         self._now = now
         self._connection: sqlite3.Connection | None = None
-        self._file: Identity | None = None
+        self._file: file.Identity | None = None
         self._calls = 0
         self._alone_until = 0.0
         self._why = ""
@@ -79,16 +69,16 @@ class BookInFile:
         try:
             try:
                 return self._changed(key, event, arguments)
-            except FAULTS as error:
-                file = self._file or _identity_of_a_book(self._path)
-                is_lost = identity(self._path) != file  # while it was in use
-                if file is None or not (is_lost or is_damage(error)):
+            except file.FAULTS as error:
+                used = self._file or _identity_of_a_book(self._path)
+                is_lost = file.identity(self._path) != used  # while it was in use
+                if used is None or not (is_lost or file.is_damage(error)):
                     raise
                 self.close()
-                set_aside(self._path, file, error)
-                self._file = file
+                file.set_aside(self._path, used, error)
+                self._file = used
                 return self._changed(key, event, arguments)
-        except (*FAULTS, OSError) as error:
+        except (*file.FAULTS, OSError) as error:
             self.close()
             self._alone_until = self._now() + LEFT_ALONE
             self._why = f"{self._path}: {error}"
@@ -102,7 +92,7 @@ class BookInFile:
 
     def _changed(self, key: str, event: str, arguments: tuple[Any, ...]) -> Any:
         connection = self._connected()
-        with transaction(connection):
+        with file.transaction(connection):
             now = self._now()
             entry = _entry(connection, key, now)
             answer = getattr(entry, event)(now, *arguments)
@@ -117,16 +107,16 @@ class BookInFile:
         return answer
 
     def _connected(self) -> sqlite3.Connection:
-        is_there = identity(self._path) == self._file
+        is_there = file.identity(self._path) == self._file
         if self._connection is not None and is_there:
             return self._connection
         self.close()
         self._path.parent.mkdir(parents=True, exist_ok=True)
         # Others may have an emptied file open, and would not notice that it is filled again.
-        is_emptied = self._path.exists() and identity(self._path, 1) is None
+        is_emptied = self._path.exists() and file.identity(self._path, 1) is None
         self._connection = _opened(self._path, self._now())
         was_lost = self._file is not None and not is_there
-        self._file = identity(self._path) or self._file
+        self._file = file.identity(self._path) or self._file
         if was_lost:
             logger.warning(
                 "%s was deleted or replaced: each host is left alone for its delay once", self._path
@@ -152,11 +142,11 @@ def _entry(connection: sqlite3.Connection, key: str, now: float) -> Entry:
     return entry
 
 
-def _identity_of_a_book(path: Path) -> Identity | None:
+def _identity_of_a_book(path: Path) -> file.Identity | None:
     """Returns which file is at *path* if its header is ours, however damaged the rest is."""
-    with suppress(*FAULTS):
-        if header(path)[0] == APPLICATION_ID:
-            return identity(path)
+    with suppress(*file.FAULTS):
+        if file.header(path)[0] == APPLICATION_ID:
+            return file.identity(path)
     return None
 
 
@@ -168,9 +158,9 @@ def _opened(path: Path, now: float) -> sqlite3.Connection:
     )
     try:
         connection.execute("PRAGMA synchronous = OFF")  # a crash of the machine may lose it
-        with transaction(connection):
+        with file.transaction(connection):
             has_tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-            if has_tables and pragma(connection, "application_id") != APPLICATION_ID:
+            if has_tables and file.pragma(connection, "application_id") != APPLICATION_ID:
                 raise sqlite3.DatabaseError(
                     "not a shared-pace file of this version: end the other crawls, then delete it"
                 )

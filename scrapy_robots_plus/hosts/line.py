@@ -14,15 +14,13 @@ from scrapy_robots_plus.crawl.clock import Alarm, Clock
 from scrapy_robots_plus.crawl.requests import valid_origin_of
 
 from .pace import Pace
+from .shared_pace import SharedPace, TurnAmongCrawls
 from .slot_delays import ShownDelay, SlotTimes
-from .turn_among_crawls import TurnAmongCrawls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
-
-    from .shared_pace import SharedPace
 
 
 @dataclass(eq=False, repr=False)
