@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -339,7 +338,7 @@ class LeasedRequests:
             id_ = b"turn:%d" % self._turns
             turn = LeasedRequest(asked.request, id_, host, holds=True, since=session.now())
             self._booked[host] = turn
-        wait = session.attempt(partial(session.queue.ask, turn.id, host, asked.delay))
+        wait = session.attempt(session.queue.ask, turn.id, host, asked.delay)
         if wait is None:
             return None, self._wait_without_answer(asked)
         if wait < 0:

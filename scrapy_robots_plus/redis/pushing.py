@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from functools import partial
 from itertools import accumulate, islice
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -228,8 +227,7 @@ class Pushing:
         is_large = len(requests[0].data) > self.BYTES_AT_ONCE
         if is_large and self._session.state() is None:
             return None
-        give = partial(self._session.queue.push, requests, self.seen_key)
-        answers = self._session.attempt(give)
+        answers = self._session.attempt(self._session.queue.push, requests, self.seen_key)
         self._is_too_large = is_large and answers is None and self._session.is_away
         return answers
 

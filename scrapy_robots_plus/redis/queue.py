@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from redis.exceptions import RedisError
 from scrapy import Request, Spider, signals
 from scrapy_redis.dupefilter import RFPDupeFilter
 from scrapy_redis.queue import Base
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.crawl import guarded
+from scrapy_robots_plus.crawl.crawl import Crawl, guarded
+from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.protocol.printable import printable
 
 from .worker import Worker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
     from typing_extensions import Self
+
+logger = crawl_log(__name__)
 
 
 class RobotsQueue(Base):  # type: ignore[misc] # it has no types
@@ -30,6 +38,9 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
     scrapy-redis, if that lacks ``loads`` or ``dumps``.
     """
 
+    READS_EVERY = 1.0
+    """Seconds between two attempts to read start URLs."""
+
     def __init__(self, server: Any, spider: Spider, key: str, serializer: Any = None) -> None:
         """Takes *server*, the connection of scrapy-redis, from which this one is made, and *key*,
         where requests are: those in a queue of scrapy-redis itself at this key are taken over.
@@ -37,6 +48,8 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         super().__init__(server, spider, key, serializer)
         self.crawler: Crawler = spider.crawler
         self.worker = Worker(self.crawler, server, self.key, self.serializer)
+        self._clock = Crawl.of(self.crawler).clock
+        self._read_at = 0.0
 
     @guarded("the shared queue", otherwise=1)
     def __len__(self) -> int:
@@ -54,7 +67,32 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         Never waits. A worker that has had nothing to do for *timeout* seconds may be closed.
         """
         self.worker.patience = timeout
-        return self.worker.next()
+        request = self.worker.next()
+        if request is None and self.worker.there:
+            self._read_start_urls()
+        return request
+
+    def _read_start_urls(self) -> None:
+        """Lets a spider of scrapy-redis read its start URLs soon. By itself, it does so only when
+        it is idle, which it is not while any host has requests.
+        """
+        now = self._clock.monotonic()
+        read = getattr(self.spider, "schedule_next_requests", None)
+        if now >= self._read_at and callable(read):
+            self._read_at = now + self.READS_EVERY
+            self._clock.call_later(0, partial(self._read, read))
+
+    def _read(self, read: Callable[[], object]) -> None:
+        if compat.is_closing(self.crawler):
+            return
+        try:
+            read()
+        except (RedisError, OSError) as error:  # the worker logs that the server is away
+            logger(self.crawler).debug("No start URLs can be read now: %r", error)
+        except Exception as error:  # noqa: BLE001 - of the spider
+            logger(self.crawler).exception(
+                "Start URLs read from Redis are lost, the whole batch: %s", printable(repr(error))
+            )
 
     def clear(self) -> None:
         """Removes all requests; at the end of a crawl, only if no other worker is alive."""

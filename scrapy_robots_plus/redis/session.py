@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
@@ -97,11 +97,11 @@ class Session:
         self._untold: list[tuple[Report, float]] = []
         """The reports that the server has not got, and when each was made."""
         self._flush = self.alarm(lambda: self.on_flush())
-        self._is_known = False
         self.is_unsure = False
         """Whether the server and the worker may disagree on which requests the worker has."""
         self._renew_at = self._reap_at = self._compare_at = 0.0
         self._valid_until = -inf
+        """Until when the server surely counts the worker as alive; -infinity before it ever did."""
         self.is_away = False
         """Whether the server did not answer the last call."""
         self.is_refused = False
@@ -120,7 +120,7 @@ class Session:
                 policy,
             )
         self.state()
-        for name, there in (self.attempt(lambda: self.queue.agree(terms)) or {}).items():
+        for name, there in (self.attempt(self.queue.agree, terms) or {}).items():
             self._log.warning(
                 "This worker shares its requests with others, but %s is %s here, and %s there: "
                 "each host gets the pace of the worker that asked it last. Give all workers the "
@@ -170,16 +170,15 @@ class Session:
         self._flush.cancel()
         untold, self._untold = self._untold[: self.TOLD_AT_ONCE], self._untold[self.TOLD_AT_ONCE :]
         now, renew = self.now(), self.has_to_renew
-        ask = partial(
+        told = self.attempt(
             self.queue.exchange,
             most,
             unknown,
             [each._replace(ago=each.ago + now - since) for each, since in untold],
-            known=self._is_known,
+            known=self._valid_until > -inf,
             renew=renew,
             reap=now >= self._reap_at,
         )
-        told = self.attempt(ask)
         if told is None:
             self._untold = untold + self._untold
             self._flush.set(now + self.LATER)
@@ -188,7 +187,6 @@ class Session:
             if not self._untold:  # what reports say of hosts still counts
                 self._was_forgotten()
         elif renew or told.lost:
-            self._is_known = True
             self._valid_until = now + self._lifetime
             self._renew_at = now if told.more else now + self._lifetime / self.HEARTBEATS
         if told.lost:
@@ -236,7 +234,7 @@ class Session:
 
     def is_new(self, key: str, fingerprint: str) -> bool:
         """Adds *fingerprint* to the set at *key*; returns False if the server had it already."""
-        return self.attempt(lambda: self.client.sadd(key, fingerprint)) != 0
+        return self.attempt(self.client.sadd, key, fingerprint) != 0
 
     def state(self) -> State | None:
         """Returns :meth:`.HostQueue.state`; None if the server is away. Logs what was lost."""
@@ -265,10 +263,10 @@ class Session:
         self._flush.cancel()
         self._link.close()
 
-    def attempt(self, call: Callable[[], _T]) -> _T | None:
+    def attempt(self, call: Callable[..., _T], *arguments: Any, **named: Any) -> _T | None:
         """Returns the result of *call*; None if the server is away, or refuses it."""
         try:
-            result = self._link.run(lambda _: call())
+            result = self._link.run(lambda _: call(*arguments, **named))
         except ServerError as error:
             self._failed(error)
             return None
@@ -282,7 +280,7 @@ class Session:
         """Notes and logs *error*. Other workers could not report either: they get time to do so."""
         self._stats.inc_value(stats.SHARED_QUEUE_ERRORS)
         self.is_away = isinstance(error, ServerAwayError)
-        self.is_refused = self.is_refused or (error.is_lasting and not self._is_known)
+        self.is_refused = self.is_refused or (error.is_lasting and self._valid_until == -inf)
         now = self.now()
         if now >= self._tell_away_at and not self._is_told_away:
             self._tell_away_at, self._is_told_away = now + self.TELLS_EVERY, True
@@ -307,8 +305,7 @@ class Session:
             "sent twice",
         )
         self.queue.worker = uuid4().hex
-        self._is_known, self._renew_at = False, 0.0
-        self._valid_until = -inf
+        self._renew_at, self._valid_until = 0.0, -inf
 
 
 TERMS = ("crawl_delay_obey", "crawl_delay_max", "crawl_delay_too_long", "default_delay")

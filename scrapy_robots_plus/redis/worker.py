@@ -20,8 +20,7 @@ from scrapy_robots_plus.hosts.origin_states import OriginStates
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.printable import counted, printable
 
-from .host_queue import Exchange, Report, State, Taken
-from .idle import Idle
+from .host_queue import Report, State, Taken
 from .leased_requests import LeasedRequest, LeasedRequests
 from .pushing import Pushing, Serialization
 from .session import Session, terms
@@ -57,6 +56,9 @@ class Worker:
     """The most requests that are taken before the engine asks for them."""
     MOST_AT_ONCE = 100
     """The most requests that one exchange asks for, besides those of :attr:`MOST_AHEAD`."""
+    TELLS_AFTER = 60.0
+    """Seconds without anything to do until the log says so, and again each time that this has
+    lasted twice as long."""
 
     def __init__(self, crawler: Crawler, client: Any, key: str, serializer: Any) -> None:
         self.crawler = crawler
@@ -71,12 +73,12 @@ class Worker:
         self._serialization = Serialization(compat.spider_of(crawler), serializer)
         self.pushing = Pushing(crawler, session, self._serialization)
         self.pushing.on_given = self._was_given
-        self._idle_time = Idle(crawler, crawl.clock)
+        self._busy_at, self._tell_after = self._now(), self.TELLS_AFTER
         self._alarm = session.alarm(partial(compat.wake_engine, crawler))
         self._ask_at = self._asked_at = 0.0
         self._handed_out = 0
         """How many requests were handed out since the server was last asked for more."""
-        self._there, self._there_at = 0, -inf
+        self.there, self._there_at = 0, -inf
         """How many requests wait at the server, as far as is known, and when it last said so."""
         self.patience = 0.0
         """Seconds to wait for new requests before the crawl ends: SCHEDULER_IDLE_BEFORE_CLOSE."""
@@ -93,7 +95,7 @@ class Worker:
                 "way that ROBOTS_STORE has no URL for. Set ROBOTS_STORE to the URL of a Redis "
                 "server, or to 'memory'",
             )
-        moved = session.attempt(partial(session.queue.move_all, self.pushing.stored))
+        moved = session.attempt(session.queue.move_all, self.pushing.stored)
         if moved:
             compat.stats_of(crawler).inc_value(stats.SHARED_QUEUE_MOVED, moved)
             self._log.info("%s moved from the queue %s", counted(moved, "request"), key)
@@ -142,11 +144,7 @@ class Worker:
             self._handed_out += 1
             return self._leases.hand_out()
         self._alarm.set(self._ask_at)
-        if self.pushing.unwritable:
-            return self.pushing.unwritable.popleft()
-        if self._there:
-            self._idle_time.read()
-        return None
+        return self.pushing.unwritable.popleft() if self.pushing.unwritable else None
 
     def __len__(self) -> int:
         """Returns how many requests wait, here and at the server; at least 1 while that is away."""
@@ -156,7 +154,7 @@ class Worker:
 
     @property
     def _waiting(self) -> int:
-        return max(0, self._there) + self._leases.waiting + len(self.pushing)
+        return max(0, self.there) + self._leases.waiting + len(self.pushing)
 
     def clear(self) -> None:
         """Removes all requests; at the end of the crawl, only if no other worker is alive."""
@@ -168,14 +166,14 @@ class Worker:
             )
         if self._may_clear():
             self._leases.clear()
-            self._there = 0
+            self.there = 0
             self.pushing.clear()
             self._session.attempt(self._session.queue.clear)
 
     def clear_seen(self, key: str) -> None:
         """Removes the fingerprints at *key*; at the end, only if no other worker is alive."""
         if self._may_clear():
-            self._session.attempt(partial(self._session.client.unlink, key))  # does not block
+            self._session.attempt(self._session.client.unlink, key)  # does not block
 
     def _may_clear(self) -> bool:
         """Returns True at the start, and later if the server answers and no other worker is alive.
@@ -233,7 +231,11 @@ class Worker:
                 self.pushing.push_again()
             for each in told.taken:
                 self._receive(each)
-            self._note_wait(told, asked=most > 0)
+            now = self._now()
+            ask_at = now + min(told.wait, self.LONGEST_WAIT)
+            self._ask_at = ask_at if most else min(self._ask_at, ask_at)
+            if told.waiting is not None:
+                self.there, self._there_at = told.waiting, now
             if void := self._session.compare(lambda: leases.ids):
                 for request in leases.void(void):
                     self.pushing.push(request)
@@ -246,13 +248,6 @@ class Worker:
         if not self.pushing.holds_pages:
             self._leases.collect_ended()
 
-    def _note_wait(self, told: Exchange, *, asked: bool) -> None:
-        now = self._now()
-        ask_at = now + min(told.wait, self.LONGEST_WAIT)
-        self._ask_at = ask_at if asked else min(self._ask_at, ask_at)
-        if told.waiting is not None:
-            self._there, self._there_at = told.waiting, now
-
     def _receive(self, taken: Taken) -> None:
         try:
             request = self._serialization.read(taken.data)
@@ -263,7 +258,7 @@ class Worker:
                 printable(repr(error)),
                 self._session.queue.key("aside"),
             )
-            if self._session.attempt(partial(self._session.queue.set_aside, taken.data)):
+            if self._session.attempt(self._session.queue.set_aside, taken.data):
                 self._session.tell(Report("freed", taken.id, taken.host))
             return
         is_first = taken.delay is None
@@ -273,7 +268,7 @@ class Worker:
 
     def _was_given(self, due: bool) -> None:
         """Counts a request that the server has got; asks for requests soon if it may be *due*."""
-        self._there += 1
+        self.there += 1
         if due:
             self._ask_at = 0.0
             self._alarm.set(self._now())
@@ -282,7 +277,7 @@ class Worker:
         """Returns :meth:`.Session.state`; notes how many requests wait."""
         state = self._session.state()
         if state is not None:
-            self._there, self._there_at = state.waiting, self._now()
+            self.there, self._there_at = state.waiting, self._now()
         return state
 
     # What the engine does
@@ -295,16 +290,29 @@ class Worker:
 
     def _look(self, *, at_once: bool = False) -> None:
         """Looks at what has happened since the last look; reports it soon, or *at_once*."""
-        leases = self._leases
-        leases.look()
+        self._leases.look()
         if at_once or self._session.has_to_renew:
             self._exchange()
         else:
             self.pushing.give()
             self._collect_ended()
+        self._tell_if_idle()
+
+    def _tell_if_idle(self) -> None:
+        """Logs if the worker has long had nothing to do, as all requests wait for slow hosts."""
+        now = self._now()
         # If the server is away, the log says that instead.
-        is_busy = leases.under_way or self._session.is_unsure
-        self._idle_time.tell(0 if is_busy else self._waiting)
+        if self._leases.under_way or self._session.is_unsure or not self._waiting:
+            self._busy_at, self._tell_after = now, self.TELLS_AFTER
+        elif now - self._busy_at >= self._tell_after:
+            self._tell_after *= 2
+            self._log.info(
+                "This worker has had nothing to do for %d s: the hosts of all requests that wait "
+                "(%d) are not due yet or wait for their robots.txt, or other workers have a "
+                "request to them under way",
+                now - self._busy_at,
+                self._waiting,
+            )
 
     def _idle(self) -> None:
         """Handles ``spider_idle``: stays open while this or another worker has requests."""
