@@ -137,7 +137,7 @@ class Hosts:
         """Places *lane*, which the job's file has just returned to memory."""
         self.lanes += 1
         lane.order = next(self._numbers)
-        self._place(lane)
+        self._put(lane, self.known.put_in_force(lane.address.origin))
 
     def may_sleep(self, lane: Lane) -> bool:
         """Returns whether nothing is about to happen to *lane*: neither a fetch nor a refusal."""
@@ -244,15 +244,13 @@ class Hosts:
         self.ready -= 1  # it is in no heap any more
         host.state = IDLE
         lane = host.next_lane()
-        if lane is None:
-            self._settle(host)
-            return None
-        origin_state = self.known.put_in_force(lane.address.origin)
-        if origin_state.state is not READY or self.known.host_of(lane) != host.name:
+        if lane is not None:
+            origin_state = self.known.put_in_force(lane.address.origin)
+            if origin_state.state is READY and self.known.host_of(lane) == host.name:
+                return lane if self._hold_unless_due(host, lane) else None
             self._put(lane, origin_state)
-            self._settle(host)
-            return None
-        return lane if self._hold_unless_due(host, lane) else None
+        self._settle(host)
+        return None
 
     def _to_refuse(self, lane: Lane) -> Lane | None:
         origin_state = self.known.put_in_force(lane.address.origin)
@@ -349,16 +347,13 @@ class Hosts:
 
     # What robots.txt says
 
-    def _place(self, lane: Lane) -> None:
-        """Puts *lane*, which is nowhere, where an event finds it."""
-        self._put(lane, self.known.put_in_force(lane.address.origin))
-
-    def _place_all(self, origin: Origin | None) -> None:
+    def _place_all(self, origin: Origin) -> None:
         """Places the lanes that wait for what the robots.txt of *origin* says next."""
-        for lane in () if origin is None else self._end_wait(origin):
-            self._place(lane)
+        for lane in self._end_wait(origin):
+            self._put(lane, self.known.put_in_force(origin))
 
     def _put(self, lane: Lane, origin_state: OriginState) -> None:
+        """Puts *lane* where an event finds it, as robots.txt says *origin_state* of it."""
         state = origin_state.state
         if state is READY:
             host = self._host_of(lane)
@@ -370,17 +365,15 @@ class Hosts:
                 self._settle(host)
             return
         self._take_out(lane, state)
-        if state is HELD:
-            self._wait_until(origin_state.until, lane)
-            if lane.address.origin is not None:
-                self._await(lane, lane.address.origin)
-        elif state is REFUSED:
+        if state is REFUSED:
             self._refused.push((lane.queue.number, lane.ticket), lane)
             if lane.queue is not self.asked:
                 self.known.wake()
         elif (origin := lane.address.origin) is not None:
             self._await(lane, origin)
-            if not self.known.is_fetching(origin):
+            if state is HELD:
+                self._wait_until(origin_state.until, lane)
+            elif not self.known.is_fetching(origin):
                 self.discovery.add(lane)
 
     def _left(self, lane: Lane) -> None:
@@ -421,7 +414,7 @@ class Hosts:
             item = self._later.pop()
             if isinstance(item, Host):
                 self._settle(item)
-            elif item is not None:
+            else:
                 self._place_all(item.address.origin)
 
     def _arrange_wake_up(self) -> None:

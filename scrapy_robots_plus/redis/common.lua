@@ -35,12 +35,6 @@ local function now()
   return moment
 end
 
-local function note_time()
-  local was_set_back = now() > servers + ahead
-  if not was_set_back and now() < noted + 1000 then return end -- once a second
-  call('SET', CLOCK, string.format('%.0f %.0f', now(), now() - servers))
-end
-
 -- Eras: how a loss of data is noticed. A server may come back with older data, evict keys, or be told to
 -- delete some, without notice. So there is a mark in each of the four keys that everything depends on, and
 -- the one in PACE says which process of the server wrote it. If a mark is missing, or the process is another
@@ -93,34 +87,15 @@ local function look(hands_out)
   if not run or hands_out and run ~= process() then begin_era() end
 end
 
-local function begin_to_leave_alone()
-  era.since, era.is_lost = now(), 1
-  write_era()
-end
-
--- Returns the last of so many new numbers for requests. None is ever used again, whatever is lost
-local function next_numbers(number)
-  local last = call('INCRBY', PUSHED, number)
-  if last >= era.born * 1000 then return last end
-  last = math.max(now(), era.born) * 1000 + number
-  call('SET', PUSHED, string.format('%.0f', last))
-  return last
-end
-
 -- A sorted set of the requests that wait, the most urgent first
 local function requests_of(host) return base .. 'host:' .. host end
 local function out_of(worker) return base .. 'out:' .. worker end
 
--- A pace: the delay, when the next request may go, and which request holds the host
-
-local function read_pace(text)
-  if not text then return {delay = UNKNOWN, next = 0, holder = ''} end
+-- The pace of a host: the delay, when the next request may go, and which request holds the host
+local function pace_of(host)
+  local text = call('HGET', PACE, host) or UNKNOWN .. ' 0 '
   local delay, next, holder = string.match(text, '^(%S+) (%S+) (%S*)$')
   return {delay = tonumber(delay), next = tonumber(next), holder = holder}
-end
-
-local function written_pace(pace)
-  return string.format('%.0f %.0f %s', pace.delay, pace.next, pace.holder)
 end
 
 -- When the host may be asked next
@@ -132,8 +107,6 @@ end
 
 -- Which request of which worker holds a host
 local function hold_of(worker, id) return id .. '@' .. worker end
-
-local function pace_of(host) return read_pace(call('HGET', PACE, host)) end
 
 -- Milliseconds until the first host of a set is due
 local function until_first(set)
@@ -157,7 +130,7 @@ end
 
 -- Writes a pace that has changed, and puts its host where it belongs
 local function settle(host, pace)
-  call('HSET', PACE, host, written_pace(pace))
+  call('HSET', PACE, host, string.format('%.0f %.0f %s', pace.delay, pace.next, pace.holder))
   if pace.holder == '' then
     place(host, pace)
   else

@@ -28,7 +28,8 @@ local out, this_era = out_of(worker), string.format('%.0f', era.born)
 local is_from_before = known ~= '' and known ~= this_era
 if is_from_before then
   renew, reap, most, unknown = true, false, 0, 0
-  begin_to_leave_alone()
+  era.since, era.is_lost = now(), 1 -- hosts are left alone from now on
+  write_era()
 end
 
 -- The worker was taken for dead, so that others have its requests. What it reports of hosts is still true, but
@@ -36,7 +37,10 @@ end
 local forgotten = known == this_era and not is_known(worker)
 if forgotten then renew, reap, most, unknown = false, false, 0, 0 end
 
-note_time()
+-- The time of the queue is noted once a second, and when the server's clock was set back
+if now() > servers + ahead or now() >= noted + 1000 then
+  call('SET', CLOCK, string.format('%.0f %.0f', now(), now() - servers))
+end
 
 local ended = {}
 
@@ -46,12 +50,6 @@ local function end_request(what, id, host)
   local packed = is_from_before and call('HGET', out, id) -- its departure may be forgotten
   if packed then host = cmsgpack.unpack(packed) end
   if (packed or what == 'freed') and not forgotten then release(host, hold_of(worker, id)) end
-end
-
--- The request was not sent ('back')
-local function take_back(id)
-  local packed = call('HGET', out, id)
-  if packed then give_back(worker, id, packed) end
 end
 
 -- The delay of the host is known ('pace'), and the request has left, too ('left'); or nothing may be sent to the host
@@ -69,8 +67,9 @@ for i = 8, #ARGV, 5 do
   local what, id, host, ago, delay = unpack(ARGV, i, i + 4)
   if what == 'ended' or what == 'freed' then
     end_request(what, id, host)
-  elseif what == 'back' then
-    take_back(id)
+  elseif what == 'back' then -- the request was not sent
+    local packed = call('HGET', out, id)
+    if packed then give_back(worker, id, packed) end
   else
     note_pace(what, id, host, tonumber(ago), tonumber(delay))
   end

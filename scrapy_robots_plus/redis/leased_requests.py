@@ -74,7 +74,7 @@ class LeasedRequests:
         self._session = session
         self._parked: dict[Origin, list[LeasedRequest]] = {}
         """The requests that wait for a robots.txt, by its origin."""
-        self._ready: deque[LeasedRequest] = deque()
+        self.ready: deque[LeasedRequest] = deque()
         """The requests that wait for the engine."""
         self.under_way: dict[Request, LeasedRequest] = {}
         """The requests that the engine has, with their leases."""
@@ -88,7 +88,7 @@ class LeasedRequests:
     def __iter__(self) -> Iterator[LeasedRequest]:
         waiting = self._parked.values()
         going = self._leaving.values(), self._booked.values()
-        return chain(self.under_way.values(), *going, self._ready, *waiting)
+        return chain(self.under_way.values(), *going, self.ready, *waiting)
 
     @property
     def ids(self) -> set[bytes]:
@@ -96,14 +96,9 @@ class LeasedRequests:
         return {lease.id for lease in self if lease.id}
 
     @property
-    def ready(self) -> int:
-        """How many requests only wait for the engine."""
-        return len(self._ready)
-
-    @property
     def waiting(self) -> int:
         """How many requests wait here, for the engine or a robots.txt."""
-        return self.ready + sum(map(len, self._parked.values()))
+        return sum(map(len, (self.ready, *self._parked.values())))
 
     def room_for_new_hosts(self, most: int) -> int:
         """Returns how many requests may be taken to hosts whose robots.txt has to be fetched first.
@@ -127,7 +122,7 @@ class LeasedRequests:
 
     def _drop_void(self) -> list[Request]:
         dropped: list[Request] = []
-        for waiting in (self._ready, *self._parked.values()):
+        for waiting in (self.ready, *self._parked.values()):
             dropped += [lease.request for lease in waiting if not lease.id]
             kept = [lease for lease in waiting if lease.id]
             waiting.clear()
@@ -156,12 +151,12 @@ class LeasedRequests:
             self._tell_pace(lease, state.delay)
             self._give_back(lease)
         elif state.delay:
-            self._ready.appendleft(lease)
+            self.ready.appendleft(lease)
         else:
             if lease.holds:
                 lease.holds = False
                 self._tell_pace(lease, 0.0)
-            self._ready.append(lease)
+            self.ready.append(lease)
 
     def _state(self, origin: Origin | None, host: str, policy: Policy | None) -> OriginState:
         """Returns what a request to *host* waits for, with the longer of the delays of robots.txt
@@ -197,7 +192,7 @@ class LeasedRequests:
 
     def clear(self) -> None:
         """Drops all requests that wait here."""
-        self._ready.clear()
+        self.ready.clear()
         self._parked.clear()
 
     def _give_back(self, lease: LeasedRequest) -> None:
@@ -211,7 +206,7 @@ class LeasedRequests:
 
     def hand_out(self) -> Request:
         """Hands the next request out to the engine."""
-        lease = self._ready.popleft()
+        lease = self.ready.popleft()
         self.under_way[lease.request] = lease
         return lease.request
 
@@ -250,7 +245,7 @@ class LeasedRequests:
         for lease in chain(self.under_way.values(), self._leaving.values()):
             if lease.holds and lease.sent_by is not None and now >= lease.sent_by:
                 self._note_left(lease, now - lease.sent_by)
-        for lease in self._ready:
+        for lease in self.ready:
             if lease.since < now - self.STALE_SECONDS:  # another worker may be faster
                 self._give_back(lease)
         self._drop_void()

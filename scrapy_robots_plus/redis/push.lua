@@ -7,8 +7,15 @@
 -- "0" it waits
 
 look()
+
+-- Each request has a number. None is ever used again, whatever is lost
 local number = (#ARGV - 1) / 4
-local last = next_numbers(number)
+local last = call('INCRBY', PUSHED, number)
+if last < era.born * 1000 then
+  last = math.max(now(), era.born) * 1000 + number
+  call('SET', PUSHED, string.format('%.0f', last))
+end
+
 local kind = ARGV[1] == 'move' and call('TYPE', KEYS[2]).ok
 
 local function is_new(data, fingerprint)

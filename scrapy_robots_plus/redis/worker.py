@@ -205,7 +205,7 @@ class Worker:
         passed = max(now - self._asked_at, self.REFILL_SECONDS)
         ahead = min(int(self._handed_out * self.REFILL_SECONDS / passed), self.MOST_AHEAD)
         self._asked_at, self._handed_out = now, 0
-        room = int(min(self._capacity, self.MOST_AT_ONCE)) + ahead - self._leases.ready
+        room = int(min(self._capacity, self.MOST_AT_ONCE)) + ahead - len(self._leases.ready)
         self._exchange(max(1, room), self._leases.room_for_new_hosts(self.MOST_AT_ONCE))
 
     @property
