@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -38,8 +37,6 @@ GO_SECONDS = 2.0
 """Seconds for which the permission of a book elsewhere is valid, from when it was asked. A later
 one is given back, and asked for again. How long the question waited in line does not count.
 """
-FOREVER = 1e9
-"""Seconds, longer than any request is remembered."""
 
 
 class Ask(NamedTuple):
@@ -144,7 +141,6 @@ class BookedPace:
     def _unused(self, host: str, ago: float, delay: float) -> None:
         if host in self._moments:
             moment = self._moments.pop(host)
-            ago = min(ago, FOREVER)
             self._book.change(host, "unused", self._who, ago, delay, moment)
 
 
@@ -259,14 +255,13 @@ class TurnAmongCrawls:
         since, patience = self._now() - departures.latest(delay), departures.patience(delay)
         asked = self._asked = Ask(self._host, delay, patience, since, request)
         self.ask_at = None
-        self._shared_pace.ask(asked, partial(self._answered, asked, on_answer))
 
-    def _answered(
-        self, asked: Ask, on_answer: Callable[[Request, float], None], wait: float
-    ) -> None:
-        if asked is self._asked:  # otherwise it was given back meanwhile
-            self.ask_at = self._now() + wait
-            on_answer(asked.request, wait)
+        def answered(wait: float) -> None:
+            if asked is self._asked:  # otherwise it was given back meanwhile
+                self.ask_at = self._now() + wait
+                on_answer(request, wait)
+
+        self._shared_pace.ask(asked, answered)
 
     def use(self) -> None:
         """Records that the request that has its turn is let go."""

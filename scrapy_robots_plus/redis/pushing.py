@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import accumulate, islice
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.request import request_from_dict
@@ -260,10 +259,6 @@ class Pushing:
             if self._session.now() >= until:
                 break
         self._is_away = self._is_away and bool(self.kept)
-
-    def close(self) -> None:
-        """Gives the server all requests that wait."""
-        self.give(seconds=inf)
 
     def tell_lost(self) -> None:
         """Counts and logs the requests that are still here, and lost, as the crawl has ended."""

@@ -82,7 +82,7 @@ class Worker:
         """How many requests wait at the server, as far as is known, and when it last said so."""
         self.patience = 0.0
         """Seconds to wait for new requests before the crawl ends: SCHEDULER_IDLE_BEFORE_CLOSE."""
-        self._idle_since: float | None = None
+        self._idle_since = inf
         self._stop_looking: Callable[[], None] | None = None
         """Ends the regular calls of :meth:`_look`; None until the crawl has begun."""
         self._has_left = False
@@ -140,7 +140,7 @@ class Worker:
         ):
             self._ask_for_more()
         if self._leases.ready:
-            self._idle_since = None
+            self._idle_since = inf
             self._handed_out += 1
             return self._leases.hand_out()
         self._alarm.set(self._ask_at)
@@ -218,8 +218,7 @@ class Worker:
     def _exchange(self, most: int = 0, unknown: int = 0) -> None:
         """Gives the server what pages have yielded, then calls :meth:`.Session.exchange`."""
         leases = self._leases
-        self.pushing.give()
-        self._collect_ended()
+        self._hand_in()
         told = self._session.exchange(most, unknown)
         if told is None:
             self._ask_at = self._now() + self.LONGEST_WAIT
@@ -243,8 +242,11 @@ class Worker:
             self.pushing.done_with_pages_until(min(since, default=self._now()))
         self._alarm.set(self._ask_at)
 
-    def _collect_ended(self) -> None:
-        """Reports ended pages if the server has all that they yielded: no kill loses any of it."""
+    def _hand_in(self, **limit: float) -> None:
+        """Gives the server what pages have yielded; then reports those that have ended, if it has
+        all of it: no kill loses any. *limit*: see :meth:`.Pushing.give`.
+        """
+        self.pushing.give(**limit)
         if not self.pushing.holds_pages:
             self._leases.collect_ended()
 
@@ -294,8 +296,7 @@ class Worker:
         if at_once or self._session.has_to_renew:
             self._exchange()
         else:
-            self.pushing.give()
-            self._collect_ended()
+            self._hand_in()
         self._tell_if_idle()
 
     def _tell_if_idle(self) -> None:
@@ -317,22 +318,18 @@ class Worker:
     def _idle(self) -> None:
         """Handles ``spider_idle``: stays open while this or another worker has requests."""
         self._look(at_once=True)
-        state = self._state()
-        session = self._session
+        state, now = self._state(), self._now()
         if self._crawl.is_closing:  # already, for another reason
             raise DontCloseSpider
-        if state is None or state.waiting or state.elsewhere or session.is_unsure or len(self):
-            self._idle_since = None
-            self._stay_open(self.LONGEST_WAIT)
-        if self._idle_since is None:
-            self._idle_since = self._now()
-        left = self._idle_since + self.patience - self._now()
+        is_unsure = self._session.is_unsure
+        if state is None or is_unsure or state.waiting or state.elsewhere or len(self):
+            self._idle_since, left = inf, self.LONGEST_WAIT
+        else:
+            self._idle_since = min(self._idle_since, now)
+            left = self._idle_since + self.patience - now
         if left > 0:
-            self._stay_open(min(left, self.LONGEST_WAIT))
-
-    def _stay_open(self, seconds: float) -> None:
-        self._alarm.set(self._now() + seconds)
-        raise DontCloseSpider
+            self._alarm.set(now + min(left, self.LONGEST_WAIT))
+            raise DontCloseSpider
 
     def _close(self) -> None:
         """Handles ``spider_closed``: leaves the queue, and logs what is lost."""
@@ -351,7 +348,6 @@ class Worker:
         self._look(at_once=True)
         while self._stranded:
             self.push(self._stranded.pop())
-        self.pushing.close()
-        self._collect_ended()
+        self._hand_in(seconds=inf)
         self._alarm.cancel()
         self._session.leave()

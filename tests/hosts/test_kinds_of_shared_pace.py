@@ -19,7 +19,6 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.hosts.book import LEAST_WAIT, BookError, BookInMemory
 from scrapy_robots_plus.hosts.book_in_file import BookInFile
 from scrapy_robots_plus.hosts.shared_pace import (
-    FOREVER,
     GO_SECONDS,
     Ask,
     BookedPace,
@@ -206,7 +205,7 @@ async def test_a_request_may_leave_some_time_after_the_answer(tmp_path: Path) ->
     await closed(pace)
     assert book.asked == [
         (HOST, "ask", 60.0, 5.0 + GO_SECONDS, None),
-        (HOST, "unused", FOREVER, 60.0, None),
+        (HOST, "unused", inf, 60.0, None),
     ]
     assert book._connection is None  # closed, too
 

@@ -98,7 +98,7 @@ def test_all_that_was_kept_is_given_at_the_end(
     crawler: Crawler, session: Session, client: Any
 ) -> None:
     pushing = kept(crawler, session, 10 * Pushing.AT_ONCE + 1)
-    pushing.close()
+    pushing.give(seconds=inf)
     assert not pushing.kept
     assert client.zcard("{crew:requests}:host:a.example") == 10 * Pushing.AT_ONCE + 1
 
