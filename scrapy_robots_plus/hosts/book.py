@@ -22,7 +22,6 @@ Times are seconds by one clock, that of the book's keeper; the clocks of the cra
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
@@ -186,7 +185,8 @@ class BookInMemory:
     LEAST = 1_000
     """How many hosts are kept without checking whether their entries are still of use."""
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
+        """Takes *now*, which returns the time in seconds."""
         self._now = now
         self._entries: dict[str, Entry] = {}
         self._most = self.LEAST

@@ -119,7 +119,7 @@ class BookedPace:
 
     def close(self) -> Deferred[bool] | None:
         """See :meth:`SharedPace.close`."""
-        self._book = BookInMemory()
+        self._book = BookInMemory(DEFAULT_CLOCK.monotonic)
         return None
 
     def _send(self, call: Callable[[float], Any]) -> None:
@@ -315,7 +315,7 @@ def shared_pace(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> S
     group = next(iter(product_tokens(agents.default)), "*")
     if value not in ("off", "process"):
         return PaceBetweenProcesses(crawler, open_book(value, group), settings.workers)
-    book = BookInMemory()
+    book = BookInMemory(DEFAULT_CLOCK.monotonic)
     if value == "process":
         book = _books.get(group, book)
         _books.put(group, book)

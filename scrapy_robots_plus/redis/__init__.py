@@ -2,7 +2,7 @@
 
 The classes for ``SCHEDULER_QUEUE_CLASS`` and ``DUPEFILTER_CLASS`` need scrapy-redis, so they are
 loaded when they are first used. ``host_queue.py`` is the queue on the server, which the Lua files
-beside it read and change; it needs no Scrapy. ``worker.py`` connects it to a crawl.
+beside it read and change; it needs no Scrapy. ``queue.py`` connects it to a crawl.
 """
 
 from __future__ import annotations

@@ -402,7 +402,7 @@ async def test_no_crawl_idles_where_scrapy_lacks_a_name(
 @pytest.mark.parametrize(
     "path",
     [
-        "redis.worker:Worker.next",
+        "redis.leased_requests:LeasedRequests.hand_out",
         "redis.pushing:Pushing.is_seen",
         "redis.leased_requests:LeasedRequests.add",
         "redis.pushing:Pushing.push",

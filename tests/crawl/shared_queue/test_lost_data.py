@@ -15,7 +15,7 @@ import pytest_twisted
 from scrapy.utils.asyncio import call_later
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.redis.worker import Worker
+from scrapy_robots_plus.redis import RobotsQueue
 from tests.crawling import make_crawler, parts_of_seconds, stat
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer, scrapy_redis_may_warn
@@ -303,7 +303,7 @@ def two_pages(
     """Of a host with a long delay: a worker has soon had nothing to do, and says so after a second
     and a half.
     """
-    monkeypatch.setattr(Worker, "TELLS_AFTER", 1.5)
+    monkeypatch.setattr(RobotsQueue, "TELLS_AFTER", 1.5)
     caplog.set_level("INFO")
     host = sites.host(robots(30))
     return [host.url("/1"), host.url("/2")]

@@ -9,9 +9,9 @@ import scrapy
 from scrapy import signals
 from scrapy_redis import picklecompat
 
+from scrapy_robots_plus.redis import RobotsQueue
 from scrapy_robots_plus.redis.host_queue import HostQueue
 from scrapy_robots_plus.redis.pushing import Pushing
-from scrapy_robots_plus.redis.worker import Worker
 from tests.crawling import make_crawler, stat
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer, scrapy_redis_may_warn
@@ -84,7 +84,7 @@ async def test_no_page_ends_before_all_that_it_has_led_to_is_put_in(
     ) -> Any:
         told = exchange(queue, most, unknown, reports, **more)
         if any(each.what == "ended" for each in reports):
-            kept.append(len(Worker.of(crawler).pushing.kept))
+            kept.append(len(RobotsQueue.of(crawler).pushing.kept))
         return told
 
     monkeypatch.setattr(HostQueue, "exchange", watched)
