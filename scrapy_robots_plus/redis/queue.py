@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DontCloseSpider
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
 
 logger = crawl_log(__name__)
-
-_queues: WeakKeyDictionary[Crawler, RobotsQueue] = WeakKeyDictionary()
 
 
 class RobotsQueue(Base):  # type: ignore[misc] # it has no types
@@ -101,7 +98,6 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         """Ends the regular calls of :meth:`_look`; None until the crawl has begun."""
         self._has_left = False
         self._connect()
-        _queues[crawler] = self
         session.begin(terms(crawler, crawl))
         if crawl.holds_requests and not crawl.settings.store:
             self._log.warning(
@@ -119,19 +115,12 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
             self._crawl.get(Policies).listeners.append(self._fetch_ended)
             if self._crawl.settings.shared_pace == "process":  # the default
                 self._crawl.get(Door).shared_pace = self._leases
-            self._crawl.queue = self
+        self._crawl.queue = self
         connect = self.crawler.signals.connect
         connect(self._begin, signals.spider_opened)
         connect(self._leases.left_downloader, signals.request_left_downloader)
         connect(self._idle, signals.spider_idle)
         connect(self._close, signals.spider_closed)
-
-    @classmethod
-    def of(cls, crawler: Crawler) -> Self:
-        """Returns the queue of *crawler*. Raises ValueError if it has no shared queue."""
-        if crawler not in _queues:
-            raise ValueError("RobotsDupeFilter needs RobotsQueue in SCHEDULER_QUEUE_CLASS")
-        return _queues[crawler]
 
     # For scrapy-redis
 
@@ -237,7 +226,8 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
 
     def takes_back(self, request: Request, origin: Origin) -> bool:
         """Returns whether *request* may go back to the queue, see :class:`.TakesBack`."""
-        return request in self._leases.under_way and self._crawl.get(OriginStates).defers(origin)
+        is_held = self._crawl.holds_requests and request in self._leases.under_way
+        return is_held and self._crawl.get(OriginStates).defers(origin)
 
     def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
         if self._leases.fetch_ended(origin, policy):
@@ -382,7 +372,6 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         self._leave()
         self._session.close()
         self.pushing.tell_lost()
-        _queues.pop(self.crawler, None)
 
     def _leave(self) -> None:
         """Gives back the requests that this worker has not sent. Does nothing the second time."""
@@ -414,9 +403,11 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
     @classmethod
     def from_spider(cls, spider: Spider) -> Self:
         """Creates the filter for scrapy-redis. Raises ValueError without ``RobotsQueue``."""
+        queue = Crawl.of(spider.crawler).queue
+        if not isinstance(queue, RobotsQueue):
+            raise ValueError("RobotsDupeFilter needs RobotsQueue in SCHEDULER_QUEUE_CLASS")
         dupefilter: Self = super().from_spider(spider)
-        dupefilter.crawler = spider.crawler
-        dupefilter.queue = queue = RobotsQueue.of(spider.crawler)
+        dupefilter.crawler, dupefilter.queue = spider.crawler, queue
         queue.pushing.seen_key = dupefilter.key
         queue.pushing.on_seen = dupefilter._was_seen
         return dupefilter

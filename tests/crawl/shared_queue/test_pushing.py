@@ -9,7 +9,7 @@ import scrapy
 from scrapy import signals
 from scrapy_redis import picklecompat
 
-from scrapy_robots_plus.redis import RobotsQueue
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.redis.host_queue import HostQueue
 from scrapy_robots_plus.redis.pushing import Pushing
 from tests.crawling import make_crawler, stat
@@ -77,14 +77,16 @@ async def test_no_page_ends_before_all_that_it_has_led_to_is_put_in(
     sites: Sites, shared: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that is killed between the two would lose the rest."""
-    exchange, kept = HostQueue.exchange, []
+    exchange = HostQueue.exchange
+    kept: list[int] = []
 
     def watched(
         queue: HostQueue, most: int, unknown: int, reports: list[Report], **more: Any
     ) -> Any:
         told = exchange(queue, most, unknown, reports, **more)
         if any(each.what == "ended" for each in reports):
-            kept.append(len(RobotsQueue.of(crawler).pushing.kept))
+            ours: Any = Crawl.of(crawler).queue
+            kept.append(len(ours.pushing.kept))
         return told
 
     monkeypatch.setattr(HostQueue, "exchange", watched)
