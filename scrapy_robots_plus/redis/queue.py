@@ -97,7 +97,16 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         self._stop_looking: Callable[[], None] | None = None
         """Ends the regular calls of :meth:`_look`; None until the crawl has begun."""
         self._has_left = False
-        self._connect()
+        crawl.queue = self
+        if crawl.holds_requests:
+            crawl.get(Policies).listeners.append(self._fetch_ended)
+            if crawl.settings.shared_pace == "process":  # the default
+                crawl.get(Door).shared_pace = self._leases
+        connect = crawler.signals.connect
+        connect(self._begin, signals.spider_opened)
+        connect(self._leases.left_downloader, signals.request_left_downloader)
+        connect(self._idle, signals.spider_idle)
+        connect(self._close, signals.spider_closed)
         session.begin(terms(crawler, crawl))
         if crawl.holds_requests and not crawl.settings.store:
             self._log.warning(
@@ -109,18 +118,6 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         if moved:
             compat.stats_of(crawler).inc_value(stats.SHARED_QUEUE_MOVED, moved)
             self._log.info("%s moved from the queue %s", counted(moved, "request"), self.key)
-
-    def _connect(self) -> None:
-        if self._crawl.holds_requests:
-            self._crawl.get(Policies).listeners.append(self._fetch_ended)
-            if self._crawl.settings.shared_pace == "process":  # the default
-                self._crawl.get(Door).shared_pace = self._leases
-        self._crawl.queue = self
-        connect = self.crawler.signals.connect
-        connect(self._begin, signals.spider_opened)
-        connect(self._leases.left_downloader, signals.request_left_downloader)
-        connect(self._idle, signals.spider_idle)
-        connect(self._close, signals.spider_closed)
 
     # For scrapy-redis
 
@@ -237,19 +234,17 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
     # Exchanges with the server
 
     def _ask_for_more(self) -> None:
+        downloader = compat.engine_of(self.crawler).downloader
+        if isinstance(downloader, RobotsDownloader):
+            capacity = downloader.capacity
+        else:
+            capacity = (downloader.total_concurrency or inf) - len(downloader.active)
         now = self._now()
         passed = max(now - self._asked_at, self.REFILL_SECONDS)
         ahead = min(int(self._handed_out * self.REFILL_SECONDS / passed), self.MOST_AHEAD)
         self._asked_at, self._handed_out = now, 0
-        room = int(min(self._capacity, self.MOST_AT_ONCE)) + ahead - len(self._leases.ready)
+        room = int(min(capacity, self.MOST_AT_ONCE)) + ahead - len(self._leases.ready)
         self._exchange(max(1, room), self._leases.room_for_new_hosts(self.MOST_AT_ONCE))
-
-    @property
-    def _capacity(self) -> float:
-        downloader = compat.engine_of(self.crawler).downloader
-        if isinstance(downloader, RobotsDownloader):
-            return downloader.capacity
-        return (downloader.total_concurrency or inf) - len(downloader.active)
 
     def _exchange(self, most: int = 0, unknown: int = 0) -> None:
         """Gives the server what pages have yielded, then calls :meth:`.Session.exchange`."""
