@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from uuid import uuid4
 
 from scrapy_robots_plus import compat
@@ -106,45 +106,37 @@ class BookedPace:
         """The moments that are booked, by host; None if a request may go."""
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
-        answer(self._ask(asked.host, asked.delay, asked.patience))
+        answer(self.wait(asked))
 
-    def left(self, host: str, ago: float, delay: float) -> None:
-        self._send(lambda late: self._left(host, ago + late, delay))
-
-    def unused(self, host: str, ago: float, delay: float) -> None:
-        self._send(lambda late: self._unused(host, ago + late, delay))
-
-    def leave_alone(self, host: str, seconds: float) -> None:
-        self._send(lambda late: self._book.change(host, "leave_alone", seconds - late))
-
-    def close(self) -> Deferred[bool] | None:
-        """See :meth:`SharedPace.close`."""
-        self._book = BookInMemory(DEFAULT_CLOCK.monotonic)
-        return None
-
-    def _send(self, call: Callable[[float], Any]) -> None:
-        """Calls *call* with the number of seconds by which that is late."""
-        call(0.0)
-
-    def _ask(self, host: str, delay: float, patience: float) -> float:
+    def wait(self, asked: Ask) -> float:
+        """Returns what :meth:`ask` answers. Raises what the book does, as all methods here do."""
+        host, delay, patience = asked.host, asked.delay, asked.patience
         moment = self._moments.get(host)
         wait: float
         wait, moment = self._book.change(host, "ask", self._who, delay, patience, moment)
         self._moments[host] = moment
         return wait
 
-    def _left(self, host: str, ago: float, delay: float) -> None:
+    def left(self, host: str, ago: float, delay: float) -> None:
         if self._moments.get(host, ago) is None:
             del self._moments[host]
         self._book.change(host, "left", self._who, ago, delay)
 
-    def _unused(self, host: str, ago: float, delay: float) -> None:
+    def unused(self, host: str, ago: float, delay: float) -> None:
         if host in self._moments:
             moment = self._moments.pop(host)
             self._book.change(host, "unused", self._who, ago, delay, moment)
 
+    def leave_alone(self, host: str, seconds: float) -> None:
+        self._book.change(host, "leave_alone", seconds)
 
-class PaceBetweenProcesses(BookedPace):
+    def close(self) -> Deferred[bool] | None:
+        """See :meth:`SharedPace.close`."""
+        self._book = BookInMemory(DEFAULT_CLOCK.monotonic)
+        return None
+
+
+class PaceBetweenProcesses:
     """The :class:`SharedPace` with a book elsewhere, asked in a thread one call after another.
 
     While the book cannot be asked, each crawl keeps the delays on its own, as if *workers* crawls
@@ -161,7 +153,7 @@ class PaceBetweenProcesses(BookedPace):
     def __init__(
         self, crawler: Crawler, book: Book, workers: int, now: Now = DEFAULT_CLOCK.monotonic
     ) -> None:
-        super().__init__(book)
+        self._pace, self._book = BookedPace(book), book
         self._crawler = crawler
         self._workers = workers
         self._now = now
@@ -172,10 +164,10 @@ class PaceBetweenProcesses(BookedPace):
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
         # It may leave some time after the book has allowed it.
-        patience, sent_at = asked.patience + GO_SECONDS, self._now()
+        patient, sent_at = asked._replace(patience=asked.patience + GO_SECONDS), self._now()
 
         def call() -> tuple[float, float]:
-            return self._now(), self._ask(asked.host, asked.delay, patience)
+            return self._now(), self._pace.wait(patient)
 
         def answered(told: tuple[float, float]) -> None:
             at, wait = told
@@ -194,12 +186,22 @@ class PaceBetweenProcesses(BookedPace):
 
         self._courier.send(call).addCallbacks(answered, failed)
 
+    def left(self, host: str, ago: float, delay: float) -> None:
+        self._send(lambda late: self._pace.left(host, ago + late, delay))
+
+    def unused(self, host: str, ago: float, delay: float) -> None:
+        self._send(lambda late: self._pace.unused(host, ago + late, delay))
+
+    def leave_alone(self, host: str, seconds: float) -> None:
+        self._send(lambda late: self._pace.leave_alone(host, seconds - late))
+
     def close(self) -> Deferred[bool] | None:
         """See :meth:`SharedPace.close`."""
         self._send(lambda _: self._book.close())
         return self._courier.close(self.CLOSING_SECONDS)
 
-    def _send(self, call: Callable[[float], Any]) -> None:
+    def _send(self, call: Callable[[float], object]) -> None:
+        """Makes *call* with the number of seconds by which it is late."""
         sent_at = self._now()
         self._courier.send(lambda: call(self._now() - sent_at)).addErrback(self._failed)
 
