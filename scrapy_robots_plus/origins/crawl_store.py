@@ -67,16 +67,13 @@ class CrawlStore:
         self._trust = Trust()
         self._store = self._opened(settings.store or _default_uri(crawler))
         self._losses = self._store.losses
+        self.server: Server | None = getattr(self._store, "server", None)
+        """The server that keeps the records, for other crawls too; None if none does."""
         self.calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
         if not self._store.remote:
             earliest, latest = span_of_use(clock.wall(), settings.limits)
             self._do(lambda: self._store.purge(earliest, latest, PURGED_AT_A_START))
         crawler.signals.connect(self._close, signals.spider_closed)
-
-    @property
-    def server(self) -> Server | None:
-        """The server that keeps the records, for other crawls too; None if none does."""
-        return getattr(self._store, "server", None)
 
     async def load(self, origin: Origin, *, again: bool = False) -> RobotsRecord | None:
         """Returns the record of *origin*, with its body; None if there is none that can be used.
@@ -93,10 +90,7 @@ class CrawlStore:
             return None
         found = self._believed(record, losses)
         if not again and self._outlives_the_crawl:
-            if found is None:
-                self._stats.inc_value(stats.STORE_MISSES)
-            else:
-                self._stats.inc_value(stats.STORE_HITS)
+            self._stats.inc_value(stats.STORE_MISSES if found is None else stats.STORE_HITS)
         return found
 
     def save(self, record: RobotsRecord) -> None:

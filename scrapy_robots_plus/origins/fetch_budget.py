@@ -118,12 +118,9 @@ class FetchBudget:
         """Takes a place for *origin* as soon as one is free, unless it has one already."""
         if origin in self:
             return
-        if self.free:
-            self.take(origin)
-            return
         turn: Deferred[None] = Deferred()
         self._queue[turn] = origin
-        self._set_alarm()
+        self._admit()
         try:
             await compat.wait_for(turn)
         finally:
@@ -150,8 +147,8 @@ class FetchBudget:
             turn, origin = self._queue.popitem(last=False)
             self.take(origin)
             turn.callback(None)
-        if self._queue:
-            self._set_alarm()
+        if self._queue and self.next_change is not None:
+            self._alarm.set(self.next_change)
 
     def _has_room(self) -> bool:
         self._find_silent()
@@ -161,7 +158,3 @@ class FetchBudget:
             each for each in self._looked_up if each in self and not compat.is_name_found(each.host)
         }
         return len(self._looked_up) < max(1, compat.most_look_ups() - SPARE_LOOK_UPS)
-
-    def _set_alarm(self) -> None:
-        if self.next_change is not None:
-            self._alarm.set(self.next_change)

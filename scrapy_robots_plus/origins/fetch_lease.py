@@ -42,6 +42,8 @@ class Leases:
     def __init__(self, server: Server, seconds: float) -> None:
         """Takes *seconds*, how long a lease lasts that is not released."""
         self._server = server
+        self.seconds = seconds
+        """How long a lease lasts, and one and the same crawl is waited for."""
         self._milliseconds = max(1, round(seconds * 1000))
         self.awaited = 0
         """The number of other crawls' leases that this crawl waits for."""
@@ -101,8 +103,6 @@ class Turn:
     released."""
     failed: Callable[[Exception], None]
     """Called with each error of the server."""
-    longest: float
-    """The most seconds to wait for one and the same crawl."""
     clock: Clock
     _holder: bytes | None = None
     _may_hold: bool = False
@@ -128,7 +128,7 @@ class Turn:
         leases, seconds, holder = self.leases, FIRST_PAUSE, self._holder
         if leases is None:
             return
-        give_up_at = self.clock.monotonic() + self.longest
+        give_up_at = self.clock.monotonic() + leases.seconds
         leases.awaited += 1
         try:
             while not self.fetches_anyway and holder is not None and holder == self._holder:

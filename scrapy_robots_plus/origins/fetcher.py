@@ -7,6 +7,7 @@ Every failure becomes a value, except mistakes of this package. Scrapy's HTTP ca
 from __future__ import annotations
 
 import re
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -54,6 +55,16 @@ _TRANSIENT = NETWORK_FAILURES | {Failure.CUT}
 _NO_ANSWER = _TRANSIENT | {Failure.ERROR}
 
 
+class Wanted(NamedTuple):
+    """A file to fetch, and for whom."""
+
+    origin: Origin
+    known: RobotsRecord | None = None
+    """What is known of the file, which has expired. A request is conditional on it."""
+    is_refresh: bool = False
+    """Whether nothing waits for the file, so that the fetch is not retried."""
+
+
 class Exchange(NamedTuple):
     """One request for a robots.txt, and the response to it."""
 
@@ -82,45 +93,37 @@ class Fetcher:
         self.listeners: list[Callable[[Exchange], None]] = []
         """Functions called with each request that was answered, redirects and retries included."""
 
-    async def fetch(
-        self, origin: Origin, known: RobotsRecord | None = None, *, is_refresh: bool = False
-    ) -> FetchResult:
-        """Returns the file of *origin*, after up to ``ROBOTS_FETCH_RETRIES`` retries.
+    async def fetch(self, wanted: Wanted) -> FetchResult:
+        """Returns the *wanted* file, after up to ``ROBOTS_FETCH_RETRIES`` retries.
 
-        It is also fetched again after an outage of this machine's network. If *known* has
-        validators, the request is conditional; a ``not_modified`` result means that *known* still
-        holds. A refresh (*is_refresh*), which nothing waits for, is not retried. Except in an
-        outage, all requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``; time in which
-        the process stood still does not count.
+        It is also fetched again after an outage of this machine's network. If ``known`` has
+        validators, the request is conditional; a ``not_modified`` result means that it still holds.
+        A refresh is not retried. Except in an outage, all requests together take no longer than
+        ``ROBOTS_FETCH_TIMEOUT``; time in which the process stood still does not count.
 
         With ``HTTPCACHE_IGNORE_MISSING`` the HTTP cache answers, as it does for pages.
         """
         began = self._clock.monotonic()
-        result = await self._tried(origin, known, is_refresh=is_refresh)
+        result = await self._tried(wanted)
         until = self._clock.monotonic() + NetworkAway.LONGEST
         while (
-            not is_refresh
+            not wanted.is_refresh
             and result.outcome in NETWORK_FAILURES
-            and await self._was_away(origin, began, until)
+            and await self._was_away(wanted.origin, began, until)
         ):
             began = self._clock.monotonic()
             self._stats.inc_value(stats.RETRIES)
-            result = await self._tried(origin, known, is_refresh=is_refresh)
+            result = await self._tried(wanted)
         if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
             # The engine starts no new downloads, and then closes connections.
             return result._replace(interrupted=True)
         return result._replace(replayed=True) if self._replays else result
 
-    async def _tried(
-        self, origin: Origin, known: RobotsRecord | None, *, is_refresh: bool
-    ) -> FetchResult:
+    async def _tried(self, wanted: Wanted) -> FetchResult:
         time = TimeAllowed(self._settings.fetch_timeout, self._clock)
-
-        async def ask(url: str) -> FetchResult:
-            return await self._ask(url, known, time)
-
-        result = await self._follow(origin, ask)
-        retries = 0 if is_refresh else self._settings.fetch_retries
+        ask = partial(self._ask, known=wanted.known, time=time)
+        result = await self._follow(wanted.origin, ask)
+        retries = 0 if wanted.is_refresh else self._settings.fetch_retries
         while retries and (wait := _until_retry(result, self._clock.wall())) < time.left:
             if compat.is_closing(self._crawler):
                 break
@@ -129,7 +132,7 @@ class Fetcher:
                 time.left -= wait
             retries -= 1
             self._stats.inc_value(stats.RETRIES)
-            result = await self._follow(origin, ask)
+            result = await self._follow(wanted.origin, ask)
         return result
 
     async def _was_away(self, origin: Origin, began: float, until: float) -> bool:

@@ -20,7 +20,7 @@ from .crawl_store import CrawlStore
 from .fetch_budget import FetchBudget
 from .fetch_lease import SPARE_SECONDS, Leases, Turn
 from .fetch_results import NETWORK_FAILURES
-from .fetcher import Fetcher
+from .fetcher import Fetcher, Wanted
 from .freshness import FetchResult, Source, as_meant_under, fresh_for, may_answer, receive
 from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy
@@ -70,9 +70,8 @@ class Retrieval:
         self._budget = crawl.get(FetchBudget)
         self._clock = crawl.clock
         self._store = CrawlStore(crawl)
-        self._longest_fetch = settings.fetch_timeout + SPARE_SECONDS
-        server = self._store.server
-        self._leases = Leases(server, self._longest_fetch) if server else None
+        server, seconds = self._store.server, settings.fetch_timeout + SPARE_SECONDS
+        self._leases = Leases(server, seconds) if server else None
         self._stats = crawl.stats
         self.parsers = Parsers(crawl.crawler)
         """The parsers of the crawl."""
@@ -82,11 +81,11 @@ class Retrieval:
     async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
         """Returns the policy of *origin*, up to date; *previous* is the one in memory."""
         known = previous.record if previous else None
-        is_refresh = previous is not None and previous.may_answer
-        policy = self._read(await self._find(origin, known, is_refresh=is_refresh), previous)
+        wanted = Wanted(origin, known, previous is not None and previous.may_answer)
+        policy = self._read(await self._find(wanted), previous)
         if self._asks_of_uses(origin.tdmrep, policy):
             try:
-                found = await self._find(origin.tdmrep, None, is_refresh=True)
+                found = await self._find(Wanted(origin.tdmrep, is_refresh=True))
                 policy.apply_tdmrep(found.record, previous)
             except compat.CANCELLED:
                 if not compat.is_closing(self._crawler):  # else no waiter is left
@@ -101,16 +100,16 @@ class Retrieval:
 
     # A file: a robots.txt, or a ``tdmrep.json``
 
-    async def _find(self, file: Origin, known: RobotsRecord | None, *, is_refresh: bool) -> Found:
-        """Returns the record of *file* in the store, else what the site says.
+    async def _find(self, wanted: Wanted) -> Found:
+        """Returns the record of the *wanted* file in the store, else what the site says.
 
-        The site is asked once a fetch has a place and no other worker is fetching *file*. *known*
-        is the record in memory, which has expired.
+        The site is asked once a fetch has a place and no other worker is fetching the file.
         """
+        file = wanted.origin
         turn = self._turn_for(file)
         try:
             stored = await self._store.load(file, again=file.path != ROBOTS_TXT)
-            while stored is None or not self._may_answer(stored, known, is_refresh=is_refresh):
+            while stored is None or not self._may_answer(stored, wanted):
                 await self._budget.wait(file)
                 begins = await turn.begin()
                 if not begins:
@@ -118,11 +117,11 @@ class Retrieval:
                     await turn.wait()
                 if not turn.fetches_anyway:
                     stored = await self._store.load(file, again=True)
-                    if stored and self._may_answer(stored, known, is_refresh=is_refresh):
+                    if stored and self._may_answer(stored, wanted):
                         self._stats.inc_value(stats.SHARED)
                         break
                 if begins:
-                    return await self._fetch(file, known, stored, is_refresh=is_refresh)
+                    return await self._fetch(wanted, stored)
             return Found(stored)
         finally:
             turn.release()
@@ -130,31 +129,22 @@ class Retrieval:
 
     def _turn_for(self, file: Origin) -> Turn:
         """Returns the turn of this crawl among the workers that need *file*."""
-        calls, failed = self._store.calls, self._store.failed
-        return Turn(file, self._leases, calls, failed, self._longest_fetch, self._clock)
+        return Turn(file, self._leases, self._store.calls, self._store.failed, self._clock)
 
-    def _may_answer(
-        self, stored: RobotsRecord, known: RobotsRecord | None, *, is_refresh: bool
-    ) -> bool:
+    def _may_answer(self, stored: RobotsRecord, wanted: Wanted) -> bool:
+        known = wanted.known
         now, limits = self._clock.wall(), self._settings.for_fetching(stored.origin).limits
-        if known is None and not is_refresh:
+        if known is None and not wanted.is_refresh:
             return may_answer(stored, now, limits)
         # What is in memory has expired, so only what another process has fetched since will do.
         # Anything older would bring back rules that are known to be outdated.
         return fresh_for(stored, now) > 0 and (not known or stored.fetched_at >= known.fetched_at)
 
-    async def _fetch(
-        self,
-        file: Origin,
-        known: RobotsRecord | None,
-        stored: RobotsRecord | None,
-        *,
-        is_refresh: bool,
-    ) -> Found:
-        records = filter(None, (stored, known))
+    async def _fetch(self, wanted: Wanted, stored: RobotsRecord | None) -> Found:
+        file, records = wanted.origin, filter(None, (stored, wanted.known))
         # If both are equally new, the stored one, which is complete.
         known = max(records, key=lambda each: each.fetched_at, default=None)
-        result = await self._fetcher.fetch(file, known, is_refresh=is_refresh)
+        result = await self._fetcher.fetch(wanted._replace(known=known))
         if isinstance(result.outcome, int):
             self._budget.answered(file)
         if known is None and result.outcome in NETWORK_FAILURES and not result.interrupted:
@@ -213,8 +203,10 @@ class Retrieval:
         policy = self._policy(record, previous, found.source, found.detail)
         if record.access is Access.RULES and policy.file is None:
             # A file that the parser in use fails on counts as no file.
-            failure = FetchResult(Failure.ERROR, record.url, detail=policy.detail)
-            failure = failure._replace(replayed=found.source is Source.CACHE)
+            is_cached = found.source is Source.CACHE
+            failure = FetchResult(
+                Failure.ERROR, record.url, replayed=is_cached, detail=policy.detail
+            )
             last = previous.record if previous and not previous.record.readable else None
             return self._read(self._found(record.origin, failure, last), previous)
         is_news = previous and (

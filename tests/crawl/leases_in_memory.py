@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class _LeasesInMemory:
     def __init__(self, seconds: float, now: Callable[[], float]) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._now = now
         self._held: dict[Origin, tuple[bytes, float]] = {}
         self.awaited = 0
@@ -21,7 +21,7 @@ class _LeasesInMemory:
     def take(self, origin: Origin, token: bytes) -> bytes:
         held = self.holder(origin)
         if held is None:
-            self._held[origin] = token, self._now() + self._seconds
+            self._held[origin] = token, self._now() + self.seconds
         return held or token
 
     def holder(self, origin: Origin) -> bytes | None:

@@ -63,7 +63,7 @@ class OthersFirst:
 
     def turn(self, origin: Origin) -> fetch_lease.Turn:
         self.others_begin(origin)
-        return fetch_lease.Turn(origin, self.leases, self.calls, print, 60, DEFAULT_CLOCK)
+        return fetch_lease.Turn(origin, self.leases, self.calls, print, DEFAULT_CLOCK)
 
     def others_begin(self, origin: Origin) -> None:
         self.leases.take(origin, b"of another")

@@ -54,12 +54,12 @@ class Workers:
             monotonic=self.time.clock, call_later=self.time.call_later, jitter=lambda: 0.25
         )
         self.leases = Leases(server, 3600.0)
+        self.leases.seconds = LONGEST  # by the clock of the test
         self.errors: list[Exception] = []
         self.calls: Courier | InPlace = InPlace()
 
     def turn(self, origin: Origin = ORIGIN) -> Turn:
-        failed = self.errors.append
-        return Turn(origin, self.leases, self.calls, failed, LONGEST, self.clock)
+        return Turn(origin, self.leases, self.calls, self.errors.append, self.clock)
 
     def wait(self, turn: Turn) -> Deferred[None]:
         return run_in_background(turn.wait())

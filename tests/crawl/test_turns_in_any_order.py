@@ -57,7 +57,7 @@ class World:
         self.crawls: list[Crawl] = []
 
     def turn(self) -> Turn:
-        return Turn(ORIGIN, self.leases, InPlace(), print, LIFETIME, self.clock)
+        return Turn(ORIGIN, self.leases, InPlace(), print, self.clock)
 
     async def look(self) -> None:
         """Lets those who wait look again."""
