@@ -186,19 +186,12 @@ def _is_superseded(
 def _answered(
     origin: Origin, access: Access, result: FetchResult, now: float, limits: Limits
 ) -> RobotsRecord:
-    body = result.body if access is Access.RULES else b""
-    return RobotsRecord(
-        origin,
-        access,
-        result.outcome,
-        result.url,
-        now,
-        lifetime(result.headers, now, limits),
-        _kept(result.headers),
-        hashlib.sha256(body).hexdigest() if access is Access.RULES else "",
-        is_cut=result.is_cut and access is Access.RULES,
-        body=body,
-    )
+    lasts, kept = lifetime(result.headers, now, limits), _kept(result.headers)
+    record = RobotsRecord(origin, access, result.outcome, result.url, now, lasts, kept)
+    if access is not Access.RULES:
+        return record
+    digest = hashlib.sha256(result.body).hexdigest()
+    return record._replace(sha256=digest, is_cut=result.is_cut, body=result.body)
 
 
 _RENEWED = tuple(name for name in KEPT_HEADERS if name != "content-type")
