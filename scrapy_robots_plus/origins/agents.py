@@ -30,8 +30,6 @@ class Agents:
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
         self._settings = settings
-        self.fixed = settings.user_agent
-        """The agent in ``ROBOTSTXT_USER_AGENT``; if set, the headers of requests do not matter."""
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
@@ -39,9 +37,9 @@ class Agents:
 
     @cached_property
     def default(self) -> AgentNames:
-        """The fixed agent; else what Scrapy's middlewares set on a request without a User-Agent."""
-        if self.fixed is not None:
-            return self.fixed
+        """``ROBOTSTXT_USER_AGENT``; else what Scrapy sets on a request without a User-Agent."""
+        if self._settings.user_agent is not None:
+            return self._settings.user_agent
         settings = self._crawler.settings
         of_spider = getattr(self._crawler.spider, "user_agent", None)
         return user_agent_in_headers(settings) or str(of_spider or settings["USER_AGENT"] or "")

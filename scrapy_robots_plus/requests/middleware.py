@@ -297,5 +297,5 @@ class RobotsMiddleware:
                 "are sent, without delays, and only counted as forbidden."
             )
         self._agents.warn_if_nameless()
-        if self._agents.fixed is None:
+        if self.settings.user_agent is None:  # else the headers of requests do not matter
             compat.last_process_request(self._crawler, self._process_request_last)
