@@ -287,7 +287,7 @@ class TestMemory:
         body = "\n".join([*lines, "User-agent: *", "Disallow: /foo"]).encode()
 
         def said(found: RobotsParser) -> tuple[object, ...]:
-            uses = found.statements("/", "foobot"), found.licenses("foobot")
+            uses = found.statements("/", "foobot"), found.uses("foobot").licenses
             return found.verdict("/foo", "foobot"), *uses
 
         first, found = said(parser(body=body)), parser(body=body)

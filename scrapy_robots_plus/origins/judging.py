@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_forms, target_of
@@ -16,11 +16,12 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol import RobotsTxt
-    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
+    from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.declared import TooLong
 
     from .parsers import ParsedFile
+    from .policy import Policy
 
 
 class Delay(NamedTuple):
@@ -32,10 +33,6 @@ class Delay(NamedTuple):
     """Whether the host is skipped because the delay is too long."""
     own: bool = False
     """Whether the user's settings ask for the delay, not the file."""
-
-    @property
-    def clamped(self) -> bool:
-        return self.kept < self.asked
 
 
 def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
@@ -66,48 +63,23 @@ def delay_in(
     return max(delays, key=lambda each: each.asked, default=None)
 
 
-class Known(Protocol):
-    """What :func:`verdict` has to know about an origin."""
-
-    @property
-    def obeys(self) -> bool:
-        """Whether the rules of the origin are obeyed."""
-
-    @property
-    def access(self) -> Access: ...
-
-    @property
-    def file(self) -> ParsedFile | RobotsTxt | None:
-        """The rules, whichever parser has read them; None if there are none."""
-
-    def delay_for(self, agent: AgentNames, /) -> Delay | None:
-        """Returns the delay that requests of *agent* keep, or are skipped for; None for none."""
-
-    @property
-    def skipped_uses(self) -> tuple[str, ...]:
-        """The uses for which a page is skipped if its site objects to them."""
-
-    def preferences(self, url: str, agent: AgentNames, /) -> Preferences:
-        """Returns what the site prefers for the use of *url*, which *agent* may fetch."""
-
-
-def verdict(known: Known, url: str, agent: AgentNames) -> Verdict:
+def verdict(policy: Policy, url: str, agent: AgentNames) -> Verdict:
     """Returns whether *agent* may fetch *url*, and why (RFC 9309 2.2.2, 2.3.1).
 
     Raises whatever the parser raises.
     """
-    decided = _by_rules(known, url, agent)
-    objected = _objected(known, url, agent) if decided.allowed else None
+    decided = _by_rules(policy, url, agent)
+    objected = _objected(policy, url, agent) if decided.allowed else None
     return decided if objected is None else objected
 
 
-def _by_rules(known: Known, url: str, agent: AgentNames) -> Verdict:
-    if not known.obeys:
+def _by_rules(policy: Policy, url: str, agent: AgentNames) -> Verdict:
+    if not policy.settings.obey:
         return Verdict(allowed=True, reason=Reason.NOT_OBEYED)
-    access = known.access
+    access = policy.access
     if access is Access.UNAVAILABLE:
         return Verdict(allowed=True, reason=Reason.UNAVAILABLE)
-    rules = known.file
+    rules = policy.file
     if rules is None or access is Access.UNREACHABLE:
         return unreachable(url)
     decided = rules.verdict(url, agent)
@@ -117,18 +89,19 @@ def _by_rules(known: Known, url: str, agent: AgentNames) -> Verdict:
         of_form = rules.verdict(form, agent)
         if not of_form.allowed:
             return replace(of_form, form=target_of(form))
-    delay = known.delay_for(agent)
+    delay = policy.pace_of(agent).delay
     if delay is not None and delay.skip:
         return Verdict(allowed=False, reason=Reason.CRAWL_DELAY, delay=delay.asked)
     return decided
 
 
-def _objected(known: Known, url: str, agent: AgentNames) -> Verdict | None:
+def _objected(policy: Policy, url: str, agent: AgentNames) -> Verdict | None:
     """Returns the refusal if the site objects to a use of *url*, in any form that may be sent."""
-    if not known.skipped_uses:
+    uses = policy.settings.skipped_uses
+    if not uses:
         return None
     for form in (url, *sent_forms(url)):
-        said = known.preferences(form, agent).objection(known.skipped_uses)
+        said = policy.preferences(form, agent).objection(uses)
         if said is not None:
             verdict = objection_of(said)
             return verdict if form is url else replace(verdict, form=target_of(form))

@@ -108,7 +108,7 @@ class Uses(NamedTuple):
     by_url: FilePreferences | None
     """What the file says about each URL, if that depends on the URL. This keeps the file parsed."""
     licenses: tuple[str, ...]
-    """The first License URLs, as served."""
+    """The first ten License URLs as served, each once. They are for all agents."""
 
     @property
     def is_short(self) -> bool:
@@ -181,10 +181,8 @@ class RobotsParser(RobotParser):
 
         *charset* is that of the Content-Type header, if the caller knows it.
         """
-        if crawler is None:
-            return cls(robotstxt_body, _charset=charset)
-        dialect = dialect_named(crawler.settings.get("ROBOTS_DIALECT") or RFC9309)
-        return cls(robotstxt_body, dialect, charset)
+        dialect = crawler.settings.get("ROBOTS_DIALECT") if crawler else None
+        return cls(robotstxt_body, dialect_named(dialect or RFC9309), charset)
 
     @property
     def file(self) -> RobotsTxt:
@@ -258,13 +256,6 @@ class RobotsParser(RobotParser):
         if uses.by_url is not None:
             return uses.by_url.statements(url)
         return uses.everywhere if uses.everywhere and self.allowed(url, user_agent) else ()
-
-    def licenses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Returns the first ten License URLs as served, each once.
-
-        They are for all user agents; which one asks only matters for what is kept.
-        """
-        return self.uses(user_agent, use_tokens).licenses
 
     def uses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> Uses:
         """Returns what the file says about uses to the user agent."""

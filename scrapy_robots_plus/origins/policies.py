@@ -229,13 +229,9 @@ class Policies:
             self._start_fetch(origin, Fetch(request))
 
     def usable_or_refresh(
-        self,
-        origin: Origin,
-        request: Request | None = None,
-        settings: RobotsSettings | None = None,
+        self, origin: Origin, request: Request | None, settings: RobotsSettings
     ) -> Policy | None:
         """Returns what :meth:`usable` does, and starts a refresh if that has expired."""
-        settings = settings or self._settings.for_origin(origin)
         usable = self.usable(origin, settings)
         if usable is not None and settings.needs_file:
             self._recent.move_to_end(origin)

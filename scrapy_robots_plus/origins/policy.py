@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.verdict import Verdict
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-    from .parsers import RobotsParser
+    from .parsers import RobotsParser, Uses
 
 
 class Pace(NamedTuple):
@@ -65,18 +65,16 @@ def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings
     return ANY_PACE if pace == ANY_PACE else pace
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Paces:
     """The delay and the visiting hours that requests to one origin keep.
 
     All agents share one server, so the longest delay of any of them counts.
     """
 
-    __slots__ = ("delay", "visits")
-
-    def __init__(self) -> None:
-        self.delay = 0.0
-        """The delay in seconds; 0 for none."""
-        self.visits: VisitTime | None = None
+    delay: float = 0.0
+    """The delay in seconds; 0 for none."""
+    visits: VisitTime | None = None
 
     def add(self, pace: Pace) -> bool:
         """Puts *pace* in force. Returns whether its delay is longer than all before it."""
@@ -294,11 +292,6 @@ class Policy:
         file = self.file and self.file.read_as(settings.dialect)
         return replace(self, record=record, file=file, settings=settings)
 
-    @property
-    def obeys(self) -> bool:
-        """Whether the rules are obeyed."""
-        return self.settings.obey
-
     def pace_of(self, agent: AgentNames) -> Pace:
         """Returns the pace that the file or the user asks of *agent*. Puts nothing in force."""
         pace = self._asked.get(agent)
@@ -327,12 +320,8 @@ class Policy:
         if not self.paces.add(pace) or pace.delay is None or pace.delay.own:
             return
         self._stats.inc_value(stats.DELAYS_KEPT)
-        if pace.delay.clamped:
+        if pace.delay.kept < pace.delay.asked:
             self._stats.inc_value(stats.DELAYS_CLAMPED)
-
-    def delay_for(self, agent: AgentNames) -> Delay | None:
-        """Returns the delay that requests of *agent* keep, or are skipped for; None for none."""
-        return self.pace_of(agent).delay
 
     def verdict(self, url: str, agent: Agent) -> Verdict:
         """Returns whether *agent* may fetch *url*, and why."""
@@ -358,11 +347,8 @@ class Policy:
 
     def is_silent(self, agent: AgentNames) -> bool:
         """Returns whether robots.txt and ``tdmrep.json`` tell *agent* nothing about any use."""
-        ours, tokens = self._ours, self.settings.ai_tokens
-        if self.tdmrep or ours is None:
-            return not self.tdmrep
-        uses = guarded(lambda: ours.uses(agent, tokens), None, self.origin, self._stats)
-        return uses is None or (uses.by_url is None and not uses.everywhere)
+        uses = self._uses(agent)
+        return not (self.tdmrep or (uses and (uses.by_url or uses.everywhere)))
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         """Returns what robots.txt and ``tdmrep.json`` prefer for the use of *url*.
@@ -383,15 +369,15 @@ class Policy:
 
     def licenses(self, agent: AgentNames) -> tuple[str, ...]:
         """Returns the URLs of the first licences that the file names (RSL 1.0)."""
+        uses = self._uses(agent)
+        return uses.licenses if uses else ()
+
+    def _uses(self, agent: AgentNames) -> Uses | None:
+        """Returns what the file says about uses to *agent*; None if the parser cannot tell."""
         ours, tokens = self._ours, self.settings.ai_tokens
         if ours is None:
-            return ()
-        return guarded(lambda: ours.licenses(agent, tokens), (), self.origin, self._stats)
-
-    @property
-    def skipped_uses(self) -> tuple[str, ...]:
-        """The uses for which a page is skipped if its site objects to them."""
-        return self.settings.skipped_uses
+            return None
+        return guarded(lambda: ours.uses(agent, tokens), None, self.origin, self._stats)
 
     def signed(self, verdict: Verdict) -> Verdict:
         """Returns *verdict* with the URL and status of the robots.txt, and the override."""

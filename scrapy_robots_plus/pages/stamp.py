@@ -216,7 +216,7 @@ class PagePreferences:
             return None
         self._count(preferences)
         statement = preferences.objection(uses)
-        if statement is not None and policy.skipped_uses:
+        if statement is not None and policy.settings.skipped_uses:
             if is_denied:
                 return None  # already counted as denied
             verdict = policy.signed(objection_of(statement))

@@ -280,7 +280,7 @@ def test_only_ours_knows_of_uses() -> None:
     url = "http://x.example/"
     (statement,) = ours.statements(url, "bot", ())
     assert (statement.category, statement.line) == ("train-ai", 2)
-    assert ours.licenses("bot", ()) == ("https://x.example/l.xml",)
+    assert ours.uses("bot", ()).licenses == ("https://x.example/l.xml",)
     assert theirs is None
 
 
@@ -298,7 +298,7 @@ def test_a_file_is_silent_that_says_nothing_of_uses_and_names_no_licence(
 ) -> None:
     file = read(b"User-agent: *\n" + text, OURS).ours
     assert file is not None
-    said = file.statements("http://x.example/art", "bot", ()), file.licenses("bot", ())
+    said = file.statements("http://x.example/art", "bot", ()), file.uses("bot", ()).licenses
     assert (said == ((), ())) is silent
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_robots_plus.origins.judging import Delay, unreachable, verdict
+from scrapy_robots_plus.origins import judging
+from scrapy_robots_plus.origins.judging import Delay, unreachable
+from scrapy_robots_plus.origins.policy import Pace
 from scrapy_robots_plus.protocol import Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.preferences import combine
@@ -37,8 +40,12 @@ class Known:
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         return combine(FilePreferences(USES, agent).statements(url))
 
-    def delay_for(self, agent: AgentNames) -> Delay | None:
-        return self.delay if agent == "foobot" else None
+    def pace_of(self, agent: AgentNames) -> Pace:
+        return Pace(self.delay if agent == "foobot" else None)
+
+    @property
+    def settings(self) -> SimpleNamespace:
+        return SimpleNamespace(obey=self.obeys, skipped_uses=self.skipped_uses)
 
 
 class Nameless:
@@ -53,6 +60,11 @@ UNREAD = replace(READ, access=Access.UNREACHABLE)
 NEVER_READ = replace(UNREAD, file=None)
 NONE_THERE = replace(READ, access=Access.UNAVAILABLE, file=None)
 NOT_OBEYED = replace(READ, obeys=False)
+
+
+def verdict(known: Known, url: str, agent: AgentNames) -> Verdict:
+    policy: Any = known
+    return judging.verdict(policy, url, agent)
 
 
 def refusal(known: Known, url: str, agent: AgentNames) -> Verdict | None:
