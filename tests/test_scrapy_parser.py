@@ -125,8 +125,8 @@ class TestMemory:
         for _ in range(2):
             for each in found:
                 assert not each.verdict("/foo", "foobot")
-                assert len(hot) <= 5
-        assert sum(each._file is not None for each in found) == len(hot)
+                assert len(hot._octets) <= 5
+        assert sum(each._file is not None for each in found) == len(hot._octets)
 
     def test_the_others_answer_from_compact_rules_for_the_agent_that_asked_first(
         self, monkeypatch: pytest.MonkeyPatch
@@ -187,7 +187,7 @@ class TestMemory:
         file = weakref.ref(other)
         del other
         assert file() is None
-        assert (len(hot), hot.room) == (1, room)
+        assert (len(hot._octets), hot.room) == (1, room)
         assert not found.allowed("/foo", "foobot")
 
     def test_one_that_nobody_asks_is_compressed_as_well(
@@ -306,7 +306,7 @@ class TestMemory:
         found = [parser() for _ in range(3)]
         for each, kept in zip(found, (1, 2, 2), strict=True):
             hot.add(each, 10)
-            assert len(hot) == kept
+            assert len(hot._octets) == kept
 
     def test_what_was_asked_last_stays(self, monkeypatch: pytest.MonkeyPatch) -> None:
         hot = HotFiles(octets=3000)
@@ -350,6 +350,6 @@ class TestMemory:
         found = [parser() for _ in range(6)]
         for each in found:
             each.allowed("/foo", "foobot")
-        assert len(hot) == LEAST_HOT
+        assert len(hot._octets) == LEAST_HOT
         assert all(each._file is not None for each in found[-LEAST_HOT:])
         assert all(each._file is None for each in found[:-LEAST_HOT])

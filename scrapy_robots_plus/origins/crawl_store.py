@@ -82,13 +82,13 @@ class CrawlStore:
         useless, even for a conditional request. *again*: this look is left out of the stats.
         """
         try:
-            record, losses = await self.calls.ask(partial(self._get, origin))
+            record = await self.calls.ask(partial(self._store.get, origin))
         except (StoreError, compat.CourierLateError) as error:
             self.failed(error)
             return None
         except compat.CourierClosedError:
             return None
-        found = self._believed(record, losses)
+        found = self._believed(record)
         if not again and self._outlives_the_crawl:
             self._stats.inc_value(stats.STORE_MISSES if found is None else stats.STORE_HITS)
         return found
@@ -130,12 +130,9 @@ class CrawlStore:
         access = access_at(record, self._clock.wall(), limits)
         return record.failure is None or access is not record.access
 
-    def _get(self, origin: Origin) -> tuple[RobotsRecord | None, int]:
-        return self._store.get(origin), self._store.losses
-
-    def _believed(self, record: RobotsRecord | None, losses: int) -> RobotsRecord | None:
-        if losses != self._losses:
-            self._losses = losses
+    def _believed(self, record: RobotsRecord | None) -> RobotsRecord | None:
+        if self._store.losses != self._losses:
+            self._losses = self._store.losses
             self._trust.withdraw_all(self._clock.wall())
         if record is None or not self._trust.believes(record):
             return None

@@ -68,9 +68,6 @@ class HotFiles:
         self._least = least
         self._octets: OrderedDict[ref[RobotsParser], int] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._octets)
-
     def add(self, parser: RobotsParser, octets: int) -> None:
         """Makes *parser* the most recently used, and cools the oldest others if room is short."""
         key = ref(parser, self._forget)

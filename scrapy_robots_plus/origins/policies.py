@@ -121,11 +121,9 @@ class Policies:
         self._agents = crawl.get(Agents)
         self._stats = crawl.stats
         self._clock = crawl.clock
-        self._views: Recent[tuple[Policy | Origin, RobotsSettings], Policy]
-        self._views = Recent(settings.cache_size)
-        """Policies under other settings than they were fetched with, or made without a fetch."""
-        self._paces: Recent[Origin, Paces] = Recent(settings.cache_size)
-        """The paces of origins without a fetched policy. All views of an origin share them."""
+        self._view = lru_cache(settings.cache_size)(self._new_view)
+        self._paces = lru_cache(settings.cache_size)(lambda _: Paces())
+        """The paces of an origin without a fetched policy. All its views share them."""
         self._read = lru_cache(TEXTS_PARSED)(self._parsed)
         self._recent: Recent[Origin, Policy] = Recent(settings.cache_size)
         """Fetched policies, the one used last at the end."""
@@ -268,17 +266,12 @@ class Policies:
         """
         if fetched is not None and fetched.settings is settings:
             return fetched
-        key = fetched or origin, settings
-        view = self._views.get(key)
-        if view is None and fetched is not None and settings.needs_file:
-            view = fetched.under(settings)
-        view = view or self._without_file(settings, origin, fetched)
-        self._views.put(key, view)
-        return view
+        return self._view(settings, origin, fetched)
 
-    def _without_file(
-        self, settings: RobotsSettings, origin: Origin, fetched: Policy | None
-    ) -> Policy:
+    def _new_view(self, settings: RobotsSettings, origin: Origin, fetched: Policy | None) -> Policy:
+        """Makes the policy for settings other than those of a fetch. ``_view`` caches this."""
+        if fetched is not None and settings.needs_file:
+            return fetched.under(settings)
         now, url, text = self._clock.wall(), origin.robots_url, settings.robots_txt
         if text is None:
             file, record = None, RobotsRecord(origin, Access.UNAVAILABLE, 404, url, now, inf)
@@ -288,9 +281,7 @@ class Policies:
             record = RobotsRecord(
                 origin, Access.RULES, 200, url, now, inf, _HEADERS, digest, body=body
             )
-        paces = fetched.paces if fetched else self._paces.get(origin, Paces())
-        if fetched is None:
-            self._paces.put(origin, paces)
+        paces = fetched.paces if fetched else self._paces(origin)
         clock, collector, source = self._clock, self._stats, Source.OVERRIDE
         policy = Policy(record, file, settings, clock, collector, source=source, paces=paces)
         if text is not None:

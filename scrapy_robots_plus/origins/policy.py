@@ -280,8 +280,6 @@ class Policy:
 
         A delay for which the host is skipped comes before all others.
         """
-        if self.settings.crawl_delay is not None:
-            return None  # the user's delay replaces it
         paces = self._asked.values()
         delays = [pace.delay for pace in paces if pace.delay is not None and not pace.delay.own]
         return max(delays, key=lambda delay: (delay.skip, delay.asked), default=None)

@@ -198,17 +198,31 @@ class Retrieval:
         return verdict.allowed or verdict.reason is Reason.AI_PREFERENCE
 
     def _read(self, found: Found, previous: Policy | None) -> Policy:
-        """Returns the policy of *found*. Counts a change, sends its signal, tells the listeners."""
-        record = found.record
-        policy = self._policy(record, previous, found.source, found.detail)
-        if record.access is Access.RULES and policy.file is None:
-            # A file that the parser in use fails on counts as no file.
-            is_cached = found.source is Source.CACHE
-            failure = FetchResult(
-                Failure.ERROR, record.url, replayed=is_cached, detail=policy.detail
-            )
-            last = previous.record if previous and not previous.record.readable else None
-            return self._read(self._found(record.origin, failure, last), previous)
+        """Returns the policy of *found*. Counts a change, sends its signal, tells the listeners.
+
+        Memory does without the text of the rules and most headers: only the store keeps them.
+        """
+        record, detail = found.record, found.detail
+        settings = self._settings.for_fetching(record.origin)
+        charset = charset_of(record.headers)
+        slim = record._replace(body=b"", headers=_charset_alone(charset))
+        file: ParsedFile | None = None
+        if record.access is Access.RULES:
+            of_text = slim.sha256, slim.headers
+            if previous and (previous.record.sha256, previous.record.headers) == of_text:
+                file = previous.file and previous.file.read_as(settings.dialect)
+            else:
+                file, failed = self.parsers.file_of(
+                    record.body, charset, settings.dialect, record.url
+                )
+                detail = failed or detail
+            if file is None:  # one that the parser in use fails on counts as no file
+                is_cached = found.source is Source.CACHE
+                failure = FetchResult(Failure.ERROR, record.url, replayed=is_cached, detail=detail)
+                last = previous.record if previous and not previous.record.readable else None
+                return self._read(self._found(record.origin, failure, last), previous)
+        detail = cut(detail, _MOST_OF_A_DETAIL)
+        policy = Policy(slim, file, settings, self._clock, self._stats, detail, source=found.source)
         is_news = previous and (
             previous.file is not policy.file or previous.access is not policy.access
         )
@@ -228,29 +242,6 @@ class Retrieval:
         for listener in self.listeners:
             listener(retrieved)
         return retrieved.policy
-
-    def _policy(
-        self, record: RobotsRecord, previous: Policy | None, source: Source, detail: str = ""
-    ) -> Policy:
-        """Returns a policy with the parsed rules of *record*.
-
-        Memory does without their text and most headers: only the store keeps them.
-        """
-        settings = self._settings.for_fetching(record.origin)
-        file: ParsedFile | None = None
-        charset = charset_of(record.headers)
-        slim = record._replace(body=b"", headers=_charset_alone(charset))
-        if record.access is Access.RULES:
-            of_text = slim.sha256, slim.headers
-            if previous and (previous.record.sha256, previous.record.headers) == of_text:
-                file = previous.file and previous.file.read_as(settings.dialect)
-            else:
-                file, failed = self.parsers.file_of(
-                    record.body, charset, settings.dialect, record.url
-                )
-                detail = failed or detail
-        detail = cut(detail, _MOST_OF_A_DETAIL)
-        return Policy(slim, file, settings, self._clock, self._stats, detail, source=source)
 
 
 @cache
