@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.exceptions import StopDownload
-from scrapy.http import Response, TextResponse
+from scrapy.http import Headers, Response, TextResponse
 from scrapy.responsetypes import responsetypes
 from twisted.internet.defer import CancelledError, Deferred
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from scrapy.crawler import Crawler
-    from scrapy.http import Headers
 
     from scrapy_robots_plus.crawl.clock import Clock
 

@@ -20,7 +20,7 @@ from w3lib.url import safe_url_string
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.crawl import is_of_this_package
+from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.crawl.requests import (
     FETCH_SLOT_META_KEY,
     FIXED_FETCH_META,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.storage.record import RobotsRecord
 
 _NOT_MODIFIED = 304

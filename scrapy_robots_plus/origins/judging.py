@@ -1,4 +1,4 @@
-"""The decision whether a request may be sent, by what is known about its origin.
+"""The decision whether a request may be sent, and how slowly, by what is known about its origin.
 
 Pure functions of the access, the parsed file and the request. A crawl calls them for each request;
 a replay of its audit log calls them again.
@@ -15,10 +15,11 @@ from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_for
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol import RobotsTxt
+    from scrapy_robots_plus.protocol.pace import VisitTime
     from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.declared import TooLong
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
     from .parsers import ParsedFile
     from .policy import Policy
@@ -49,18 +50,38 @@ def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
     return Delay(asked, maximum, skip=too_long == "skip")
 
 
-def delay_in(
-    file: ParsedFile | RobotsTxt, agent: AgentNames, maximum: float, too_long: TooLong
-) -> Delay | None:
-    """Returns the longer of Crawl-delay and Request-rate for *agent*; None if *file* has neither.
+class Pace(NamedTuple):
+    """The delay and the visiting hours of one agent, within the limits of the settings."""
 
-    If they are equal, the Crawl-delay is returned. *maximum* and *too_long* are as in
-    :func:`delay_of`.
+    delay: Delay | None = None
+    visits: VisitTime | None = None
+    """The visiting hours, if ``ROBOTS_VISIT_TIME`` is ``obey``."""
+
+
+ANY_PACE = Pace()
+"""The pace without limits: one object for all origins that have none, to save memory."""
+
+
+def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings) -> Pace:
+    """Returns *agent*'s pace: the longer of Crawl-delay and Request-rate, and the visiting hours.
+
+    If the two delays are equal, that is the Crawl-delay. The user's own delay applies if an
+    override sets it, or if no *file* asks for one.
     """
-    rate = file.request_rate(agent)
-    asked = (file.crawl_delay(agent), rate and rate.delay)
-    delays = filter(None, (delay_of(each, maximum, too_long) for each in asked))
-    return max(delays, key=lambda each: each.asked, default=None)
+    own = settings.own_delay
+    delay = Delay(own, own, own=True) if own else None
+    if file is None:
+        return Pace(delay) if delay else ANY_PACE
+    visits = file.visit_time(agent) if settings.visit_time == "obey" else None
+    if settings.crawl_delay is None:
+        # Without ROBOTSTXT_OBEY nothing is dropped.
+        too_long = settings.crawl_delay_too_long if settings.obey else "clamp"
+        rate = file.request_rate(agent)
+        asked = (file.crawl_delay(agent), rate and rate.delay)
+        kept = (delay_of(each, settings.crawl_delay_max, too_long) for each in asked)
+        delay = max(filter(None, kept), key=lambda each: each.asked, default=delay)
+    pace = Pace(delay, visits)
+    return ANY_PACE if pace == ANY_PACE else pace
 
 
 def verdict(policy: Policy, url: str, agent: AgentNames) -> Verdict:

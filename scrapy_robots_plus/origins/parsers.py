@@ -21,7 +21,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.protocol import RFC9309, RobotsTxt
+from scrapy_robots_plus.protocol import RFC9309, Agent, Dialect, RequestRate, RobotsTxt, VisitTime
 from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.octets import to_utf8
 from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
 
-    from scrapy_robots_plus.protocol import Agent, Dialect, RequestRate, VisitTime
     from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 

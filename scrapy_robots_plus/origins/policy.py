@@ -15,54 +15,21 @@ from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.preferences import Preferences, Statement, combine
 from scrapy_robots_plus.protocol.preferences.tdm import TdmFile
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.product_token import as_names
+from scrapy_robots_plus.protocol.product_token import Agent, AgentNames, as_names
 from scrapy_robots_plus.storage.record import RobotsRecord
 
 from . import judging
 from .freshness import Source, access_at, fresh_for, may_answer, under_statuses
-from .judging import Delay, delay_in
-from .parsers import ParsedFile, guarded, is_short, parser_failed
+from .judging import Delay, Pace, pace_of
+from .parsers import ParsedFile, RobotsParser, Uses, guarded, is_short, parser_failed
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_robots_plus.protocol import RobotsTxt
     from scrapy_robots_plus.protocol.pace import VisitTime
-    from scrapy_robots_plus.protocol.product_token import Agent, AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-
-    from .parsers import RobotsParser, Uses
-
-
-class Pace(NamedTuple):
-    """The delay and the visiting hours of one agent, within the limits of the settings."""
-
-    delay: Delay | None = None
-    visits: VisitTime | None = None
-    """The visiting hours, if ``ROBOTS_VISIT_TIME`` is ``obey``."""
-
-
-ANY_PACE = Pace()
-"""The pace without limits: one object for all origins that have none, to save memory."""
-
-
-def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings) -> Pace:
-    """Returns *agent*'s pace: the longer of Crawl-delay and Request-rate, and the visiting hours.
-
-    The user's own delay applies if an override sets it, or if no *file* asks for one.
-    """
-    own = settings.own_delay
-    delay = Delay(own, own, own=True) if own else None
-    if file is None:
-        return Pace(delay) if delay else ANY_PACE
-    visits = file.visit_time(agent) if settings.visit_time == "obey" else None
-    if settings.crawl_delay is None:
-        # Without ROBOTSTXT_OBEY nothing is dropped.
-        too_long = settings.crawl_delay_too_long if settings.obey else "clamp"
-        delay = delay_in(file, agent, settings.crawl_delay_max, too_long) or delay
-    pace = Pace(delay, visits)
-    return ANY_PACE if pace == ANY_PACE else pace
 
 
 @dataclass(slots=True, eq=False, repr=False)

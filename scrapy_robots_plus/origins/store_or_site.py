@@ -11,7 +11,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import robots_changed
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.http_caching import http_date
-from scrapy_robots_plus.protocol.origin import ROBOTS_TXT
+from scrapy_robots_plus.protocol.origin import ROBOTS_TXT, Origin
 from scrapy_robots_plus.protocol.printable import cut
 from scrapy_robots_plus.protocol.verdict import Reason
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.storage.record import RobotsRecord
 
 

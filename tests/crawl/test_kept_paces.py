@@ -11,8 +11,8 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.origins.judging import Delay
-from scrapy_robots_plus.origins.policy import AGENTS_REMEMBERED, ANY_PACE, Pace, Policy, pace_of
+from scrapy_robots_plus.origins.judging import ANY_PACE, Delay, Pace, pace_of
+from scrapy_robots_plus.origins.policy import AGENTS_REMEMBERED, Policy
 from scrapy_robots_plus.protocol import VisitTime
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+from scrapy.settings import BaseSettings
 
-from scrapy_robots_plus.origins.judging import Delay, delay_in, delay_of
+from scrapy_robots_plus.origins.judging import Delay, delay_of, pace_of
 from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.settings.declared import TooLong
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 CLAMP, SKIP = get_args(TooLong)
 
@@ -63,8 +65,10 @@ def test_what_a_file_asks_for_is_not_the_users_own() -> None:
 
 def test_of_two_delays_the_one_that_asks_for_more_counts() -> None:
     def asked(*lines: str) -> Delay | None:
-        file = RobotsTxt.parse("\n".join(("User-agent: *", *lines)))
-        return delay_in(file, "Foobot", 60, "clamp")
+        file: Any = RobotsTxt.parse("\n".join(("User-agent: *", *lines)))
+        return pace_of(file, "Foobot", settings).delay
+
+    settings = RobotsSettings.from_settings(BaseSettings({"ROBOTSTXT_OBEY": True}))
 
     assert asked("Crawl-delay: 5", "Request-rate: 1/90") == Delay(90, 60)
     assert asked("Crawl-delay: 90", "Request-rate: 1/5") == Delay(90, 60)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_robots_plus.origins import judging
-from scrapy_robots_plus.origins.judging import Delay, unreachable
-from scrapy_robots_plus.origins.policy import Pace
+from scrapy_robots_plus.origins.judging import Delay, Pace, unreachable
 from scrapy_robots_plus.protocol import Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.preferences import combine
