@@ -58,22 +58,20 @@ class CrawlStore:
     """
 
     def __init__(self, crawl: Crawl) -> None:
-        self._crawler = crawler = crawl.crawler
+        self._crawl = crawl
         self._settings = settings = crawl.settings
-        self._clock = clock = crawl.clock
-        self._stats = crawl.stats
         self._network = crawl.get(NetworkAway)
         self._once = Once()
         self._trust = Trust()
-        self._store = self._opened(settings.store or _default_uri(crawler))
+        self._store = self._opened(settings.store or _default_uri(crawl.crawler))
         self._losses = self._store.losses
         self.server: Server | None = getattr(self._store, "server", None)
         """The server that keeps the records, for other crawls too; None if none does."""
         self.calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
         if not self._store.remote:
-            earliest, latest = span_of_use(clock.wall(), settings.limits)
+            earliest, latest = span_of_use(crawl.clock.wall(), settings.limits)
             self._do(lambda: self._store.purge(earliest, latest, PURGED_AT_A_START))
-        crawler.signals.connect(self._close, signals.spider_closed)
+        crawl.crawler.signals.connect(self._close, signals.spider_closed)
 
     async def load(self, origin: Origin, *, again: bool = False) -> RobotsRecord | None:
         """Returns the record of *origin*, with its body; None if there is none that can be used.
@@ -90,7 +88,7 @@ class CrawlStore:
             return None
         found = self._believed(record)
         if not again and self._outlives_the_crawl:
-            self._stats.inc_value(stats.STORE_MISSES if found is None else stats.STORE_HITS)
+            self._crawl.stats.inc_value(stats.STORE_MISSES if found is None else stats.STORE_HITS)
         return found
 
     def save(self, record: RobotsRecord) -> None:
@@ -119,7 +117,7 @@ class CrawlStore:
         if outcome is True:
             self._trust.restore(record.origin)
         elif not record.readable or self._is_news(record):
-            self._trust.withdraw(record.origin, self._clock.wall())
+            self._trust.withdraw(record.origin, self._crawl.clock.wall())
 
     def _is_news(self, record: RobotsRecord) -> bool:
         """Returns whether *record* says more than its last answer, which may be stored already.
@@ -127,13 +125,13 @@ class CrawlStore:
         A failure since then adds nothing until that answer is too old to be obeyed.
         """
         limits = self._settings.for_fetching(record.origin).limits
-        access = access_at(record, self._clock.wall(), limits)
+        access = access_at(record, self._crawl.clock.wall(), limits)
         return record.failure is None or access is not record.access
 
     def _believed(self, record: RobotsRecord | None) -> RobotsRecord | None:
         if self._store.losses != self._losses:
             self._losses = self._store.losses
-            self._trust.withdraw_all(self._clock.wall())
+            self._trust.withdraw_all(self._crawl.clock.wall())
         if record is None or not self._trust.believes(record):
             return None
         settings = self._settings.for_fetching(record.origin)
@@ -170,9 +168,9 @@ class CrawlStore:
 
     def failed(self, error: Exception) -> None:
         """Counts *error*, of the store or the leases on its server; warns about the first one."""
-        self._stats.inc_value(stats.STORE_ERRORS)
+        self._crawl.stats.inc_value(stats.STORE_ERRORS)
         if self._once.is_first():
-            logger(self._crawler).warning(
+            logger(self._crawl.crawler).warning(
                 "ROBOTS_STORE: %s. The crawl continues from memory; further errors are counted "
                 "as %s.",
                 error,
@@ -180,11 +178,11 @@ class CrawlStore:
             )
 
     async def _close(self) -> None:
-        until = self._clock.monotonic() + SECONDS_TO_CLOSE
+        until = self._crawl.clock.monotonic() + SECONDS_TO_CLOSE
         in_time = await compat.wait_for(self.calls.flush(SECONDS_TO_CLOSE))
         self._do(lambda: self._trust.settle(self._store))
         self._do(self._store.close)
-        left = max(0.0, until - self._clock.monotonic())
+        left = max(0.0, until - self._crawl.clock.monotonic())
         in_time &= await compat.wait_for(self.calls.close(left))
         if not in_time:
             why = f"the store did not answer within {SECONDS_TO_CLOSE:g} s at closing"

@@ -113,14 +113,11 @@ class Policies:
     """
 
     def __init__(self, crawl: Crawl) -> None:
-        self._crawler = crawl.crawler
-        self._errors = crawl.errors
+        self._crawl = crawl
         self._settings = settings = crawl.settings
         self._retrieval = crawl.get(Retrieval)
         self._budget = crawl.get(FetchBudget)
         self._agents = crawl.get(Agents)
-        self._stats = crawl.stats
-        self._clock = crawl.clock
         self._view = lru_cache(settings.cache_size)(self._new_view)
         self._paces = lru_cache(settings.cache_size)(lambda _: Paces())
         """The paces of an origin without a fetched policy. All its views share them."""
@@ -161,8 +158,8 @@ class Policies:
             return Verdict(allowed=True, reason=Reason.ROBOTS_TXT, robots_url=robots_url)
         policy = await self.obtain(origin)
         is_unread = policy is None or policy.denies_as_unreachable
-        if is_unread and compat.is_closing(self._crawler):
-            compat.mark_scraped_as_unfinished(self._crawler)
+        if is_unread and self._crawl.is_closing:
+            compat.mark_scraped_as_unfinished(self._crawl.crawler)
         if policy is None:
             return closing_verdict(origin)
         names = self._agents.asked_for(agent, policy.settings)
@@ -234,7 +231,7 @@ class Policies:
         if usable is not None and settings.needs_file:
             self._recent.move_to_end(origin)
             if self._recent[origin].fresh_for <= 0 and origin not in self._fetches:
-                self._stats.inc_value(stats.REFRESHES)
+                self._crawl.stats.inc_value(stats.REFRESHES)
                 self._start_fetch(origin, Fetch(request))
         return usable
 
@@ -249,7 +246,7 @@ class Policies:
         policy = self.usable_or_refresh(origin, request, settings)
         if policy is not None:
             return policy
-        if compat.is_closing(self._crawler):
+        if self._crawl.is_closing:
             return None
         waiter: Deferred[Policy | None] = Deferred()
         fetch = self._fetches.get(origin) or Fetch(request)
@@ -272,7 +269,7 @@ class Policies:
         """Makes the policy for settings other than those of a fetch. ``_view`` caches this."""
         if fetched is not None and settings.needs_file:
             return fetched.under(settings)
-        now, url, text = self._clock.wall(), origin.robots_url, settings.robots_txt
+        now, url, text = self._crawl.clock.wall(), origin.robots_url, settings.robots_txt
         if text is None:
             file, record = None, RobotsRecord(origin, Access.UNAVAILABLE, 404, url, now, inf)
         else:
@@ -282,7 +279,7 @@ class Policies:
                 origin, Access.RULES, 200, url, now, inf, _HEADERS, digest, body=body
             )
         paces = fetched.paces if fetched else self._paces(origin)
-        clock, collector, source = self._clock, self._stats, Source.OVERRIDE
+        clock, collector, source = self._crawl.clock, self._crawl.stats, Source.OVERRIDE
         policy = Policy(record, file, settings, clock, collector, source=source, paces=paces)
         if text is not None:
             self._retrieval.tell(Retrieved(None, policy, record))
@@ -325,8 +322,8 @@ class Policies:
         if policy is None or policy.source is not Source.STORE or policy.fresh_for > 0:
             return
         is_first = fetch.known is None and origin not in self._fetches
-        if is_first and not compat.is_closing(self._crawler):
-            self._stats.inc_value(stats.REFRESHES)
+        if is_first and not self._crawl.is_closing:
+            self._crawl.stats.inc_value(stats.REFRESHES)
             self._start_fetch(origin, Fetch(fetch.request, policy))
 
     def _interrupted(self, origin: Origin, error: BaseException | None) -> None:
@@ -335,9 +332,9 @@ class Policies:
         A bug in this package closes the crawl, so that waiting requests stay and are not denied.
         """
         if error is not None and is_of_this_package(error):
-            self._errors.tell("the fetch of a robots.txt", error)
-        elif not (isinstance(error, compat.CANCELLED) and compat.is_closing(self._crawler)):
-            logger(self._crawler).error(
+            self._crawl.errors.tell("the fetch of a robots.txt", error)
+        elif not (isinstance(error, compat.CANCELLED) and self._crawl.is_closing):
+            logger(self._crawl.crawler).error(
                 "Fetching the robots.txt of %s was interrupted: %s",
                 printable(origin),
                 printable(repr(error)),
@@ -351,7 +348,7 @@ class Policies:
         if file is None or (previous is not None and file is previous.file):
             return
         if signal is not None and request is not None:
-            await self._crawler.signals.send_catch_log_async(
+            await self._crawl.crawler.signals.send_catch_log_async(
                 signal, robotparser=file.parser, request=request
             )
 
@@ -363,7 +360,7 @@ class Policies:
             for listener in self.listeners:
                 listener(origin, fetch.policy)
         finally:
-            fetch.answer(None if compat.is_closing(self._crawler) else fetch.policy)
+            fetch.answer(None if self._crawl.is_closing else fetch.policy)
 
     def _call_off(self) -> None:
         """Answers all waiters and cancels all fetches at closing, as the engine waits for both."""
