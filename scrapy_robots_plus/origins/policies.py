@@ -95,7 +95,8 @@ class Fetch:
         """The expired policy that it revalidates, which may have left the memory by then."""
         self.waiters: list[Deferred[Policy | None]] = []
         """One Deferred per waiter: a shared one would give its result to the first waiter only."""
-        self.running: Deferred[None] | None = None
+        self.running: Deferred[None]
+        """The fetch itself, from when it is started."""
         self.policy: Policy | None = None
         """The result of the fetch, once it has ended."""
 
@@ -366,8 +367,7 @@ class Policies:
         """Answers all waiters and cancels all fetches at closing, as the engine waits for both."""
         for fetch in list(self._fetches.values()):
             fetch.answer(None)
-            if fetch.running is not None:
-                fetch.running.cancel()
+            fetch.running.cancel()
 
 
 def closing_verdict(origin: Origin) -> Verdict:

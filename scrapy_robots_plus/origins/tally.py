@@ -120,14 +120,12 @@ class Tally:
         if row is None:
             row = self._rows[origin] = Row()
             if len(self._rows) > self._size:
-                self._forget(self._rows.popitem(last=False)[1])
+                _, oldest = self._rows.popitem(last=False)
+                self.forgotten_origins += 1
+                self.forgotten.allowed += oldest.allowed
+                self.forgotten.denied += oldest.denied
         else:
             self._rows.move_to_end(origin)
         if policy is not None:
             row.policy = policy
         return row
-
-    def _forget(self, row: Row) -> None:
-        self.forgotten_origins += 1
-        self.forgotten.allowed += row.allowed
-        self.forgotten.denied += row.denied
