@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_forms, target_of
@@ -16,13 +16,12 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.pace import VisitTime
-    from scrapy_robots_plus.protocol.preferences import Statement
+    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.declared import TooLong
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
     from .parsers import ParsedFile
-    from .policy import Policy
 
 
 class Delay(NamedTuple):
@@ -84,23 +83,37 @@ def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings
     return ANY_PACE if pace == ANY_PACE else pace
 
 
-def verdict(policy: Policy, url: str, agent: AgentNames) -> Verdict:
+class Known(Protocol):
+    """What :func:`verdict` has to know about an origin: a ``Policy`` does."""
+
+    file: ParsedFile | None
+    settings: RobotsSettings
+
+    @property
+    def access(self) -> Access: ...
+
+    def pace_of(self, agent: AgentNames) -> Pace: ...
+
+    def preferences(self, url: str, agent: AgentNames) -> Preferences: ...
+
+
+def verdict(known: Known, url: str, agent: AgentNames) -> Verdict:
     """Returns whether *agent* may fetch *url*, and why (RFC 9309 2.2.2, 2.3.1).
 
     Raises whatever the parser raises.
     """
-    decided = _by_rules(policy, url, agent)
-    objected = _objected(policy, url, agent) if decided.allowed else None
+    decided = _by_rules(known, url, agent)
+    objected = _objected(known, url, agent) if decided.allowed else None
     return decided if objected is None else objected
 
 
-def _by_rules(policy: Policy, url: str, agent: AgentNames) -> Verdict:
-    if not policy.settings.obey:
+def _by_rules(known: Known, url: str, agent: AgentNames) -> Verdict:
+    if not known.settings.obey:
         return Verdict(allowed=True, reason=Reason.NOT_OBEYED)
-    access = policy.access
+    access = known.access
     if access is Access.UNAVAILABLE:
         return Verdict(allowed=True, reason=Reason.UNAVAILABLE)
-    rules = policy.file
+    rules = known.file
     if rules is None or access is Access.UNREACHABLE:
         return unreachable(url)
     decided = rules.verdict(url, agent)
@@ -110,19 +123,19 @@ def _by_rules(policy: Policy, url: str, agent: AgentNames) -> Verdict:
         of_form = rules.verdict(form, agent)
         if not of_form.allowed:
             return replace(of_form, form=target_of(form))
-    delay = policy.pace_of(agent).delay
+    delay = known.pace_of(agent).delay
     if delay is not None and delay.skip:
         return Verdict(allowed=False, reason=Reason.CRAWL_DELAY, delay=delay.asked)
     return decided
 
 
-def _objected(policy: Policy, url: str, agent: AgentNames) -> Verdict | None:
+def _objected(known: Known, url: str, agent: AgentNames) -> Verdict | None:
     """Returns the refusal if the site objects to a use of *url*, in any form that may be sent."""
-    uses = policy.settings.skipped_uses
+    uses = known.settings.skipped_uses
     if not uses:
         return None
     for form in (url, *sent_forms(url)):
-        said = policy.preferences(form, agent).objection(uses)
+        said = known.preferences(form, agent).objection(uses)
         if said is not None:
             verdict = objection_of(said)
             return verdict if form is url else replace(verdict, form=target_of(form))

@@ -61,9 +61,9 @@ NONE_THERE = replace(READ, access=Access.UNAVAILABLE, file=None)
 NOT_OBEYED = replace(READ, obeys=False)
 
 
-def verdict(known: Known, url: str, agent: AgentNames) -> Verdict:
-    policy: Any = known
-    return judging.verdict(policy, url, agent)
+def verdict(of: Known, url: str, agent: AgentNames) -> Verdict:
+    known: Any = of
+    return judging.verdict(known, url, agent)
 
 
 def refusal(known: Known, url: str, agent: AgentNames) -> Verdict | None:
