@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import Store, StoreError, open_store
 from scrapy_robots_plus.storage.trust import Trust
 
-from .freshness import access_at, as_meant_under, within_limits
+from .freshness import access_at, as_meant_under, is_complete, within_limits
 from .network_away import NetworkAway
 
 if TYPE_CHECKING:
@@ -43,9 +42,6 @@ SECONDS_TO_CLOSE = 5.0
 """Seconds that a closing crawl waits for a store on a server to save, and to be closed."""
 
 _MEMORY = "memory"
-
-_NO_BODY = ("", sha256(b"").hexdigest())
-"""The hashes of records that rightly have no text."""
 
 
 class CrawlStore:
@@ -102,7 +98,8 @@ class CrawlStore:
             return
         done = partial(self._was_saved, record)
         if record.readable:
-            self._do(partial(self._put, record), done)
+            # Without its rules, a record would be useless.
+            self._do(lambda: is_complete(record) and self._store.put(record), done)
             return
         if says_unavailable(record.outcome):  # the stored rules no longer apply
             self._do(partial(self._store.delete, record.origin), done)
@@ -112,7 +109,8 @@ class CrawlStore:
     def _was_saved(self, record: RobotsRecord, outcome: object) -> None:
         """Restores or withdraws the trust in what is stored.
 
-        *outcome*: whether *record* was put, None if the stored one was deleted, or a StoreError.
+        *outcome*: True if *record* was put, False if it lacks its rules or the stored one seems
+        newer, None if the stored one was deleted, or a StoreError.
         """
         if outcome is True:
             self._trust.restore(record.origin)
@@ -137,12 +135,6 @@ class CrawlStore:
         settings = self._settings.for_fetching(record.origin)
         meant = as_meant_under(record, settings.status_policy)
         return meant and within_limits(meant, settings.limits)
-
-    def _put(self, record: RobotsRecord) -> bool:
-        """Stores *record*. Returns False if it lacks its rules or the stored one seems newer."""
-        if not (record.body or record.sha256 in _NO_BODY):
-            return False  # a record without its rules is useless
-        return self._store.put(record)
 
     def _opened(self, uri: str) -> Store:
         self._outlives_the_crawl = uri != _MEMORY

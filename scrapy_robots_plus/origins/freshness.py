@@ -106,9 +106,12 @@ def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:
     """
     if known is None or known.url != url or known.access is not Access.RULES:
         return {}
-    if not known.body and known.sha256 != _NOTHING:
-        return {}
-    return validators(known.headers)
+    return validators(known.headers) if is_complete(known) else {}
+
+
+def is_complete(record: RobotsRecord) -> bool:
+    """Returns whether *record* has the text of its rules, or rightly has none."""
+    return bool(record.body) or record.sha256 in ("", _NOTHING)
 
 
 def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:

@@ -358,17 +358,13 @@ class ParsedFile:
             return self
         return ParsedFile(ours.read_as(dialect))
 
-    def allowed(self, url: str, agent: AgentNames) -> bool:
-        """Returns whether *agent* may fetch *url*."""
-        return self.parser.allowed(url, self._understood(agent))
-
     def verdict(self, url: str, agent: AgentNames) -> Verdict:
         """Returns whether *agent* may fetch *url*, with rule and line if the parser is ours."""
         ours = self.parser
         # If a subclass overrides allowed(), that decides.
         if isinstance(ours, RobotsParser) and type(ours).allowed is RobotsParser.allowed:
             return ours.verdict(url, agent)
-        return Verdict(self.allowed(url, agent), Reason.RULE)
+        return Verdict(self.parser.allowed(url, self._understood(agent)), Reason.RULE)
 
     def crawl_delay(self, agent: AgentNames) -> object:
         """Returns the Crawl-delay for *agent* as the parser returns it, unchecked."""

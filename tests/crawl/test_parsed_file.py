@@ -62,8 +62,8 @@ class Duck:
 @pytest.mark.parametrize("parser", ALL)
 def test_all_know_rules_delays_and_sitemaps(parser: str) -> None:
     file = read(FILE, parser)
-    assert file.allowed("https://x.example/open", "Foobot")
-    assert not file.allowed("https://x.example/closed", "Foobot")
+    assert file.verdict("https://x.example/open", "Foobot")
+    assert not file.verdict("https://x.example/closed", "Foobot")
     assert file.crawl_delay("Foobot") == 2
     assert file.sitemaps == ("https://x.example/s.xml",)
 
@@ -105,15 +105,15 @@ class Stricter(RobotsParser):
 
 def test_a_subclass_that_decides_otherwise_names_no_rules() -> None:
     file = read(FILE, Stricter)
-    assert not file.allowed("https://x.example/secret", "Foobot")
+    assert not file.verdict("https://x.example/secret", "Foobot")
     for path in ("secret", "open", "closed"):
         assert file.verdict(f"https://x.example/{path}", "Foobot").rule is None
 
 
 def test_scrapys_interface_is_enough() -> None:
     file = read(b"https://x.example/closed", PlainParser)
-    assert file.allowed("https://x.example/open", "Foobot")
-    assert not file.allowed("https://x.example/closed", "Foobot")
+    assert file.verdict("https://x.example/open", "Foobot")
+    assert not file.verdict("https://x.example/closed", "Foobot")
     assert file.crawl_delay("Foobot") is None
     assert file.request_rate("Foobot") is None
     assert file.visit_time("Foobot") is None
@@ -156,7 +156,7 @@ def test_what_a_parser_raises_is_raised() -> None:
 
     parser: Any = Duck(allowed=fail, crawl_delay=fail)
     with pytest.raises(RuntimeError, match="no idea"):
-        ParsedFile(parser).allowed("https://x.example/", "Foobot")
+        ParsedFile(parser).verdict("https://x.example/", "Foobot")
     with pytest.raises(RuntimeError, match="no idea"):
         ParsedFile(parser).crawl_delay("Foobot")
 
@@ -167,12 +167,12 @@ class TestCharset:
     @pytest.mark.parametrize("parser", [*ALL, Subclass])
     def test_the_file_reaches_parsers_that_take_none_in_utf8(self, parser: Any) -> None:
         file = read(self.FILE, parser, "iso-8859-1")
-        assert not file.allowed("https://x.example/%C3%A9", "Foobot")
+        assert not file.verdict("https://x.example/%C3%A9", "Foobot")
 
     @pytest.mark.parametrize("parser", ALL)
     def test_one_octet_that_is_not_utf8_does_not_empty_the_file(self, parser: str) -> None:
         file = read(FILE + b"Disallow: /\xff\n", parser)
-        assert not file.allowed("https://x.example/closed", "Foobot")
+        assert not file.verdict("https://x.example/closed", "Foobot")
 
 
 class Listening(PlainParser):
@@ -236,7 +236,7 @@ def test_several_names_are_for_ours_alone(parser: Any, takes: bool) -> None:
     crawler = get_crawler(settings_dict={"ROBOTSTXT_PARSER": parser})
     assert takes_several_names(crawler.settings) is takes
     file = read(b"User-agent: b\nDisallow: /\n", parser)
-    assert file.allowed("http://x.example/", ("a", "b")) is (parser is PROTEGO or not takes)
+    assert file.verdict("http://x.example/", ("a", "b")).allowed is (parser is PROTEGO or not takes)
 
 
 FIRST_OR_LONGEST = b"User-agent: *\nAllow: /\nDisallow: /b\xfccher\n"
@@ -246,12 +246,12 @@ def test_our_parser_reads_the_same_file_in_another_dialect() -> None:
     file = read(FIRST_OR_LONGEST, charset="iso-8859-1")
     other = file.read_as(FIRST_MATCH)
     url = "http://x.example/b%C3%BCcher"
-    assert not file.allowed(url, "Foobot")
-    assert other.allowed(url, "Foobot")
+    assert not file.verdict(url, "Foobot")
+    assert other.verdict(url, "Foobot")
     assert other.ours is not None
     assert other.ours.dialect is FIRST_MATCH
     assert file.read_as(RFC9309) is file
-    assert not other.read_as(RFC9309).allowed(url, "Foobot")
+    assert not other.read_as(RFC9309).verdict(url, "Foobot")
 
 
 @pytest.mark.parametrize("parser", [PROTEGO, PlainParser])
