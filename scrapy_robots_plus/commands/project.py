@@ -112,7 +112,7 @@ class Project:
 
     @cached_property
     def _agents(self) -> Agents:
-        return Agents(self._idle_crawler, self.robots)
+        return Crawl.of(self._idle_crawler).get(Agents)
 
     def agent_for(self, policy: Policy) -> AgentNames:
         """Returns ``--agent``, else the agent of the project's crawls for the site of *policy*."""

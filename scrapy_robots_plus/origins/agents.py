@@ -14,8 +14,6 @@ from .parsers import takes_several_names
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.product_token import Agent, AgentNames
@@ -27,13 +25,9 @@ logger = crawl_log(__name__)
 class Agents:
     """The agents of requests, found before the User-Agent header is set, and checked after."""
 
-    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
-        self._crawler = crawler
-        self._settings = settings
-
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        return cls(crawl.crawler, crawl.settings)
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler = crawl.crawler
+        self._settings = crawl.settings
 
     @cached_property
     def default(self) -> AgentNames:

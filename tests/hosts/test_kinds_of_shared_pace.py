@@ -48,7 +48,8 @@ def opened(**settings: Any) -> SharedPace:
     """The pace of a crawl with these settings."""
     made = crawler(**settings)
     checked = RobotsSettings.from_settings(made.settings)
-    return shared_pace(made, checked, Agents(made, checked))
+    crawl: Any = SimpleNamespace(crawler=made, settings=checked)
+    return shared_pace(made, checked, Agents(crawl))
 
 
 def question(since: float = inf) -> Ask:
