@@ -43,14 +43,6 @@ class Paces:
     """The delay in seconds; 0 for none."""
     visits: VisitTime | None = None
 
-    def add(self, pace: Pace) -> bool:
-        """Puts *pace* in force. Returns whether its delay is longer than all before it."""
-        delay = pace.delay.kept if pace.delay and not pace.delay.skip else 0.0
-        is_longer = delay > self.delay
-        self.delay = max(delay, self.delay)
-        self.visits = pace.visits or self.visits
-        return is_longer
-
 
 _RULES, _UNREACHABLE = Access.RULES, Access.UNREACHABLE  # looked up ten times as fast
 
@@ -281,12 +273,15 @@ class Policy:
         if agent == self._enforced_for:
             return
         self._enforced_for = agent
-        pace = self.pace_of(agent)
-        if not self.paces.add(pace) or pace.delay is None or pace.delay.own:
+        paces, (delay, visits) = self.paces, self.pace_of(agent)
+        paces.visits = visits or paces.visits
+        if delay is None or delay.skip or delay.kept <= paces.delay:
             return
-        self._stats.inc_value(stats.DELAYS_KEPT)
-        if pace.delay.kept < pace.delay.asked:
-            self._stats.inc_value(stats.DELAYS_CLAMPED)
+        paces.delay = delay.kept
+        if not delay.own:
+            self._stats.inc_value(stats.DELAYS_KEPT)
+            if delay.kept < delay.asked:
+                self._stats.inc_value(stats.DELAYS_CLAMPED)
 
     def verdict(self, url: str, agent: Agent) -> Verdict:
         """Returns whether *agent* may fetch *url*, and why."""
