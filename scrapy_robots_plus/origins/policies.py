@@ -29,7 +29,7 @@ from .agents import Agents
 from .fetch_budget import FetchBudget
 from .freshness import Source
 from .policy import Paces, Policy
-from .store_or_site import Retrieval, Retrieved
+from .store_or_site import Retrieval, Retrieved, charset_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 TEXTS_PARSED = 64
 """How many override texts are kept parsed."""
-
-_HEADERS = {"content-type": "text/plain; charset=utf-8"}
-"""The headers of an override's text: without them, some dialects would read another charset."""
 
 NOT_READ = "not_read"
 """The preference for a use if it is not known what the robots.txt says about it."""
@@ -275,9 +272,10 @@ class Policies:
             file, record = None, RobotsRecord(origin, Access.UNAVAILABLE, 404, url, now, inf)
         else:
             file, body = self._read(text, settings.dialect)
-            digest = hashlib.sha256(body).hexdigest()
+            # Without a charset, some dialects would read another one.
+            headers, digest = charset_alone("utf-8"), hashlib.sha256(body).hexdigest()
             record = RobotsRecord(
-                origin, Access.RULES, 200, url, now, inf, _HEADERS, digest, body=body
+                origin, Access.RULES, 200, url, now, inf, headers, digest, body=body
             )
         paces = fetched.paces if fetched else self._paces(origin)
         clock, collector, source = self._crawl.clock, self._crawl.stats, Source.OVERRIDE

@@ -204,7 +204,7 @@ class Retrieval:
         record, detail = found.record, found.detail
         settings = self._settings.for_fetching(record.origin)
         charset = charset_of(record.headers)
-        slim = record._replace(body=b"", headers=_charset_alone(charset))
+        slim = record._replace(body=b"", headers=charset_alone(charset))
         file: ParsedFile | None = None
         if record.access is Access.RULES:
             of_text = slim.sha256, slim.headers
@@ -244,6 +244,6 @@ class Retrieval:
 
 
 @cache
-def _charset_alone(charset: str | None) -> Mapping[str, str]:
+def charset_alone(charset: str | None) -> Mapping[str, str]:
     """Returns the one header that memory keeps, shared by all origins with this *charset*."""
     return MappingProxyType({"content-type": f"text/plain; charset={charset}"} if charset else {})
