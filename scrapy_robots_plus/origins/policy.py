@@ -307,8 +307,10 @@ class Policy:
 
     def is_silent(self, agent: AgentNames) -> bool:
         """Returns whether robots.txt and ``tdmrep.json`` tell *agent* nothing about any use."""
+        if self.tdmrep:
+            return False
         uses = self._uses(agent)
-        return not (self.tdmrep or (uses and (uses.by_url or uses.everywhere)))
+        return not (uses and (uses.by_url or uses.everywhere))
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         """Returns what robots.txt and ``tdmrep.json`` prefer for the use of *url*.
