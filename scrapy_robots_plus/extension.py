@@ -68,7 +68,7 @@ class RobotsExtension:
         if not crawl.settings.is_on:
             raise NotConfigured
         if crawl.settings.audit_log or crawl.settings.audit_warc:
-            from scrapy_robots_plus.audit.records import Audit
+            from scrapy_robots_plus.audit.recorder import Audit
 
             self._audit = Audit(crawl)  # kept, as signals hold their handlers weakly
         self._summary_file: SummaryFile | None = None

@@ -119,6 +119,6 @@ def test_what_settings_ask_for_is_imported(sites: Sites, tmp_path: Path) -> None
         ROBOTS_SHARED_PACE="sqlite:pace.db",
         ROBOTS_NOINDEX="obey",
     )
-    rooms = ("job.file", "job.dupefilter", "storage.sqlite_store", "audit", "audit.records")
+    rooms = ("job.file", "job.dupefilter", "storage.sqlite_store", "audit", "audit.recorder")
     for room in (*rooms, "hosts.book_in_file", "protocol.directives"):
         assert of(room, modules), room

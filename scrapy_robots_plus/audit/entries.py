@@ -81,9 +81,6 @@ def fields_of(entry: type) -> Iterator[tuple[str, Kind, bool]]:
         yield each.name, kind, nullable
 
 
-DONT_OBEY = "dont_obey_robotstxt"
-"""The meta key of a request that is not judged, and the key that says so in ``override``."""
-
 VERSION = 1
 """The version of the schema. A reader of version 1 ignores unknown fields and types."""
 

@@ -1,38 +1,37 @@
-"""The recorder of a crawl, which turns its events into entries of the audit log."""
+"""The records of a crawl, its audit log and its WARC file: opened, written and closed with it."""
 
 from __future__ import annotations
 
+import logging
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
+from scrapy import Spider, signals
 from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
-from scrapy_robots_plus.crawl.requests import STAMP_META_KEY, valid_origin_of
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.requests import DONT_OBEY_META_KEY, STAMP_META_KEY, valid_origin_of
 from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.origins.fetcher import Fetcher
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
 from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+from scrapy_robots_plus.settings.checks import filled_in
 from scrapy_robots_plus.settings.scrapys_own import class_in
 
 from .bodies import Bodies, folder_beside
-from .entries import (
-    DONT_OBEY,
-    CrawlEntry,
-    EndEntry,
-    Entry,
-    FileEntry,
-    StandingEntry,
-    VerdictEntry,
-    as_logged,
-)
+from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry, as_logged
 from .log import BATCH, AuditLog
+from .warc import Warc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +42,87 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site
+
+logger = crawl_log(__name__)
+
+SECONDS_BETWEEN_WRITES = 0.5
+"""The interval between writes. A crash of the process loses what came in since the last one."""
+
+
+class Audit:
+    """The writer of the audit log and the WARC file, if the settings name them.
+
+    Errors are logged and counted, and never end the crawl.
+    """
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._once = Once()
+        self._logs: list[AuditLog | Warc] = []
+        self._recorder: Recorder | None = None
+        self._stop_writing: Callable[[], None] | None = None
+        crawl.crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        crawl.crawler.signals.connect(self._spider_closed, signals.spider_closed)
+
+    def _spider_opened(self, spider: Spider) -> None:
+        crawl, settings = self._crawl, self._crawl.settings
+        if not crawl.has_middleware:
+            return
+        now = crawl.clock.wall()
+        if settings.audit_log:
+            path = filled_in(settings.audit_log, spider.name, now)
+            self._recorder = Recorder(crawl, path, self._warn, self._survives)
+            self._logs.append(self._recorder.log)
+        if settings.audit_warc:
+            path = filled_in(settings.audit_warc, spider.name, now)
+            warc = Warc(path, self._warn)
+            crawl.get(Fetcher).listeners.append(self._survives(warc.add))
+            self._logs.append(warc)
+        write = self._survives(self._write)
+        write()
+        self._stop_writing = compat.repeat(SECONDS_BETWEEN_WRITES, write)
+
+    def _spider_closed(self, reason: str) -> None:
+        if self._stop_writing is None:
+            return
+        self._stop_writing()
+        if self._recorder is not None:
+            self._recorder.end(reason)
+        self._write()
+        for log in self._logs:
+            log.close()
+            if log.errors:
+                self._crawl.stats.inc_value(stats.AUDIT_ERRORS, log.errors)
+            if log.lost:
+                self._crawl.stats.inc_value(stats.AUDIT_LOST, log.lost)
+            if isinstance(log, AuditLog):
+                written = log.last.number + 1
+                self._crawl.stats.set_value(stats.AUDIT_LINES, written)
+                if written:
+                    text = "%s: %d lines written; the last is number %d, its hash is %s"
+                    logger(self._crawl.crawler).info(text, log.path, written, *log.last)
+
+    def _write(self) -> None:
+        for log in self._logs:
+            log.flush()
+
+    def _warn(self, text: str) -> None:
+        logger(self._crawl.crawler).warning("%s", printable(text))
+
+    def _survives(self, action: Callable[..., None]) -> Callable[..., None]:
+        """Wraps *action* to count and log its exceptions, the first at ERROR, others at DEBUG."""
+
+        def guarded(*about: Any) -> None:
+            try:
+                action(*about)
+            except Exception:  # noqa: BLE001 - an audit log is not worth a crawl
+                level = logging.ERROR if self._once.is_first() else logging.DEBUG
+                self._crawl.stats.inc_value(stats.AUDIT_ERRORS)
+                text = "An entry is missing from the audit log"
+                logger(self._crawl.crawler).log(level, text, exc_info=True)
+
+        return guarded
+
 
 _E = TypeVar("_E", bound=Entry)
 
@@ -89,7 +169,7 @@ class Recorder:
 
     def _add(self, entry: Entry) -> None:
         self.log.add(entry)
-        if self.log.waiting % BATCH == 0:
+        if len(self.log.waiting) % BATCH == 0:
             self.log.flush()
 
     # The crawl begins and ends
@@ -182,7 +262,7 @@ class Recorder:
         settings = self._crawl.settings.for_origin(origin)
         agent = self._crawl.get(Agents).of(request, settings)
         verdict = Verdict(allowed=True, reason=Reason.NOT_OBEYED)
-        self._add_verdict(request, origin, agent, verdict, {"override": {DONT_OBEY: True}})
+        self._add_verdict(request, origin, agent, verdict, {"override": {DONT_OBEY_META_KEY: True}})
 
     def _add_verdict(
         self,

@@ -15,6 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
 from scrapy.statscollectors import DummyStatsCollector
 
+from scrapy_robots_plus.crawl.requests import DONT_OBEY_META_KEY
 from scrapy_robots_plus.origins import judging
 from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser
 from scrapy_robots_plus.origins.policy import policy_of_any_site
@@ -24,7 +25,7 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 from .bodies import Bodies, BodyError
-from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, as_logged, dialect_from_json
+from .entries import CrawlEntry, VerdictEntry, as_logged, dialect_from_json
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
@@ -128,7 +129,7 @@ def _policy(
     given = {name: getattr(crawl, name) for name in _OF_CRAWL} | {"ai_tokens": crawl.use_tokens}
     given |= {name: own[name] for name in _OF_OVERRIDE if name in own}
     given |= {name: tuple(given[name] or ()) for name in ("ai_uses", "ai_tokens")}
-    given["obey"] = bool(given["obey"] and not own.get(DONT_OBEY))
+    given["obey"] = bool(given["obey"] and not own.get(DONT_OBEY_META_KEY))
     access = Access(entry.access) if given["obey"] else Access.UNAVAILABLE
     digest = None if access is Access.UNAVAILABLE else entry.sha256
     if digest is not None and "dialect" in own:
@@ -168,12 +169,8 @@ EXAMPLES = 3
 """How many places in the log each group keeps as examples."""
 
 
-KINDS = {
-    "now_denied": "denied instead of allowed",
-    "now_allowed": "allowed instead of denied",
-    "other_reason": "for another reason",
-}
-"""The kinds of differences, and the words for them."""
+_ANSWERS = {False: "denied instead of allowed", True: "allowed instead of denied"}
+_OTHER_REASON = "for another reason"
 
 
 class Differences:
@@ -182,8 +179,8 @@ class Differences:
     def __init__(self) -> None:
         self.verdicts = 0
         """How many verdicts were compared."""
-        self.kinds: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
-        """How many verdicts differ, by kind."""
+        self.kinds = Counter(dict.fromkeys((*_ANSWERS.values(), _OTHER_REASON), 0))
+        """How many verdicts differ, by kind, in words."""
         self._groups: Counter[Group] = Counter()
         self.examples: dict[Group, list[str]] = {}
         """The first few places of each group in the log."""
@@ -193,8 +190,8 @@ class Differences:
         self.verdicts += 1
         if before == after:
             return
-        kind = "now_allowed" if after.allowed else "now_denied"
-        self.kinds["other_reason" if before.allowed is after.allowed else kind] += 1
+        is_same = before.allowed is after.allowed
+        self.kinds[_OTHER_REASON if is_same else _ANSWERS[after.allowed]] += 1
         group = origin, before, after
         if group in self._groups or len(self._groups) < MOST_GROUPS:
             self._groups[group] += 1

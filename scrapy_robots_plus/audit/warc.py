@@ -16,7 +16,7 @@ from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.protocol.sent_forms import target_of
 
-from .files import Appender, append, open_to_append
+from .log import Appender, append, open_to_append
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,15 +47,15 @@ class Warc(Appender):
         super().add(self._records(partial(_write_pair, exchange)))
 
     def _write(self) -> None:
-        if not self._waiting:
+        if not self.waiting:
             return
         if not self._is_made:
             self.path, self._is_made = create_unused(self.path), True
         with open_to_append(self.path) as file:
             is_new = not file.tell()
             info = self._records(partial(_write_info, self.path.name)) if is_new else b""
-            append(file, info + b"".join(self._waiting))
-        self._waiting.clear()
+            append(file, info + b"".join(self.waiting))
+        self.waiting.clear()
 
     def _records(self, write: Callable[[Any], None]) -> bytes:
         from warcio.warcwriter import WARCWriter  # an extra

@@ -13,9 +13,8 @@ from scrapy_robots_plus.origins.freshness import fresh_for, within_limits
 from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.printable import counted, duration
 
-from .output import WrongUsageError, complain, say
 from .project import site_of
-from .subcommand import JSON, Exit, Subcommand, argument
+from .subcommand import JSON, Exit, Subcommand, WrongUsageError, argument, complain, say
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.http_caching import Limits

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from . import urls
-from .output import complain
-from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand
+from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, complain
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -41,7 +39,7 @@ class Check(Subcommand):
 
     async def _ask(self, crawl: Crawl) -> None:
         crawl.get(Retrieval).listeners.append(lambda found: self._tell_if_cut(found.record))
-        async for asked, policy in urls.with_policies(self._urls, crawl.get(Policies)):
+        async for asked, policy in urls.with_policies(self._urls, crawl):
             self._add(asked, policy)
 
     def _add(self, asked: urls.Asked, policy: Policy | None) -> None:

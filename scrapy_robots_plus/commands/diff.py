@@ -10,13 +10,13 @@ from scrapy_robots_plus.protocol.access import Access, is_definite
 from scrapy_robots_plus.protocol.difference import Difference, difference
 from scrapy_robots_plus.protocol.printable import printable
 
-from .output import Facts, named, picked, titled
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
+from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, named, picked, titled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .project import Source
+    from .subcommand import Facts
 
 BEFORE = argument("before", metavar="A", help="the copy before")
 AFTER = argument("after", metavar="B", help="the copy after")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
 
-from .output import named, titled
 from .project import site_of
-from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, argument
+from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, argument, named, titled
 from .urls import EXITS, fields_of, word_for
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ from scrapy_robots_plus.job import (
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
 
-from .output import WrongUsageError, complain, picked, say
 from .scrapys_files import SEEN, fingerprints_in, parts_in
-from .subcommand import JSON, Exit, Subcommand, argument
+from .subcommand import JSON, Exit, Subcommand, WrongUsageError, argument, complain, picked, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,7 @@ from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.protocol.printable import counted
 
-from .output import UnreadableError
-from .subcommand import Exit, Subcommand, argument
+from .subcommand import Exit, Subcommand, UnreadableError, argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -58,7 +58,7 @@ class Permissions(Subcommand):
         self.show([], _head("URL", use, "said by", "words"))
         at_once = crawl.crawler.settings.getint("CONCURRENT_REQUESTS")
         running: deque[Any] = deque()
-        async for asked, _ in with_policies(self._asked, crawl.get(Policies)):
+        async for asked, _ in with_policies(self._asked, crawl):
             running.append(compat.run_in_background(_row(asked, use, crawl, pages=pages)))
             if len(running) >= at_once:
                 self._add(*await compat.wait_for(running.popleft()))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.pace import seconds_for
 from scrapy_robots_plus.protocol.printable import counted, duration
 
@@ -99,7 +98,7 @@ class Plan(Subcommand):
     async def _count(self, crawl: Crawl) -> None:
         """Counts the URLs, judged by the policies of their origins."""
         of_origin: dict[Origin, Host] = {}
-        async for asked, policy in with_policies(self._urls, crawl.get(Policies)):
+        async for asked, policy in with_policies(self._urls, crawl):
             if policy is None:
                 self._left_out["invalid" if asked.problem else "not_http"] += 1
                 continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 from functools import cached_property
 from hashlib import sha256
@@ -36,7 +35,7 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import open_store
 from scrapy_robots_plus.storage.record import RobotsRecord
 
-from .output import UnreadableError, WrongUsageError, opened
+from .subcommand import UnreadableError, WrongUsageError, opened
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -148,11 +147,8 @@ class Project:
             errors.append(missing)
         failure: BaseException | None = getattr(spider, "failure", AskingSpider.failure)
         if errors and failure in (None, AskingSpider.failure):
-            error = errors[0]
-            wrong = _wrong_path(self.settings, error)
-            # After a failed import, closing the engine may fail too: the context is the cause.
-            wrong = wrong or _wrong_path(self.settings, error.__context__)
-            failure = UnreadableError(wrong) if wrong else error
+            wrong = _wrong_path(self.settings, errors[0])
+            failure = UnreadableError(wrong) if wrong else errors[0]
         if failure is not None:
             raise failure
 
@@ -191,8 +187,7 @@ class Project:
         """Returns the site that *name* names, or the robots.txt if nothing has to be fetched."""
         if name.startswith(STORED):
             stored = self.stored(site_of(name.removeprefix(STORED))[1])
-            record = under_statuses(stored, self.robots.status_policy)
-            return Source(self.policy_of(record), record)
+            return self._source(under_statuses(stored, self.robots.status_policy))
         if "://" in name:
             return site_of(name)[1]
         try:
@@ -206,26 +201,17 @@ class Project:
         with opened(name) as stream:
             body = stream.read(self.robots.fetch_max_bytes + 1)  # one more shows that it is longer
         read = whole_lines(body, self.robots.fetch_max_bytes)
-        record = RobotsRecord(
-            Origin("http", "site.example", 80),
-            Access.RULES,
-            200,
-            url=name,
-            fetched_at=time.time(),
-            lifetime=self.robots.ttl[1],
-            sha256=sha256(read).hexdigest(),
-            is_cut=len(read) < len(body),
-            body=read,
-        )
-        return Source(self.policy_of(record), record, is_file=True)
+        site = Origin("http", "site.example", 80)
+        record = RobotsRecord(site, Access.RULES, 200, name, fetched_at=0, lifetime=0, body=read)
+        digest, is_cut = sha256(read).hexdigest(), len(read) < len(body)
+        return self._source(record._replace(sha256=digest, is_cut=is_cut), is_file=True)
 
-    def policy_of(self, record: RobotsRecord) -> Policy:
+    def _source(self, record: RobotsRecord, *, is_file: bool = False) -> Source:
         """Makes a policy from *record* and its text, without using the network."""
-        parser = RobotsParser.from_crawler(
-            self._idle_crawler, record.body, charset=charset_of(record.headers)
-        )
+        parser = RobotsParser(record.body, self.robots.dialect, charset_of(record.headers))
         stats = DummyStatsCollector(self._idle_crawler)
-        return Policy(record, ParsedFile(parser), self.robots, DEFAULT_CLOCK, stats)
+        policy = Policy(record, ParsedFile(parser), self.robots, DEFAULT_CLOCK, stats)
+        return Source(policy, record, is_file)
 
 
 class AskingSpider(Spider):
@@ -287,7 +273,8 @@ def _wrong_path(settings: BaseSettings, error: BaseException | None) -> str:
     """Describes the setting that names what *error* cannot import; returns "" if there is none."""
     missing = ".".join(re.findall(r"'([\w.]+)'", str(error)))
     if not (missing and isinstance(error, (ImportError, NameError))):
-        return ""
+        # After a failed import, closing the engine may fail too: the context is the cause.
+        return _wrong_path(settings, error.__context__) if error else ""
     for name, value in settings.items():
         paths = [*value, *value.values()] if isinstance(value, Mapping) else [value]
         for path in paths:

@@ -12,7 +12,6 @@ from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, SHOWN
 from scrapy_robots_plus.audit.replay import (
-    KINDS,
     UNREPLAYED,
     Decided,
     Differences,
@@ -120,16 +119,12 @@ class Replay(LogCommand):
                 raise UndecidedError("the log does not say how its crawl began")
             after = decided_again(entry, crawl, texts, *self._changes)
         except UndecidedError as error:
-            self._undecide(str(error))
+            why = str(error)
+            is_named = why in self._undecided or len(self._undecided) < SHOWN
+            self._undecided[why if is_named else "other reasons"] += 1
             return
         where = f"{self.reader.place}: {entry.url}"
         self._differences.add(where, entry.origin or "", Decided.of(entry), after)
-
-    def _undecide(self, why: str) -> None:
-        if why in self._undecided or len(self._undecided) < SHOWN:
-            self._undecided[why] += 1
-        else:
-            self._undecided["other reasons"] += 1
 
     # What is printed
 
@@ -144,8 +139,7 @@ class Replay(LogCommand):
             yield from (f"    {each}" for each in found.examples[group])
         total = found.kinds.total()
         differ = "would differ" if any(self._changes) else "differ"
-        counts = (f"{count:,} {KINDS[kind]}" for kind, count in found.kinds.items() if count)
-        parts = ", ".join(counts)
+        parts = ", ".join(f"{count:,} {kind}" for kind, count in found.kinds.items() if count)
         text = f"{counted(found.verdicts, 'verdict')}, {total:,} {differ}"
         yield f"{text}: {parts}" if parts else text
         if self.reader.state is not State.WHOLE:

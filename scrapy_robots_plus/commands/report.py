@@ -12,8 +12,7 @@ from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
 from .logs import EXITS, LOGS, LogCommand
-from .output import WrongUsageError, complain, say, say_as_json
-from .subcommand import JSON, argument, read_by
+from .subcommand import JSON, WrongUsageError, argument, complain, read_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,13 +64,11 @@ class Report(LogCommand):
             summary.add(entry)
         for damage in self.reader.damages:
             complain(damage if given.logs[1:] else f"{given.logs[0]}: {damage}")
-        if self.as_json:
-            for fields in _objects(summary):
-                say_as_json(fields)
-        elif is_file:
+        if is_file:
             with whole_file(target, "ascii") as file:
                 file.write(page(summary, self.reader, given.title, given.host))
-            say(f"{target}: {sentence(summary.totals)}")
+        if is_file or self.as_json:
+            self.show(_objects(summary), [f"{target}: {sentence(summary.totals)}"])
         else:
             sys.stdout.write(page(summary, self.reader, given.title, given.host))
         self.note(EXITS[self.reader.state])

@@ -16,8 +16,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
-from .output import WrongUsageError, complain
-from .subcommand import Exit, Members, Subcommand
+from .subcommand import Exit, Members, Subcommand, WrongUsageError, complain
 
 if TYPE_CHECKING:
     from scrapy.settings import Settings

@@ -10,8 +10,7 @@ from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint
 from scrapy_robots_plus.protocol.printable import counted, printable
 
-from .output import named, picked
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument
+from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, named, picked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

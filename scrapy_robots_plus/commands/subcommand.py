@@ -1,26 +1,88 @@
-"""The base of the ``scrapy robots`` subcommands, and the options that several of them have."""
+"""The base of the ``scrapy robots`` subcommands: their arguments, input, output and errors."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import json
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from enum import IntEnum
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TypeVar
 
+from scrapy_robots_plus.crawl.log import Once
 from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings import checks
 
-from .output import say, say_as_json
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .project import Project
 
 _T = TypeVar("_T")
+
+
+Facts = Sequence[tuple[str, str]]
+"""What is known of something, in order: pairs of a title and words."""
+
+FORMAT = 1
+"""The version of what ``--json`` prints, which grows if a key is removed or changes its meaning."""
+
+
+class WrongUsageError(ValueError):
+    """Raised for wrong arguments that argparse cannot detect; the text says what is expected."""
+
+
+class UnreadableError(OSError):
+    """Raised if what a command needs is missing or unusable; the text names it and says why."""
+
+
+_standard_input = Once()
+
+
+def opened(name: str) -> BinaryIO:
+    """Opens the file *name*, or standard input for ``-``.
+
+    Raises OSError, and WrongUsageError if standard input was opened before.
+    """
+    if name == "-" and not _standard_input.is_first():
+        raise WrongUsageError("standard input (-) can be read only once")
+    # Not ``sys.stdin`` itself: Python aborts if it exits while a thread reads from that.
+    return open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-")
+
+
+def say(text: object) -> None:
+    """Prints a line, escaping control characters and what the encoding lacks.
+
+    A site may have sent such characters. Raises BrokenPipeError if nobody reads the output any
+    more, and OSError if it cannot be written.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    line = f"{printable(text)}\n".encode(encoding, "backslashreplace")
+    sys.stdout.write(line.decode(encoding))
+
+
+def titled(facts: Facts) -> Iterator[str]:
+    """Returns a line for each of *facts*."""
+    return (f"{title:12} {words}" for title, words in facts)
+
+
+def complain(text: object) -> None:
+    """Prints a line on standard error."""
+    sys.stderr.write(f"{printable(text)}\n")
+
+
+def picked(of: object, *names: str) -> dict[str, Any]:
+    """Returns the attributes *names* of an object, by name, to be printed with ``--json``."""
+    return {name: getattr(of, name) for name in names}
+
+
+def named(agent: AgentNames) -> str:
+    """Returns the name of *agent*, or all its names, separated by commas."""
+    return agent if isinstance(agent, str) else ", ".join(agent)
 
 
 class Exit(IntEnum):
@@ -51,7 +113,7 @@ def argument(*flags: str, **options: Any) -> ArgumentParser:
     return declared
 
 
-class Subcommand(ABC):
+class Subcommand:
     """A subcommand, created for one run.
 
     Its name is that of the class in lower case. ``scrapy robots NAME -h`` shows its docstring, and
@@ -71,10 +133,14 @@ class Subcommand(ABC):
         """The exit status: the worst one noted so far."""
 
     def show(self, objects: Iterable[Mapping[str, Any]], lines: Iterable[object]) -> None:
-        """Prints *objects* with ``--json``, else *lines*."""
+        """Prints *objects* with ``--json``, one a line, in ASCII; else *lines*.
+
+        Each object begins with the version of the format. docs/json.md lists all keys. Each has one
+        meaning, whatever the command.
+        """
         if self.as_json:
             for fields in objects:
-                say_as_json(fields)
+                sys.stdout.write(json.dumps({"v": FORMAT, **fields}) + "\n")
         else:
             for line in lines:
                 say(line)
@@ -83,13 +149,13 @@ class Subcommand(ABC):
         """Makes *status* the exit status, unless a greater one was noted before."""
         self.status = max(self.status, status)
 
-    @abstractmethod
     def run(self) -> None:
         """Does the work, and notes what determines the exit status.
 
         May raise WrongUsageError, OSError, StoreError, JobFileError, RobotsSettingsError and
         sqlite3.Error, which end the command with status 2.
         """
+        raise NotImplementedError
 
 
 Members = Sequence[type[Subcommand] | ModuleType]

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import as_requested
+from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.origin import Origin
 
-from .output import WrongUsageError, opened, picked
 from .project import obtain
-from .subcommand import Exit, argument
+from .subcommand import Exit, WrongUsageError, argument, opened, picked
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator, Iterable, Iterator
 
-    from scrapy_robots_plus.origins.policies import Policies
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.verdict import Verdict
 
@@ -102,19 +102,29 @@ class Asked(NamedTuple):
 
 
 async def with_policies(
-    urls: Iterable[str], policies: Policies
+    urls: Iterable[str], crawl: Crawl
 ) -> AsyncIterator[tuple[Asked, Policy | None]]:
     """Yields each of *urls* with the policy that decides about it; None if it is not http or https.
 
     What has come so far is answered together, its robots.txt files fetched concurrently: a slow
     producer may wait for the answers. Raises OSError.
     """
-    lines: Queue[str | Exception] = Queue(_TOGETHER)
-    reader = Thread(target=_put_all, args=(urls, lines), daemon=True)
+    policies = crawl.get(Policies)
+    lines: Queue[str] = Queue(_TOGETHER)
+    failures: list[Exception] = []
+
+    def read() -> None:
+        try:
+            for line in urls:
+                lines.put(line)
+        except Exception as error:  # noqa: BLE001 - raised where the lines are used
+            failures.append(error)
+
+    reader = Thread(target=read, daemon=True)
     reader.start()
     while reader.is_alive() or not lines.empty():
         await compat.sleep(_POLL)
-        together = list(map(_about, (lines.get_nowait() for _ in range(lines.qsize()))))
+        together = [Asked.about(lines.get_nowait()) for _ in range(lines.qsize())]
         for origin in dict.fromkeys(asked.origin for asked in together):
             if origin:
                 compat.run_in_background(policies.obtain(origin))
@@ -123,20 +133,8 @@ async def with_policies(
             if number % _TURN == 0:
                 await compat.sleep(0)
         sys.stdout.flush()
-
-
-def _put_all(urls: Iterable[str], lines: Queue[str | Exception]) -> None:
-    try:
-        for line in urls:
-            lines.put(line)
-    except Exception as error:  # noqa: BLE001 - raised where the lines are used
-        lines.put(error)
-
-
-def _about(line: str | Exception) -> Asked:
-    if isinstance(line, Exception):
-        raise line
-    return Asked.about(line)
+    for failure in failures:
+        raise failure
 
 
 EXITS = {"allowed": Exit.OK, "denied": Exit.FOUND, "undecided": Exit.UNDECIDED}

@@ -42,9 +42,9 @@ def test_nothing_is_written_before_a_flush_and_the_beginning_at_the_first(tmp_pa
     log = open_log(path)
     log.add(verdict())
     assert not path.exists()
-    assert log.waiting == 1
+    assert len(log.waiting) == 1
     assert log.flush()
-    assert log.waiting == 0
+    assert len(log.waiting) == 0
     assert log.flush()
     assert entries_in(path) == [begin(), verdict()]
     (damage,) = damages_in(path)
@@ -250,7 +250,7 @@ def test_what_waits_is_bounded(tmp_path: Path) -> None:
     log = open_log(tmp_path / "audit.jsonl")
     for _ in range(AuditLog.room + 10):
         log.add(verdict())
-    assert log.waiting == AuditLog.room
+    assert len(log.waiting) == AuditLog.room
     assert log.lost == 10
     tmp_path.joinpath("audit.jsonl").rmdir()
     assert log.flush()
@@ -305,7 +305,7 @@ path, none = Path(sys.argv[1]), resource.RLIM_INFINITY
 log = open_log(path)
 assert log.flush()
 for number in range(3_000):
-    log.add(verdict(f"http://x.example/{number % 5}")) if log.waiting < 5 else None
+    log.add(verdict(f"http://x.example/{number % 5}")) if len(log.waiting) < 5 else None
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 1_500, none))
     log.flush()
 assert log.errors, "there was always room"

@@ -230,7 +230,11 @@ def test_differences_are_grouped_and_counted() -> None:
     differences.add(other, "http://y.example", allowed, denied)
     differences.add(other, "http://y.example", denied, denied._replace(line=3))
     assert differences.verdicts == 13
-    assert differences.kinds == {"now_allowed": 10, "now_denied": 1, "other_reason": 1}
+    assert differences.kinds == {
+        "denied instead of allowed": 1,
+        "allowed instead of denied": 10,
+        "for another reason": 1,
+    }
     (first, count), (second, one), ((_, _, after), _) = differences.groups()
     assert (first, count) == (("http://x.example", denied, allowed), 10)
     assert differences.examples[first] == list(map(place, range(EXAMPLES)))

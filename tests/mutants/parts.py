@@ -115,7 +115,7 @@ PARTS = (
     Part(
         "audit",
         sources=(  # what a crawl adds to a log, crawls prove
-            *(f"audit/{each}.py" for each in ("bodies", "chain", "entries", "files", "log")),
+            *(f"audit/{each}.py" for each in ("bodies", "chain", "entries", "log")),
             *(f"audit/{each}.py" for each in ("reading", "replay", "summary", "warc")),
         ),
         tests=(
