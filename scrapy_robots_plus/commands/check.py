@@ -8,6 +8,7 @@ from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from . import urls
+from .project import Asked
 from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, complain
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Check(Subcommand):
             return
         source = self.project.file(self.given.file)
         self._tell_if_cut(source.record)
-        for asked in map(urls.Asked.about, self._urls):
+        for asked in map(Asked.about, self._urls):
             self._add(asked, source.policy if asked.origin else None)  # for any site
 
     async def _ask(self, crawl: Crawl) -> None:
@@ -42,7 +43,7 @@ class Check(Subcommand):
         async for asked, policy in urls.with_policies(self._urls, crawl):
             self._add(asked, policy)
 
-    def _add(self, asked: urls.Asked, policy: Policy | None) -> None:
+    def _add(self, asked: Asked, policy: Policy | None) -> None:
         verdict = Verdict(allowed=True, reason=Reason.NOT_HTTP)
         if policy is not None:
             verdict = policy.verdict(asked.requested, self.project.agent_for(policy))

@@ -1,15 +1,43 @@
-"""The base of the commands that read an audit log, with their argument and exit statuses."""
+"""``scrapy robots replay`` and ``scrapy robots report``: the commands that read an audit log."""
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+from os.path import isdir
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 from scrapy_robots_plus.audit.chain import State
-from scrapy_robots_plus.audit.reading import LogReader
+from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
+from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, SHOWN, LogReader
+from scrapy_robots_plus.audit.replay import (
+    UNREPLAYED,
+    Decided,
+    Differences,
+    UndecidedError,
+    decided_again,
+)
+from scrapy_robots_plus.audit.report import MAKER, page, sentence
+from scrapy_robots_plus.audit.summary import Summary
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.printable import counted
+from scrapy_robots_plus.settings.host_patterns import plain_pattern
+from scrapy_robots_plus.whole_file import whole_file
 
-from .subcommand import Exit, Subcommand, UnreadableError, argument
+from .subcommand import (
+    JSON,
+    Exit,
+    Subcommand,
+    UnreadableError,
+    WrongUsageError,
+    argument,
+    complain,
+    dialect,
+    name,
+    read_by,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,3 +78,199 @@ class LogCommand(Subcommand):
         reader, files = self.reader, len(self.given.logs)
         in_files = f" in {counted(files, 'file')}" if files > 1 else ""
         return f"{reader.state.name.lower()}: {counted(reader.lines, 'line')}{in_files}"
+
+
+_TEXTS = 10_000
+"""The most texts that are remembered as checked; others may be checked twice."""
+
+
+class Replay(LogCommand):
+    """Re-evaluate every request in an audit log, or check the log.
+
+    Without --agent and --dialect, each verdict should come out as it was logged; with them, it says
+    what would have changed. Exit status: 0 if nothing differs, 1 if something does, 2 if a verdict
+    could not be recomputed; 3 if a crawl has no end, 4 if lines are missing, 5 if the log is
+    damaged.
+    """
+
+    # Takes constant memory. The settings in the log apply, not those of the project.
+
+    arguments = (
+        LOGS,
+        argument("--agent", type=name, metavar="NAME", help="what if it were this crawler"),
+        argument("--dialect", type=dialect, metavar="NAME", help="what if files were read in this"),
+        argument(
+            "--verify",
+            action="store_true",
+            help="check the chain of the lines and the robots.txt files; replay nothing",
+        ),
+    )
+
+    def run(self) -> None:
+        if self.given.verify:
+            self._verify()
+        else:
+            self._replay()
+
+    def _texts_of(self, crawl: CrawlEntry) -> Bodies | None:
+        """Returns the folder of the robots.txt files that *crawl* kept; None if it kept none."""
+        if crawl.bodies is None:
+            return None
+        beside = [Path(log).parent / crawl.bodies for log in self.given.logs]
+        return Bodies(next(filter(isdir, beside), beside[0]))  # logs may have been moved
+
+    def _entries(self) -> Iterator[tuple[Entry, CrawlEntry | None, Bodies | None]]:
+        """Yields each entry, with the first entry and the folder of texts of its crawl, or None."""
+        begins: Recent[str, tuple[CrawlEntry, Bodies | None]] = Recent(MOST_OPEN_CRAWLS)
+        for entry in self.read():
+            if isinstance(entry, CrawlEntry):
+                begins.put(entry.crawl, (entry, self._texts_of(entry)))
+            yield entry, *begins.get(entry.crawl, (None, None))
+            if isinstance(entry, EndEntry):  # crawls that were killed have none
+                begins.pop(entry.crawl, None)
+
+    # Checks the chain and the texts, and names the last line
+
+    def _verify(self) -> None:
+        checked: Recent[tuple[Path, str], bool] = Recent(_TEXTS)
+        for entry, _, texts in self._entries():
+            digest = getattr(entry, "sha256", None)
+            if digest is None or texts is None or (texts.folder, digest) in checked:
+                continue
+            checked.put((texts.folder, digest), True)
+            try:
+                texts.get(digest)
+            except BodyError as error:
+                self.reader.report(State.DAMAGED, f"its robots.txt: {error}")
+        last = self.reader.last
+        lines = [*self.reader.damages, self.state_in_words()]
+        if last.number >= 0:
+            lines.append(f"the last is number {last.number}, its hash is {last.hash}")
+        self.show([], lines)
+        self.status = EXITS[self.reader.state]
+
+    # Decides again about each request
+
+    def _replay(self) -> None:
+        self._changes = (self.given.agent, self.given.dialect)
+        self._differences = Differences()
+        self._undecided: Counter[str] = Counter()
+        for entry, crawl, texts in self._entries():
+            if isinstance(entry, VerdictEntry) and entry.reason not in UNREPLAYED:
+                self._decide(entry, crawl, texts)
+        self.show([], self._in_words())
+        self.status = EXITS[self.reader.state]
+        if self.reader.state not in (State.CUT, State.DAMAGED):
+            differs = Exit.FOUND if any(self._differences.kinds.values()) else self.status
+            self.status = Exit.UNDECIDED if self._undecided else differs
+
+    def _decide(self, entry: VerdictEntry, crawl: CrawlEntry | None, texts: Bodies | None) -> None:
+        try:
+            if crawl is None:
+                raise UndecidedError("the log does not say how its crawl began")
+            after = decided_again(entry, crawl, texts, *self._changes)
+        except UndecidedError as error:
+            why = str(error)
+            is_named = why in self._undecided or len(self._undecided) < SHOWN
+            self._undecided[why if is_named else "other reasons"] += 1
+            return
+        where = f"{self.reader.place}: {entry.url}"
+        self._differences.add(where, entry.origin or "", Decided.of(entry), after)
+
+    # What is printed
+
+    def _in_words(self) -> Iterator[str]:
+        found = self._differences
+        yield from self.reader.damages
+        for why, count in self._undecided.most_common(SHOWN):
+            yield f"undecided  {count:,} x {why}"
+        for group, count in found.groups():
+            origin, before, after = group
+            yield f"{count:,} x {origin}: {before} -> {after}"
+            yield from (f"    {each}" for each in found.examples[group])
+        total = found.kinds.total()
+        differ = "would differ" if any(self._changes) else "differ"
+        parts = ", ".join(f"{count:,} {kind}" for kind, count in found.kinds.items() if count)
+        text = f"{counted(found.verdicts, 'verdict')}, {total:,} {differ}"
+        yield f"{text}: {parts}" if parts else text
+        if self.reader.state is not State.WHOLE:
+            yield self.state_in_words()
+
+
+_BEGINNING = 2_000
+"""Bytes at the beginning of a page, within which its maker is named."""
+
+
+class Report(LogCommand):
+    """Write an HTML report of an audit log: what was allowed and denied, and why.
+
+    An earlier report is replaced, any other file is not. Exit status: 0 if the log is whole; 2 if
+    it cannot be read; 3 if a crawl has no end, 4 if lines are missing, 5 if it is damaged, all of
+    which the page says too.
+    """
+
+    # Sums up the log in constant memory, then writes the page at once.
+
+    arguments = (
+        LOGS,
+        argument(
+            "-o",
+            "--output",
+            metavar="FILE",
+            default="report.html",
+            help="where to write the page (default: report.html); - is standard output",
+        ),
+        argument("--title", default="", help="the heading of the page"),
+        argument(
+            "--host",
+            action="append",
+            type=read_by(plain_pattern),
+            default=[],
+            help="only this host (example.com), its subdomains (*.example.com) or an origin; may "
+            "be given several times",
+        ),
+        JSON,
+    )
+
+    def run(self) -> None:
+        given, target = self.given, Path(self.given.output)
+        is_file = not self.as_json and given.output != "-"
+        if is_file:
+            _check_target(target)
+        summary = Summary(given.host)
+        for entry in self.read():
+            summary.add(entry)
+        for damage in self.reader.damages:
+            complain(damage if given.logs[1:] else f"{given.logs[0]}: {damage}")
+        if is_file:
+            with whole_file(target, "ascii") as file:
+                file.write(page(summary, self.reader, given.title, given.host))
+        if is_file or self.as_json:
+            self.show(_objects(summary), [f"{target}: {sentence(summary.totals)}"])
+        else:
+            sys.stdout.write(page(summary, self.reader, given.title, given.host))
+        self.note(EXITS[self.reader.state])
+
+
+def _check_target(target: Path) -> None:
+    """Raises WrongUsageError if *target* is a file other than a report, such as the log."""
+    if not target.is_file():
+        return
+    with target.open("rb") as file:
+        beginning = file.read(_BEGINNING)
+    if beginning and f'name="generator" content="{MAKER} '.encode() not in beginning:
+        raise WrongUsageError(f"{target} exists and is not a report; choose another name")
+
+
+def _objects(summary: Summary) -> Iterator[dict[str, Any]]:
+    """Yields the objects for ``--json``: the totals, then each site."""
+    totals = summary.totals
+    yield {
+        "summary": sentence(totals),
+        "requests_denied": totals.denied,
+        "requests_allowed": totals.all_allowed if totals.counts_all else None,
+        "sites": totals.origins,
+        "robots_failures": totals.failures,
+        "robots_changes": totals.changes,
+    }
+    yield from map(vars, summary.rows("sites"))

@@ -15,10 +15,12 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .subcommand import JSON, Exit, Subcommand, argument
-from .urls import URLS, Asked, urls_in, with_policies
+from .urls import URLS, urls_in, with_policies
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
+
+    from .project import Asked
 
 _SHOWN = 200
 """The most characters of what a site says that the table shows."""

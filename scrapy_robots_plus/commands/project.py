@@ -254,19 +254,38 @@ async def obtain(origin: Origin, policies: Policies) -> Policy:
     return policy
 
 
+class Asked(NamedTuple):
+    """A URL that a command is asked about."""
+
+    url: str
+    """The URL as it was given."""
+    requested: str = ""
+    """The URL as in a request for it; empty if no request can be sent."""
+    origin: Origin | None = None
+    """Its origin; None if it is not an http or https URL."""
+    problem: str = ""
+    """Why no request can be sent to it, and what is expected; empty if one can."""
+
+    @classmethod
+    def about(cls, url: str) -> Asked:
+        """Makes an :class:`Asked` from *url*, with a *problem* if no request can be sent to it."""
+        try:
+            requested = as_requested(url)
+            return cls(url, requested, Origin.of(requested))
+        except ValueError as error:
+            return cls(url, problem=str(error))
+
+
 def site_of(url: str) -> tuple[str, Origin]:
     """Returns *url* as in a request for it, and its origin.
 
     Raises WrongUsageError if it is not an http or https URL.
     """
-    try:
-        requested = as_requested(url)
-        origin = Origin.of(requested)
-    except ValueError as error:
-        raise WrongUsageError(str(error)) from None
-    if origin is None:
-        raise WrongUsageError(f"{url} is not an http or https URL; robots.txt does not apply to it")
-    return requested, origin
+    asked = Asked.about(url)
+    if asked.origin is None:
+        not_http = f"{url} is not an http or https URL; robots.txt does not apply to it"
+        raise WrongUsageError(asked.problem or not_http)
+    return asked.requested, asked.origin
 
 
 def _wrong_path(settings: BaseSettings, error: BaseException | None) -> str:

@@ -8,7 +8,7 @@ import sqlite3
 import sys
 import traceback
 from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
@@ -23,15 +23,14 @@ if TYPE_CHECKING:
 
 
 def subcommands() -> Members:
-    """Returns all subcommands in the order of the help.
+    """Returns all subcommands in the order of the help, and the modules that group several.
 
-    Each is the class with the name of its module, or the module itself if it is a group. They are
-    imported here because Scrapy loads this module whenever one of its commands starts.
+    They are imported here because Scrapy loads this module whenever one of its commands starts.
     """
-    from . import cache, check, diff, explain, job, permissions, plan, replay, report, show
+    from . import cache, check, diff, explain, job, logs, permissions, plan, show
 
-    modules = check, explain, show, diff, plan, permissions, cache, job, replay, report
-    return [getattr(each, _name_of(each).title(), each) for each in modules]
+    members = check.Check, explain.Explain, show.Show, diff.Diff, plan.Plan
+    return *members, permissions.Permissions, cache, job, logs.Replay, logs.Report
 
 
 def _name_of(member: type[Subcommand] | ModuleType) -> str:
@@ -44,6 +43,7 @@ class RobotsCommand(ScrapyCommand):
     It creates a crawler process only if something has to be fetched (:meth:`Project.ask`).
     """
 
+    settings: Settings
     requires_crawler_process = False
 
     def syntax(self) -> str:
@@ -55,9 +55,7 @@ class RobotsCommand(ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Adds the subcommands, each with its own options and those of all Scrapy commands."""
         # Overrides the project, whose LOG_FILE may be that of a crawl, but not the command line.
-        cast("Settings", self.settings).setdict(
-            {"LOG_LEVEL": "WARNING", "LOG_FILE": None}, "spider"
-        )
+        self.settings.setdict({"LOG_LEVEL": "WARNING", "LOG_FILE": None}, "spider")
         self._add(subcommands(), parser, "scrapy robots")
 
     def _add(self, members: Members, parser: argparse.ArgumentParser, program: str) -> None:
@@ -92,8 +90,9 @@ class RobotsCommand(ScrapyCommand):
         from .project import Project
 
         _fill_in_closed_streams()
+        self.exitcode = Exit.UNDECIDED  # Python's own status after an error means "denied" here
         try:
-            project = Project(cast("Settings", self.settings), opts)
+            project = Project(self.settings, opts)
             subcommand = opts.subcommand(opts, project)
             subcommand.run()
             sys.stdout.flush()
@@ -109,11 +108,9 @@ class RobotsCommand(ScrapyCommand):
             if isinstance(error, OSError) and error.strerror:
                 text = ": ".join(str(each) for each in (error.filename, error.strerror) if each)
             complain(f"{opts.parser.prog}: {text}")
-            self.exitcode = Exit.UNDECIDED
-        except Exception:  # noqa: BLE001 - Python's own status is 1, which means "denied" here
+        except Exception:  # noqa: BLE001 - whatever it is
             for line in traceback.format_exc().splitlines():
                 complain(line)
-            self.exitcode = Exit.UNDECIDED
         finally:
             _drop_what_cannot_be_written()
 

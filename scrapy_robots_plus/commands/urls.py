@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 from queue import Queue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.origins.policies import Policies
-from scrapy_robots_plus.protocol.origin import Origin
 
-from .project import obtain
+from .project import Asked, obtain
 from .subcommand import Exit, WrongUsageError, argument, opened, picked
 
 if TYPE_CHECKING:
@@ -77,28 +75,6 @@ def _lines_of(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
         while len(last) == _LONGEST_LINE and not last.endswith(b"\n"):
             last = stream.readline(_LONGEST_LINE)
         yield line, last is line
-
-
-class Asked(NamedTuple):
-    """A URL that a command is asked about."""
-
-    url: str
-    """The URL as it was given."""
-    requested: str = ""
-    """The URL as in a request for it; empty if no request can be sent."""
-    origin: Origin | None = None
-    """Its origin; None if it is not an http or https URL."""
-    problem: str = ""
-    """Why no request can be sent to it, and what is expected; empty if one can."""
-
-    @classmethod
-    def about(cls, url: str) -> Asked:
-        """Makes an :class:`Asked` from *url*, with a *problem* if no request can be sent to it."""
-        try:
-            requested = as_requested(url)
-            return cls(url, requested, Origin.of(requested))
-        except ValueError as error:
-            return cls(url, problem=str(error))
 
 
 async def with_policies(

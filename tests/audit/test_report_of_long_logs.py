@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scrapy_robots_plus.audit.entries import Entry
+from scrapy_robots_plus.audit.report import RULES, SITES
 from scrapy_robots_plus.audit.report.html import FIRST
-from scrapy_robots_plus.audit.report.sections import RULES, SITES
 
 from .pages import page_of
 from .sample_log import SHOP, allowed, begin, denied, read
