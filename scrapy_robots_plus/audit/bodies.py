@@ -6,10 +6,9 @@ import gzip
 import os
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .entries import SHA256
 
@@ -26,8 +25,7 @@ class BodyError(Exception):
     """A text is missing, damaged, or cannot be read."""
 
 
-@dataclass(frozen=True)
-class Bodies:
+class Bodies(NamedTuple):
     """A folder of texts: ``ab/abcdef….txt.gz``, where ``abcdef…`` is the SHA-256 of the text."""
 
     folder: Path

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -80,8 +79,7 @@ def seal(fields: Mapping[str, Any], after: Link) -> tuple[bytes, Link]:
     return line, Link(number, digest)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line that was parsed."""
 
     link: Link

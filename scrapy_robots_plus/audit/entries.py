@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from math import isfinite
-from typing import Annotated, Any, ClassVar, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_type_hints
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
 from scrapy_robots_plus.protocol.printable import moment_of, rfc3339
@@ -20,8 +20,7 @@ SHA256 = re.compile("[0-9a-f]{64}")
 """A SHA-256 hash in hexadecimal."""
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of value that a field may hold."""
 
     type: str

@@ -15,10 +15,8 @@ from .chain import LONGEST_LINE, START, Line, State, is_torn, parse
 from .entries import EndEntry, Entry, from_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-
-    Wrong = tuple[State, str]
 
 SHOWN = 20
 """How many of the problems found in a log are shown."""
@@ -39,23 +37,23 @@ class _Chain:
     """The hash of the last line, as stated and as computed. If one was changed, the next line has
     the other."""
 
-    def take(self, line: Line) -> Wrong | None:
-        """Adds the next *line*; returns what is wrong with it, if anything."""
-        expected, number, wrong = self.number + 1, line.link.number, None
+    def take(self, line: Line, report: Callable[[State, str], None]) -> None:
+        """Adds the next *line*; calls *report* with what is wrong with it, if anything."""
+        expected, number = self.number + 1, line.link.number
         if not line.is_genuine:
-            wrong = State.DAMAGED, "changed: its hash does not match"
+            report(State.DAMAGED, "changed: its hash does not match")
             number = expected
         elif number < expected:
             what = f"out of order: its number in its crawl is {number}, not {expected}"
-            return State.DAMAGED, what
+            report(State.DAMAGED, what)
+            return
         elif number > expected:
             missing = counted(number - expected, "line")
-            wrong = State.CUT, f"{missing} of its crawl missing before it"
+            report(State.CUT, f"{missing} of its crawl missing before it")
         elif line.previous not in self.hashes:
             what = "does not follow the crawl's line before it, which was inserted later"
-            wrong = State.DAMAGED, what
+            report(State.DAMAGED, what)
         self.number, self.hashes = number, (line.link.hash, line.digest)
-        return wrong
 
 
 class LogReader:
@@ -67,6 +65,8 @@ class LogReader:
     def __init__(self, logs: Sequence[Path]) -> None:
         """Takes *logs*, in any order unless one of them is a pipe."""
         self._logs = logs
+        self.names = [log.name for log in logs]
+        """The names of the files, without their folders."""
         self._log = ""
         self._position = 0
         self.open_crawls: dict[str, _Chain] = {}
@@ -83,11 +83,6 @@ class LogReader:
         self.damaged = 0
         """How many problems were found."""
         self._damages: list[str] = []
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the files, without their folders."""
-        return [log.name for log in self._logs]
 
     @property
     def damages(self) -> list[str]:
@@ -150,8 +145,7 @@ class LogReader:
             chain = _Chain(self.place)
             if line.is_genuine:  # else the name of the crawl may have been changed
                 self.open_crawls[name] = chain
-        if (wrong := chain.take(line)) is not None:
-            self.report(*wrong)
+        chain.take(line, self.report)
         if line.fields.get("type") == EndEntry.type and name in self.open_crawls:
             self._ended.put(name, self.open_crawls.pop(name))
         if len(self.open_crawls) > MOST_OPEN_CRAWLS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -56,7 +56,7 @@ class Audit:
     """
 
     def __init__(self, crawl: Crawl) -> None:
-        self._crawl = crawl
+        self.crawl = crawl
         self._once = Once()
         self._logs: list[AuditLog | Warc] = []
         self._recorder: Recorder | None = None
@@ -65,20 +65,20 @@ class Audit:
         crawl.crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     def _spider_opened(self, spider: Spider) -> None:
-        crawl, settings = self._crawl, self._crawl.settings
+        crawl, settings = self.crawl, self.crawl.settings
         if not crawl.has_middleware:
             return
         now = crawl.clock.wall()
         if settings.audit_log:
             path = filled_in(settings.audit_log, spider.name, now)
-            self._recorder = Recorder(crawl, path, self._warn, self._survives)
+            self._recorder = Recorder(self, path)
             self._logs.append(self._recorder.log)
         if settings.audit_warc:
             path = filled_in(settings.audit_warc, spider.name, now)
-            warc = Warc(path, self._warn)
-            crawl.get(Fetcher).listeners.append(self._survives(warc.add))
+            warc = Warc(path, self.warn)
+            crawl.get(Fetcher).listeners.append(self.survives(warc.add))
             self._logs.append(warc)
-        write = self._survives(self._write)
+        write = self.survives(self._write)
         write()
         self._stop_writing = compat.repeat(SECONDS_BETWEEN_WRITES, write)
 
@@ -92,24 +92,24 @@ class Audit:
         for log in self._logs:
             log.close()
             if log.errors:
-                self._crawl.stats.inc_value(stats.AUDIT_ERRORS, log.errors)
+                self.crawl.stats.inc_value(stats.AUDIT_ERRORS, log.errors)
             if log.lost:
-                self._crawl.stats.inc_value(stats.AUDIT_LOST, log.lost)
+                self.crawl.stats.inc_value(stats.AUDIT_LOST, log.lost)
             if isinstance(log, AuditLog):
                 written = log.last.number + 1
-                self._crawl.stats.set_value(stats.AUDIT_LINES, written)
+                self.crawl.stats.set_value(stats.AUDIT_LINES, written)
                 if written:
                     text = "%s: %d lines written; the last is number %d, its hash is %s"
-                    logger(self._crawl.crawler).info(text, log.path, written, *log.last)
+                    logger(self.crawl.crawler).info(text, log.path, written, *log.last)
 
     def _write(self) -> None:
         for log in self._logs:
             log.flush()
 
-    def _warn(self, text: str) -> None:
-        logger(self._crawl.crawler).warning("%s", printable(text))
+    def warn(self, text: str) -> None:
+        logger(self.crawl.crawler).warning("%s", printable(text))
 
-    def _survives(self, action: Callable[..., None]) -> Callable[..., None]:
+    def survives(self, action: Callable[..., None]) -> Callable[..., None]:
         """Wraps *action* to count and log its exceptions, the first at ERROR, others at DEBUG."""
 
         def guarded(*about: Any) -> None:
@@ -117,14 +117,12 @@ class Audit:
                 action(*about)
             except Exception:  # noqa: BLE001 - an audit log is not worth a crawl
                 level = logging.ERROR if self._once.is_first() else logging.DEBUG
-                self._crawl.stats.inc_value(stats.AUDIT_ERRORS)
+                self.crawl.stats.inc_value(stats.AUDIT_ERRORS)
                 text = "An entry is missing from the audit log"
-                logger(self._crawl.crawler).log(level, text, exc_info=True)
+                logger(self.crawl.crawler).log(level, text, exc_info=True)
 
         return guarded
 
-
-_E = TypeVar("_E", bound=Entry)
 
 _AS_DECIDED = ("allowed", "reason", "line", "form", "use", "source")
 """Fields that an entry copies from the verdict."""
@@ -139,33 +137,26 @@ _AS_SET = (
 class Recorder:
     """The listener that adds the events of one crawl to its audit log."""
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        path: Path,
-        warn: Callable[[str], None],
-        survives: Callable[[Callable[..., None]], Callable[..., None]],
-    ) -> None:
-        """Takes *warn*, called with problems; *survives* makes a listener that never raises."""
+    def __init__(self, audit: Audit, path: Path) -> None:
+        crawl, survives = audit.crawl, audit.survives
         self._crawl = crawl
         self._name = uuid4().hex[:12]
-        self._settings = crawl.settings
         self._share = crawl.settings.audit_log_allowed
         self._under_way: WeakKeyDictionary[Request, VerdictEntry] = WeakKeyDictionary()
         """Entries of allowed requests that were not yet handed to a download handler."""
         kept = crawl.settings.audit_bodies
         folder = Path(kept).absolute() if isinstance(kept, str) else folder_beside(path)
         self._bodies = Bodies(folder) if kept else None
-        self.log = AuditLog(path, self._begin(path), warn, crawl.clock.wall)
+        self.log = AuditLog(path, self._begin(path), audit.warn, crawl.clock.wall)
         self._knows_departures = compat.watch_handovers(crawl.crawler, survives(self._handed_over))
         crawl.decision_listeners.append(survives(self._decided))
         crawl.exemption_listeners.append(survives(self._exempted))
         crawl.standing_listeners.append(survives(self._stands_otherwise))
         crawl.get(Retrieval).listeners.append(survives(self._retrieved))
 
-    def _entry(self, kind: type[_E], **fields: Any) -> _E:
-        """Returns an entry of this crawl, with the current time."""
-        return kind(time=self._crawl.clock.wall(), crawl=self._name, **fields)
+    def _in_all(self) -> dict[str, Any]:
+        """Returns the fields that all entries of this crawl have, with the current time."""
+        return {"time": self._crawl.clock.wall(), "crawl": self._name}
 
     def _add(self, entry: Entry) -> None:
         self.log.add(entry)
@@ -176,8 +167,8 @@ class Recorder:
 
     def _begin(self, log: Path) -> CrawlEntry:
         crawler, settings = self._crawl.crawler, self._crawl.settings
-        return self._entry(
-            CrawlEntry,
+        return CrawlEntry(
+            **self._in_all(),
             spider=crawler.spider.name if crawler.spider else "",
             version=__version__,
             agent=self._crawl.get(Agents).default,
@@ -194,8 +185,8 @@ class Recorder:
         """Adds the last line, after all others."""
         self.log.flush()
         tally = self._crawl.get(Tally)
-        entry = self._entry(
-            EndEntry,
+        entry = EndEntry(
+            **self._in_all(),
             reason=reason,
             allowed=tally.allowed + tally.skipped_pages,
             denied=tally.denied,
@@ -213,8 +204,8 @@ class Recorder:
             previous = before.record.sha256 or None
             changed = (before.record.sha256, before.access) != (record.sha256, policy.access)
         delay = policy.pace_of(self._crawl.get(Agents).default).delay
-        entry = self._entry(
-            FileEntry,
+        entry = FileEntry(
+            **self._in_all(),
             origin=str(policy.origin),
             source=policy.source,
             detail=policy.detail or None,
@@ -249,9 +240,6 @@ class Recorder:
         about: dict[str, Any] = {"robots_url": verdict.robots_url}
         if policy is not None:
             about = _about_decision(policy, verdict)
-            if policy.settings.robots_txt is not None:  # the user's own text
-                text = policy.settings.robots_txt.encode("utf-8", "replace")
-                self._store(policy.record.sha256, text)
         self._add_verdict(request, origin, agent, verdict, about)
 
     def _exempted(self, request: Request) -> None:
@@ -274,15 +262,15 @@ class Recorder:
     ) -> None:
         """Adds a denial at once, an allowed request when it is sent (if that can be seen)."""
         stamp = request.meta.get(STAMP_META_KEY) or {}
-        entry = self._entry(
-            VerdictEntry,
+        entry = VerdictEntry(
+            **self._in_all(),
             url=request.url,
             origin=str(origin),
             agent=agent,
             **{name: getattr(verdict, name) for name in _AS_DECIDED},
             **as_logged(verdict.rule, verdict.group),
             statements=stamp.get("statements") or None,
-            mode=self._settings.mode,
+            mode=self._crawl.settings.mode,
             **about,
         )
         if entry.allowed and self._knows_departures:
@@ -299,8 +287,8 @@ class Recorder:
     # A site
 
     def _stands_otherwise(self, origin: Origin, site: Site, url: str) -> None:
-        about = {"origin": str(origin), "standing": site.standing, "why": site.why, "url": url}
-        self._add(self._entry(StandingEntry, **about))
+        why: dict[str, Any] = {"standing": site.standing, "why": site.why, "url": url}
+        self._add(StandingEntry(**self._in_all(), origin=str(origin), **why))
 
 
 def is_in_share(url: str, share: float) -> bool:

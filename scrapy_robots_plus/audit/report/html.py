@@ -73,9 +73,6 @@ def fold(head: object, *content: object) -> Html:
 FIRST = 25
 """How many rows of a table are shown at once; further ones are folded."""
 
-_WORDS = frozenset({"robots.txt", "Meaning", "When (UTC)"})
-"""Heads of the columns that hold words, besides the first."""
-
 
 def table(
     heads: Sequence[str],
@@ -95,18 +92,14 @@ def table(
     if noun and rows[FIRST:]:
         more = fold(counted(len(rows) - FIRST, f"more {noun}"), table(heads, rows[FIRST:]))
         return join([table(heads, rows[:FIRST], last), more])
-    classes = [None, *(None if head in _WORDS else "number" for head in heads[1:])]
 
     def row_of(cells: Sequence[object]) -> Html:
         first, *others = (f"{cell:,}" if isinstance(cell, int) else cell for cell in cells)
-        data = (
-            element("td", cell, class_=class_, data_head=head)
-            for head, class_, cell in zip(heads[1:], classes[1:], others, strict=True)
-        )
+        columns = zip(heads[1:], others, strict=True)
+        data = (element("td", cell, data_head=head) for head, cell in columns)
         return element("tr", element("th", first, scope="row"), *data)
 
-    columns = zip(heads, classes, strict=True)
-    shown = (element("th", head, scope="col", class_=class_) for head, class_ in columns)
+    shown = (element("th", head, scope="col", data_head=head) for head in heads)
     parts = [element("thead", element("tr", *shown)), element("tbody", *map(row_of, rows))]
     if last:
         parts.append(element("tfoot", row_of(last)))
