@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     Fields = tuple[tuple[str, str], ...]
 
 
-ALL = -1
-"""All rows, where a number of rows is expected."""
-
 TOLERANCE = 0.01
 """Seconds by which a gap may be shorter than the delay without counting as too short: the time it
 takes to send a request once it is due."""
@@ -75,8 +72,11 @@ class Summary:
         self._sent: Recent[tuple[str, str], float] = Recent(_MOST_SENT)
         """When the last request was sent, in seconds since the epoch, by crawl and origin."""
 
-    def rows(self, view: str, most: int = ALL) -> Iterator[Any]:
-        """Returns the first *most* rows of a view, as objects with the names of its columns."""
+    def rows(self, view: str, most: int = -1) -> Iterator[Any]:
+        """Returns the first *most* rows of a view, as objects with the names of its columns.
+
+        -1 stands for all rows.
+        """
         for table in self._tables:
             self._write(table)
         query = f"SELECT * FROM {view} LIMIT ?"  # noqa: S608 - our own names

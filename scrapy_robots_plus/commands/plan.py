@@ -86,9 +86,16 @@ class Plan(Subcommand):
     async def _ask(self, crawl: Crawl) -> None:
         start = time.time()
         await self._count(crawl)
-        hosts = [host.fields(start) for host in self._hosts.values()]
-        hosts.sort(key=_order)
-        total = self._total(hosts)
+        hosts = sorted((host.fields(start) for host in self._hosts.values()), key=_order)
+        seconds = hosts[0]["seconds"] if hosts else 0.0
+        total: Fields = {
+            "type": "total",
+            "hosts": len(hosts),
+            **_sum(hosts),
+            **self._left_out,
+            "seconds": seconds,  # hosts are crawled concurrently
+            "because": hosts[0]["host"] if seconds else None,
+        }
         if not (total["allowed_urls"] or total["denied_urls"]):
             self.note(Exit.UNDECIDED)
         elif total["invalid"] or total["undecided_urls"]:
@@ -116,18 +123,6 @@ class Plan(Subcommand):
             self._hosts[key] = Host(key, delay)
         self._hosts[key].paces[origin] = policy.pace_of(self.project.agent_for(policy))
         return self._hosts[key]
-
-    def _total(self, hosts: Sequence[Fields]) -> Fields:
-        """Returns the totals of *hosts*, which are crawled concurrently."""
-        seconds = hosts[0]["seconds"] if hosts else 0.0
-        return {
-            "type": "total",
-            "hosts": len(hosts),
-            **_sum(hosts),
-            **self._left_out,
-            "seconds": seconds,
-            "because": hosts[0]["host"] if seconds else None,
-        }
 
 
 def _table(hosts: Sequence[Fields]) -> Iterator[str]:

@@ -174,16 +174,26 @@ def _site(site: Any) -> list[object]:
     ]
 
 
-_REASONS = {reason.value: reason.words.format("the robots.txt") for reason in Reason}
+_WORDS: dict[str, str] = {
+    **{each.value: each.words.format("the robots.txt") for each in (*Reason, *Failure)},
+    **{str(code): f"the server answered {code} ({words})" for code, words in responses.items()},
+}
+
+
+def _in_words(cause: str) -> str:
+    """Returns a reason, a failure or a status: ``The server answered 503 (Service Unavailable)``.
+
+    A cause that is not known, of another version, stays as it is.
+    """
+    words = _WORDS.get(cause, f"the server answered {cause}" if cause.isdigit() else cause)
+    return words[:1].upper() + words[1:]
 
 
 def _reasons(summary: Summary) -> Iterator[Html]:
     """Yields the tables of what decided, and of the rules that denied most."""
     totals = summary.totals
-    rows = [
-        [_capitalized(_REASONS.get(each.reason, each.reason)), each.denied, each.allowed]
-        for each in summary.rows("reasons", FIRST)
-    ]
+    found = summary.rows("reasons", FIRST)
+    rows = [[_in_words(each.reason), each.denied, each.allowed] for each in found]
     last = ["All", totals.denied, totals.allowed]
     yield table(["What decided", "Denied", "Allowed"], rows, last)
     rules = map(_rule, summary.rows("rules", RULES))
@@ -208,15 +218,7 @@ _ACCESS = {
 def _files(summary: Summary) -> Iterator[Html]:
     """Yields the tables of how reading robots.txt files ended, and of those that changed."""
     totals = summary.totals
-    rows = [
-        [
-            _capitalized(_cause(each.answer)),
-            _ACCESS.get(each.access, _capitalized(each.access)),
-            each.origins,
-            each.times,
-        ]
-        for each in summary.rows("answers", FIRST)
-    ]
+    rows = map(_answer, summary.rows("answers", FIRST))
     nothing = "The log does not hold how any robots.txt was read."
     heads = ["Answer", "Meaning", "Sites", "Times"]
     yield table(heads, rows, ["All", "", "", totals.files], empty=nothing)
@@ -226,16 +228,9 @@ def _files(summary: Summary) -> Iterator[Html]:
     yield table(["Changed", "When (UTC)"], latest, last, "change", nothing)
 
 
-_CAUSES = {
-    **{each.value: each.words for each in Failure},
-    **{str(code): f"the server answered {code} ({words})" for code, words in responses.items()},
-}
-
-
-def _cause(failure: str) -> str:
-    """Returns a status or failure in words: ``the server answered 503 (Service Unavailable)``."""
-    unknown = f"the server answered {failure}" if failure.isdigit() else failure
-    return _CAUSES.get(failure, unknown)
+def _answer(answer: Any) -> list[object]:
+    means = _ACCESS.get(answer.access, _in_words(answer.access))
+    return [_in_words(answer.answer), means, answer.origins, answer.times]
 
 
 def _change(change: Any) -> list[object]:
@@ -304,10 +299,6 @@ _NO_END = "no end in the log: it was killed or still runs, or lines were removed
 
 def _for_example(row: Any) -> Html:
     return join(["; for example ", code(row.example)]) if row.example else Html()
-
-
-def _capitalized(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 _SECTIONS = (
