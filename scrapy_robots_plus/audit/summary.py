@@ -22,8 +22,8 @@ from scrapy_robots_plus.protocol.preferences import Source
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
 
+from .chain import MOST_OPEN_CRAWLS
 from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry
-from .reading import MOST_OPEN_CRAWLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
-from scrapy_robots_plus.audit.chain import State
+from scrapy_robots_plus.audit.chain import MOST_OPEN_CRAWLS, SHOWN, LogReader, State
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
-from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, SHOWN, LogReader
 from scrapy_robots_plus.audit.replay import (
     UNREPLAYED,
     Decided,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.audit.chain import START, seal
+from scrapy_robots_plus.audit.chain import START, LogReader, seal
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry, to_fields
 from scrapy_robots_plus.audit.log import AuditLog
-from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.audit.replay import OUR_PARSER
 
 if TYPE_CHECKING:

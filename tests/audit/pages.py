@@ -7,8 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.chain import Link, State
-from scrapy_robots_plus.audit.reading import LogReader
+from scrapy_robots_plus.audit.chain import Link, LogReader, State
 from scrapy_robots_plus.audit.report import page
 from scrapy_robots_plus.audit.summary import Summary
 

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit.chain import Link, State, parse, seal
+from scrapy_robots_plus.audit.chain import Link, LogReader, State, parse, seal
 from scrapy_robots_plus.audit.entries import from_fields
-from scrapy_robots_plus.audit.reading import LogReader
 
 from .entries import any_entry
 from .logs import sealed, verdict

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.chain import START, State, seal
+from scrapy_robots_plus.audit.chain import START, LogReader, State, seal
 from scrapy_robots_plus.audit.entries import EndEntry, Entry, VerdictEntry, to_fields
-from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.protocol.printable import moment_of
 from tests.audit.logs import (
     begin,

@@ -9,8 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.bodies import Bodies
-from scrapy_robots_plus.audit.chain import State
-from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, SHOWN, LogReader
+from scrapy_robots_plus.audit.chain import MOST_OPEN_CRAWLS, SHOWN, LogReader, State
 from scrapy_robots_plus.protocol.dialect import RFC9309
 from tests.audit.logs import begin, damages_in, end, entries_in, verdict, write_sealed
 from tests.peak_memory import measured, peak

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest_twisted
 
-from scrapy_robots_plus.audit.reading import LogReader
+from scrapy_robots_plus.audit.chain import LogReader
 from scrapy_robots_plus.audit.report import page
 from scrapy_robots_plus.audit.summary import Summary
 from tests.audit.pages import Page

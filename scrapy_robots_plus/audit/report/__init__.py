@@ -26,7 +26,7 @@ from .html import FIRST, Html, code, element, fold, join, moment, note, small, s
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scrapy_robots_plus.audit.reading import LogReader
+    from scrapy_robots_plus.audit.chain import LogReader
     from scrapy_robots_plus.audit.summary import Summary
 
 MAKER = "scrapy-robots-plus"
