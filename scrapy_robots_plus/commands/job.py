@@ -5,8 +5,12 @@ No crawl may use the job meanwhile.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections import Counter
+from contextlib import suppress
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +21,15 @@ from scrapy_robots_plus.job import (
     JobFile,
     held_requests,
     overview,
+    rank_of,
 )
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
 
-from .scrapys_files import SEEN, fingerprints_in, parts_in
 from .subcommand import JSON, Exit, Subcommand, WrongUsageError, argument, complain, picked, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy_robots_plus.job import StoredRequest
 
@@ -147,6 +151,11 @@ class Retry(Subcommand):
         say(f"{counted(len(given_back), 'request')} will be sent again")
 
 
+_SEEN = "requests.seen"
+_SIZE = 4
+"""Bytes in which a queue stores the length of a request."""
+_PART = re.compile(r"(-?\d+)(s?)")
+
 KEPT_IN = "before-conversion"
 """The folder, in that of the job, to which the old files are moved."""
 
@@ -195,15 +204,15 @@ class Convert(Subcommand):
                 file.commit()
 
         with JobFile(path) as file:
-            for part in parts_in(folder):
-                for data in part.requests(lost):
+            for lane, rank, part in _parts_in(folder):
+                for data in _requests_in(part, lost):
                     try:
-                        file.add(part.lane, part.rank, data)
+                        file.add(lane, rank, data)
                     except ValueError:  # noqa: PERF203 - a priority of more than 62 bits
                         lost(1)
                     else:
                         count("requests")
-            for fingerprint in fingerprints_in(folder):
+            for fingerprint in _fingerprints_in(folder):
                 file.see(fingerprint)
                 count("seen")
             file.set_note(UNSORTED, "yes")
@@ -213,9 +222,9 @@ class Convert(Subcommand):
 def _check(folder: Path) -> None:
     if (folder / FILE_NAME).exists():
         raise WrongUsageError(f"{folder} has a {FILE_NAME} already")
-    if not (folder / SEEN).exists() and not any(parts_in(folder)):
+    if not (folder / _SEEN).exists() and not any(_parts_in(folder)):
         raise WrongUsageError(f"{folder} holds no requests of a job: expected a JOBDIR of Scrapy")
-    for name in (QUEUE_FOLDER, SEEN):
+    for name in (QUEUE_FOLDER, _SEEN):
         if (folder / KEPT_IN / name).exists():
             raise WrongUsageError(f"{folder / KEPT_IN} has {name} of an earlier job: move it away")
 
@@ -223,9 +232,98 @@ def _check(folder: Path) -> None:
 def _move(folder: Path) -> None:
     kept = folder / KEPT_IN
     kept.mkdir(exist_ok=True)
-    for name in (QUEUE_FOLDER, SEEN):
+    for name in (QUEUE_FOLDER, _SEEN):
         if (folder / name).exists():
             os.replace(folder / name, kept / name)
+
+
+# The files in which Scrapy's own queues and its duplicate filter keep a job. Needed for Scrapy 2.14
+# to 2.19, whose files are private.
+
+
+def _parts_in(folder: Path) -> Iterator[tuple[str, int, Path]]:
+    """Yields lane, rank and path of each part of a job: the requests of one priority and kind.
+
+    The lane is the name of its folder; empty for a queue that does not separate hosts.
+    """
+    queues = folder / QUEUE_FOLDER
+    for path in sorted([*queues.glob("*"), *queues.glob("*/*")]):
+        if found := _PART.fullmatch(path.name):
+            lane = "" if path.parent == queues else path.parent.name
+            yield lane, rank_of(int(found[1]), bool(found[2])), path
+
+
+def _requests_in(path: Path, lost: Callable[[int], None]) -> Iterator[bytes]:
+    """Yields the requests of a part, as they were pushed, without parsing them.
+
+    Calls *lost* with how many, at least, cannot be read.
+    """
+    if path.is_dir():
+        yield from _fifo(path, lost)
+    elif path.stat().st_size:
+        with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            yield from _lifo(data, lost)
+
+
+def _fingerprints_in(folder: Path) -> Iterator[bytes]:
+    """Yields the fingerprints of the duplicate filter.
+
+    They are stored as bytes after their length, or as lines of hexadecimal digits.
+    """
+    path = folder / _SEEN
+    data = path.read_bytes() if path.exists() else b""
+    if data[:1] == b"\0":
+        at = 0
+        while at + 2 <= len(data):
+            size = int.from_bytes(data[at : at + 2], "big")
+            if at + 2 + size <= len(data):  # a kill may have cut the last one
+                yield data[at + 2 : at + 2 + size]
+            at += 2 + size
+        return
+    for line in data.split():
+        with suppress(ValueError):
+            yield bytes.fromhex(line.decode("ascii"))
+
+
+def _lifo(data: mmap, lost: Callable[[int], None]) -> Iterator[bytes]:
+    """Reads a LIFO queue from its end: a count, then requests, each followed by its length."""
+    ends, end = list[tuple[int, int]](), len(data)
+    while end >= 2 * _SIZE:
+        begin = end - _SIZE - int.from_bytes(data[end - _SIZE : end], "big")
+        if begin < _SIZE:
+            break
+        ends.append((begin, end - _SIZE))
+        end = begin
+    if end > _SIZE:
+        lost(max(1, int.from_bytes(data[:_SIZE], "big") - len(ends)))
+    for begin, end in reversed(ends):
+        yield data[begin:end]
+
+
+def _fifo(folder: Path, lost: Callable[[int], None]) -> Iterator[bytes]:
+    """Reads a FIFO queue: files of many requests, each preceded by its length."""
+    chunks = sorted(folder.glob("q*"))
+    begin = told = 0  # if the queue was never closed, there is no info.json
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        info = json.loads((folder / "info.json").read_text())
+        number, _, offset = info["tail"]
+        # It is of the last close: a killed run may have emptied and deleted that file since.
+        if chunks[0].name == f"q{number:05d}":
+            begin, told = int(offset), int(info["size"])
+    found, is_damaged = 0, False
+    for chunk in chunks:
+        data = chunk.read_bytes()
+        at, begin = begin, 0
+        while at + _SIZE <= len(data):
+            end = at + _SIZE + int.from_bytes(data[at : at + _SIZE], "big")
+            if end > len(data):
+                break
+            yield data[at + _SIZE : end]
+            found += 1
+            at = end
+        is_damaged |= at < len(data)
+    if told > found or is_damaged:
+        lost(max(1, told - found))
 
 
 MEMBERS = (Show, Retry, Convert)
