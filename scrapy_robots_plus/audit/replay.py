@@ -25,6 +25,7 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 from .bodies import Bodies, BodyError
+from .chain import SHOWN
 from .entries import CrawlEntry, VerdictEntry, as_logged, dialect_from_json
 
 if TYPE_CHECKING:
@@ -176,7 +177,11 @@ _OTHER_REASON = "for another reason"
 class Differences:
     """The differences between logged and new verdicts, counted by kind and by group."""
 
-    def __init__(self) -> None:
+    def __init__(self, agent: AgentNames | None = None, dialect: Dialect | None = None) -> None:
+        """Takes the *agent* and *dialect* of the new verdicts, if they are not those logged."""
+        self.changes = agent, dialect
+        self.undecided: Counter[str] = Counter()
+        """How many verdicts could not be recomputed, by the reason; only so many are named."""
         self.verdicts = 0
         """How many verdicts were compared."""
         self.kinds = Counter(dict.fromkeys((*_ANSWERS.values(), _OTHER_REASON), 0))
@@ -184,6 +189,26 @@ class Differences:
         self._groups: Counter[Group] = Counter()
         self.examples: dict[Group, list[str]] = {}
         """The first few places of each group in the log."""
+
+    def replay(
+        self, place: str, entry: VerdictEntry, crawl: CrawlEntry | None, bodies: Bodies | None
+    ) -> None:
+        """Judges the request of *entry* again, and counts what comes out.
+
+        *crawl* is the first entry of its crawl, if the log has it.
+        """
+        if entry.reason in UNREPLAYED:
+            return
+        try:
+            if crawl is None:
+                raise UndecidedError("the log does not say how its crawl began")
+            after = decided_again(entry, crawl, bodies, *self.changes)
+        except UndecidedError as error:
+            why = str(error)
+            is_named = why in self.undecided or len(self.undecided) < SHOWN
+            self.undecided[why if is_named else "other reasons"] += 1
+        else:
+            self.add(f"{place}: {entry.url}", entry.origin or "", Decided.of(entry), after)
 
     def add(self, place: str, origin: str, before: Decided, after: Decided) -> None:
         """Compares two verdicts on the request to *origin* that is at *place* in the log."""

@@ -8,9 +8,8 @@ from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import Dialect, Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access, is_definite
 from scrapy_robots_plus.protocol.difference import Difference, difference
-from scrapy_robots_plus.protocol.printable import printable
 
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, named, picked, titled
+from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, named, shown, titled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,13 +88,11 @@ def _decided(verdict: Verdict, access: Access) -> dict[str, Any]:
     """Returns the reason of *verdict* and its rule, which is None if there is no file."""
     if access is not Access.RULES:
         verdict = Verdict(verdict.allowed, Reason[access.name])
-    return picked(verdict, "reason", "rule", "line")
+    return {"reason": verdict.reason, "rule": verdict.rule, "line": verdict.line}
 
 
 # In words
 
-_SHOWN = 200
-"""The most characters of a rule or a path that are shown; JSON has all."""
 _WORDS = {
     Reason.NO_RULE: "no rule",
     Reason.NO_GROUP: "no group",
@@ -112,7 +109,7 @@ def _in_words(fields: dict[str, Any], head: Facts, terms: Facts) -> Iterator[str
         if changes:
             yield from ("", f"became {word} ({len(changes):,})")
         for change in changes:
-            yield "  " + " ".join(printable(path, _SHOWN) for path in change["examples"])
+            yield "  " + " ".join(shown(path) for path in change["examples"])
             yield f"      {_because(change['before'])} -> {_because(change['after'])}"
     if terms:
         yield from ("", *titled(terms))
@@ -126,7 +123,7 @@ def _in_words(fields: dict[str, Any], head: Facts, terms: Facts) -> Iterator[str
 def _because(decided: dict[str, Any]) -> str:
     if decided["rule"] is None:
         return _WORDS[decided["reason"]]
-    return f"{printable(decided['rule'], _SHOWN)} (line {decided['line']})"
+    return f"{shown(decided['rule'])} (line {decided['line']})"
 
 
 def _terms(found: Difference) -> Iterator[tuple[str, str]]:

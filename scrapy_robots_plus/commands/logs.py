@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from os.path import isdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 from scrapy_robots_plus.audit.chain import MOST_OPEN_CRAWLS, SHOWN, LogReader, State
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
-from scrapy_robots_plus.audit.replay import (
-    UNREPLAYED,
-    Decided,
-    Differences,
-    UndecidedError,
-    decided_again,
-)
+from scrapy_robots_plus.audit.replay import Differences
 from scrapy_robots_plus.audit.report import MAKER, page, sentence
 from scrapy_robots_plus.audit.summary import Summary
 from scrapy_robots_plus.crawl.recent import Recent
@@ -151,46 +144,27 @@ class Replay(LogCommand):
     # Decides again about each request
 
     def _replay(self) -> None:
-        self._changes = (self.given.agent, self.given.dialect)
-        self._differences = Differences()
-        self._undecided: Counter[str] = Counter()
+        found = Differences(self.given.agent, self.given.dialect)
         for entry, crawl, texts in self._entries():
-            if isinstance(entry, VerdictEntry) and entry.reason not in UNREPLAYED:
-                self._decide(entry, crawl, texts)
-        self.show([], self._in_words())
+            if isinstance(entry, VerdictEntry):
+                found.replay(self.reader.place, entry, crawl, texts)
+        self.show([], self._in_words(found))
         self.status = EXITS[self.reader.state]
         if self.reader.state not in (State.CUT, State.DAMAGED):
-            differs = Exit.FOUND if any(self._differences.kinds.values()) else self.status
-            self.status = Exit.UNDECIDED if self._undecided else differs
+            differs = Exit.FOUND if found.kinds.total() else self.status
+            self.status = Exit.UNDECIDED if found.undecided else differs
 
-    def _decide(self, entry: VerdictEntry, crawl: CrawlEntry | None, texts: Bodies | None) -> None:
-        try:
-            if crawl is None:
-                raise UndecidedError("the log does not say how its crawl began")
-            after = decided_again(entry, crawl, texts, *self._changes)
-        except UndecidedError as error:
-            why = str(error)
-            is_named = why in self._undecided or len(self._undecided) < SHOWN
-            self._undecided[why if is_named else "other reasons"] += 1
-            return
-        where = f"{self.reader.place}: {entry.url}"
-        self._differences.add(where, entry.origin or "", Decided.of(entry), after)
-
-    # What is printed
-
-    def _in_words(self) -> Iterator[str]:
-        found = self._differences
+    def _in_words(self, found: Differences) -> Iterator[str]:
         yield from self.reader.damages
-        for why, count in self._undecided.most_common(SHOWN):
+        for why, count in found.undecided.most_common(SHOWN):
             yield f"undecided  {count:,} x {why}"
         for group, count in found.groups():
             origin, before, after = group
             yield f"{count:,} x {origin}: {before} -> {after}"
             yield from (f"    {each}" for each in found.examples[group])
-        total = found.kinds.total()
-        differ = "would differ" if any(self._changes) else "differ"
+        differ = "would differ" if any(found.changes) else "differ"
         parts = ", ".join(f"{count:,} {kind}" for kind, count in found.kinds.items() if count)
-        text = f"{counted(found.verdicts, 'verdict')}, {total:,} {differ}"
+        text = f"{counted(found.verdicts, 'verdict')}, {found.kinds.total():,} {differ}"
         yield f"{text}: {parts}" if parts else text
         if self.reader.state is not State.WHOLE:
             yield self.state_in_words()

@@ -11,19 +11,15 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.events import RobotsIgnored
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.policies import USES, Policies
-from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
 
-from .subcommand import JSON, Exit, Subcommand, argument
+from .subcommand import JSON, Exit, Subcommand, argument, shown
 from .urls import URLS, urls_in, with_policies
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
 
     from .project import Asked
-
-_SHOWN = 200
-"""The most characters of what a site says that the table shows."""
 
 
 class Permissions(Subcommand):
@@ -88,8 +84,8 @@ _INERT = str.maketrans({"|": "&#124;", "<": "&lt;", "[": "&#91;"})
 
 
 def _line(*cells: str) -> str:
-    shown = (printable(each, _SHOWN).translate(_INERT) for each in cells)
-    return f"| {' | '.join(shown)} |"
+    harmless = (shown(each).translate(_INERT) for each in cells)
+    return f"| {' | '.join(harmless)} |"
 
 
 _UNREAD = "its page could not be read: "

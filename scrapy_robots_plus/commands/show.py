@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint
-from scrapy_robots_plus.protocol.printable import counted, printable
+from scrapy_robots_plus.protocol.printable import counted
 
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, named, picked
+from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, named, picked, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,9 +87,6 @@ class Show(Subcommand):
 _WIDEST = 44
 """The most characters of the column of lines; longer lines push the rest to the right."""
 
-_LONGEST = 200
-"""The most characters of a line, its meaning or a finding that are shown."""
-
 
 def listing(fields: dict[str, Any]) -> Iterator[str]:
     """Yields what is printed: a heading, lines with their meanings and findings, a summary."""
@@ -107,13 +104,13 @@ def listing(fields: dict[str, Any]) -> Iterator[str]:
     yield f"agent: {named(fields['agent'])}: {_groups(groups)}"
     findings: defaultdict[int | None, list[str]] = defaultdict(list)
     for each in fields["findings"]:
-        findings[each["line"]].append(f"^ {each['code']}: {_cut(each['message'])}")
+        findings[each["line"]].append(f"^ {each['code']}: {shown(each['message'])}")
     digits = len(str(len(lines)))
-    width = min(_WIDEST, max((len(_cut(each["text"])) for each in lines), default=0))
+    width = min(_WIDEST, max((len(shown(each["text"])) for each in lines), default=0))
     yield from (f"    {finding}" for finding in findings[None])
     for line in lines:
         mark = ">" if line["group_number"] in groups else " "
-        text = f"{_cut(line['text']):{width}}  {_cut(_means(line))}"
+        text = f"{shown(line['text']):{width}}  {shown(_means(line))}"
         yield f"{mark} {line['line']:>{digits}}  {text}".rstrip()
         yield from (f"{'':{digits}}    {finding}" for finding in findings[line["line"]])
     yield counted(len(fields["findings"]), "finding")
@@ -129,7 +126,3 @@ def _groups(groups: tuple[int, ...]) -> str:
 def _means(line: dict[str, Any]) -> str:
     words: str = line["means"] or ""
     return f"group {line['group_number']}: {words}" if line["group_number"] and words else words
-
-
-def _cut(text: str) -> str:
-    return printable(text, _LONGEST)

@@ -80,6 +80,11 @@ def picked(of: object, *names: str) -> dict[str, Any]:
     return {name: getattr(of, name) for name in names}
 
 
+def shown(text: object) -> str:
+    """Returns *text* of a site, such as a rule, as it is printed: cut after 200 characters."""
+    return printable(text, 200)
+
+
 def named(agent: AgentNames) -> str:
     """Returns the name of *agent*, or all its names, separated by commas."""
     return agent if isinstance(agent, str) else ", ".join(agent)
