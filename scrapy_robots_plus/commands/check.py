@@ -1,4 +1,4 @@
-"""``scrapy robots check``: a verdict for each URL."""
+"""``scrapy robots check``: a verdict for each URL, and what is printed of a verdict."""
 
 from __future__ import annotations
 
@@ -7,14 +7,33 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from . import urls
-from .project import Asked
-from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, complain
+from .subcommand import AGENT, DIALECT, FILE, JSON, Exit, Subcommand, complain, picked
+from .urls import URLS, Asked, urls_in, with_policies
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.storage.record import RobotsRecord
+
+EXITS = {"allowed": Exit.OK, "denied": Exit.FOUND, "undecided": Exit.UNDECIDED}
+"""The exit status for each word that :func:`word_for` returns."""
+
+
+def word_for(verdict: Verdict) -> str:
+    """Returns ``allowed``, ``denied``, or ``undecided`` if the robots.txt cannot be read."""
+    if verdict.allowed:
+        return "allowed"
+    return "undecided" if verdict.reason.is_unread else "denied"
+
+
+def fields_of(verdict: Verdict) -> dict[str, Any]:
+    """Returns the fields of *verdict* for ``--json``."""
+    return {
+        "result": word_for(verdict),
+        **picked(verdict, "allowed", "reason", "rule", "line", "group", "robots_url"),
+        "status": verdict.outcome,
+        **picked(verdict, "delay", "form", "override"),
+    }
 
 
 class Check(Subcommand):
@@ -26,10 +45,10 @@ class Check(Subcommand):
 
     # Prints the verdicts in the order of the URLs, in constant memory.
 
-    arguments = urls.URLS, AGENT, DIALECT, FILE, JSON
+    arguments = URLS, AGENT, DIALECT, FILE, JSON
 
     def run(self) -> None:
-        self._urls = urls.urls_in(self.given)
+        self._urls = urls_in(self.given)
         if self.given.file is None:
             self.project.ask(self._ask)
             return
@@ -40,19 +59,19 @@ class Check(Subcommand):
 
     async def _ask(self, crawl: Crawl) -> None:
         crawl.get(Retrieval).listeners.append(lambda found: self._tell_if_cut(found.record))
-        async for asked, policy in urls.with_policies(self._urls, crawl):
+        async for asked, policy in with_policies(self._urls, crawl):
             self._add(asked, policy)
 
     def _add(self, asked: Asked, policy: Policy | None) -> None:
         verdict = Verdict(allowed=True, reason=Reason.NOT_HTTP)
         if policy is not None:
             verdict = policy.verdict(asked.requested, self.project.agent_for(policy))
-        word, why = urls.word_for(verdict), verdict.describe()
-        fields: dict[str, Any] = urls.fields_of(verdict)
+        word, why = word_for(verdict), verdict.describe()
+        fields: dict[str, Any] = fields_of(verdict)
         if asked.problem:
             word, why = "undecided", asked.problem
             fields = {"result": word, "problem": why}
-        self.note(urls.EXITS[word])
+        self.note(EXITS[word])
         self.show([{"url": asked.url, **fields}], [f"{word:9} {asked.url}  ({why})"])
 
     def _tell_if_cut(self, record: RobotsRecord) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
 
-from .project import site_of
+from .check import EXITS, fields_of, word_for
 from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, argument, named, titled
-from .urls import EXITS, fields_of, word_for
+from .urls import site_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

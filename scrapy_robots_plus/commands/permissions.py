@@ -19,7 +19,7 @@ from .urls import URLS, urls_in, with_policies
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
 
-    from .project import Asked
+    from .urls import Asked
 
 
 class Permissions(Subcommand):

@@ -13,8 +13,9 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.protocol.pace import seconds_for
 from scrapy_robots_plus.protocol.printable import counted, duration
 
+from .check import EXITS, word_for
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand
-from .urls import EXITS, URLS, urls_in, with_policies, word_for
+from .urls import URLS, urls_in, with_policies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.statscollectors import DummyStatsCollector
-from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.addon import Addon
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.extension import RobotsExtension
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.crawl_store import FILE_IN_JOBDIR, uri_in_job
 from scrapy_robots_plus.origins.freshness import under_statuses
 from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser, charset_of
-from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
 from scrapy_robots_plus.protocol.access import Access
@@ -35,7 +32,8 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import open_store
 from scrapy_robots_plus.storage.record import RobotsRecord
 
-from .subcommand import UnreadableError, WrongUsageError, opened
+from .subcommand import UnreadableError, opened
+from .urls import site_of, with_policies
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -166,20 +164,18 @@ class Project:
         found: dict[Origin, Source] = {}
 
         async def obtain_all(crawl: Crawl) -> None:
-            policies = crawl.get(Policies)
             retrieved: list[Retrieved] = []
             crawl.get(Retrieval).listeners.append(retrieved.append)
-            for origin in origins:
-                compat.run_in_background(policies.obtain(origin))
-            for origin in origins:
-                policy = await obtain(origin, policies)
-                # A record just retrieved has its text, which a policy's own lacks.
-                records = (each.record for each in retrieved if each.record.origin == origin)
-                record = next(records, policy.record)
-                found[origin] = Source(policy, record, is_file=not policy.settings.needs_file)
+            async for _, policy in with_policies(sites, crawl):
+                if policy:
+                    # A record just retrieved has its text, which a policy's own lacks.
+                    origin = policy.origin
+                    records = (each.record for each in retrieved if each.record.origin == origin)
+                    record = next(records, policy.record)
+                    found[origin] = Source(policy, record, is_file=not policy.settings.needs_file)
 
-        origins = [place for place in places if isinstance(place, Origin)]
-        if origins:
+        sites = [str(place) for place in places if isinstance(place, Origin)]
+        if sites:
             self.ask(obtain_all)
         return [found[place] if isinstance(place, Origin) else place for place in places]
 
@@ -241,51 +237,6 @@ class Source(NamedTuple):
     record: RobotsRecord
     is_file: bool = False
     """Whether it is a local file or the text of an override, not the answer of a site."""
-
-
-async def obtain(origin: Origin, policies: Policies) -> Policy:
-    """Returns the policy of *origin*, fetching it if needed.
-
-    Raises CancelledError if the user stops it.
-    """
-    policy = await policies.obtain(origin)
-    if policy is None:
-        raise CancelledError
-    return policy
-
-
-class Asked(NamedTuple):
-    """A URL that a command is asked about."""
-
-    url: str
-    """The URL as it was given."""
-    requested: str = ""
-    """The URL as in a request for it; empty if no request can be sent."""
-    origin: Origin | None = None
-    """Its origin; None if it is not an http or https URL."""
-    problem: str = ""
-    """Why no request can be sent to it, and what is expected; empty if one can."""
-
-    @classmethod
-    def about(cls, url: str) -> Asked:
-        """Makes an :class:`Asked` from *url*, with a *problem* if no request can be sent to it."""
-        try:
-            requested = as_requested(url)
-            return cls(url, requested, Origin.of(requested))
-        except ValueError as error:
-            return cls(url, problem=str(error))
-
-
-def site_of(url: str) -> tuple[str, Origin]:
-    """Returns *url* as in a request for it, and its origin.
-
-    Raises WrongUsageError if it is not an http or https URL.
-    """
-    asked = Asked.about(url)
-    if asked.origin is None:
-        not_http = f"{url} is not an http or https URL; robots.txt does not apply to it"
-        raise WrongUsageError(asked.problem or not_http)
-    return asked.requested, asked.origin
 
 
 def _wrong_path(settings: BaseSettings, error: BaseException | None) -> str:

@@ -1,17 +1,20 @@
-"""The URLs that a command is asked about: how they are read, and what is printed about each."""
+"""The URLs that a command is asked about: how they are read, and the policies for them."""
 
 from __future__ import annotations
 
 import sys
 from queue import Queue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.protocol.origin import Origin
 
-from .project import Asked, obtain
-from .subcommand import Exit, WrongUsageError, argument, opened, picked
+from .subcommand import WrongUsageError, argument, opened
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.verdict import Verdict
 
 _LONGEST_LINE = 16_384
 """Bytes of a line that are read. No server takes a longer URL."""
@@ -77,13 +79,47 @@ def _lines_of(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
         yield line, last is line
 
 
+class Asked(NamedTuple):
+    """A URL that a command is asked about."""
+
+    url: str
+    """The URL as it was given."""
+    requested: str = ""
+    """The URL as in a request for it; empty if no request can be sent."""
+    origin: Origin | None = None
+    """Its origin; None if it is not an http or https URL."""
+    problem: str = ""
+    """Why no request can be sent to it, and what is expected; empty if one can."""
+
+    @classmethod
+    def about(cls, url: str) -> Asked:
+        """Makes an :class:`Asked` from *url*, with a *problem* if no request can be sent to it."""
+        try:
+            requested = as_requested(url)
+            return cls(url, requested, Origin.of(requested))
+        except ValueError as error:
+            return cls(url, problem=str(error))
+
+
+def site_of(url: str) -> tuple[str, Origin]:
+    """Returns *url* as in a request for it, and its origin.
+
+    Raises WrongUsageError if it is not an http or https URL.
+    """
+    asked = Asked.about(url)
+    if asked.origin is None:
+        not_http = f"{url} is not an http or https URL; robots.txt does not apply to it"
+        raise WrongUsageError(asked.problem or not_http)
+    return asked.requested, asked.origin
+
+
 async def with_policies(
     urls: Iterable[str], crawl: Crawl
 ) -> AsyncIterator[tuple[Asked, Policy | None]]:
     """Yields each of *urls* with the policy that decides about it; None if it is not http or https.
 
     What has come so far is answered together, its robots.txt files fetched concurrently: a slow
-    producer may wait for the answers. Raises OSError.
+    producer may wait for the answers. Raises OSError, and CancelledError if the user stops it.
     """
     policies = crawl.get(Policies)
     lines: Queue[str] = Queue(_TOGETHER)
@@ -105,30 +141,12 @@ async def with_policies(
             if origin:
                 compat.run_in_background(policies.obtain(origin))
         for number, asked in enumerate(together, 1):
-            yield asked, await obtain(asked.origin, policies) if asked.origin else None
+            policy = await policies.obtain(asked.origin) if asked.origin else None
+            if asked.origin and policy is None:
+                raise CancelledError
+            yield asked, policy
             if number % _TURN == 0:
                 await compat.sleep(0)
         sys.stdout.flush()
     for failure in failures:
         raise failure
-
-
-EXITS = {"allowed": Exit.OK, "denied": Exit.FOUND, "undecided": Exit.UNDECIDED}
-"""The exit status for each word that :func:`word_for` returns."""
-
-
-def word_for(verdict: Verdict) -> str:
-    """Returns ``allowed``, ``denied``, or ``undecided`` if the robots.txt cannot be read."""
-    if verdict.allowed:
-        return "allowed"
-    return "undecided" if verdict.reason.is_unread else "denied"
-
-
-def fields_of(verdict: Verdict) -> dict[str, Any]:
-    """Returns the fields of *verdict* for ``--json``."""
-    return {
-        "result": word_for(verdict),
-        **picked(verdict, "allowed", "reason", "rule", "line", "group", "robots_url"),
-        "status": verdict.outcome,
-        **picked(verdict, "delay", "form", "override"),
-    }
