@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from contextlib import suppress
 from hashlib import sha256
-from itertools import count
+from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
 
 from .entries import SHA256
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
 LONGEST_BODY = 64 * 1024 * 1024
 """How many bytes of a text are read. A longer one counts as changed."""
-
-_numbers = count()
 
 
 class BodyError(Exception):
@@ -40,14 +37,13 @@ class Bodies(NamedTuple):
             if path.stat().st_size:  # a power failure may leave an empty file
                 return
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f"{digest}.{os.getpid()}.{next(_numbers)}.tmp")
+        unfinished = path.with_name(f"{digest}.{token_hex(8)}.tmp")
         try:
             unfinished.write_bytes(gzip.compress(body, mtime=0))
             unfinished.replace(path)
-        except OSError:
-            with suppress(OSError):
+        finally:
+            with suppress(OSError):  # usually it has its name already
                 unfinished.unlink()
-            raise
 
     def get(self, digest: str) -> bytes:
         """Returns the text with this *digest*. Raises :exc:`BodyError` if it cannot be had."""

@@ -125,10 +125,8 @@ class Summary:
                 self._write(table)
             row = rows.setdefault(tuple(map(_kept, key)), [0, value, value, _kept(example)])
         row[0] += 1
-        if value < row[1]:
-            row[1] = value
-        elif value > row[2]:
-            row[2] = value
+        row[1] = min(row[1], value)
+        row[2] = max(row[2], value)
 
     def _write(self, table: str) -> None:
         rows = [(*key, *row) for key, row in self._tables[table].items()]

@@ -6,7 +6,6 @@ Needs warcio, which the extra ``[warc]`` installs.
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 from io import BytesIO
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -44,7 +43,7 @@ class Warc(Appender):
 
     def add(self, exchange: Exchange) -> None:
         """Queues the records of *exchange* for the next :meth:`flush`."""
-        super().add(self._records(partial(_write_pair, exchange)))
+        super().add(self._records(_write_pair, exchange))
 
     def _write(self) -> None:
         if not self.waiting:
@@ -53,15 +52,16 @@ class Warc(Appender):
             self.path, self._is_made = create_unused(self.path), True
         with open_to_append(self.path) as file:
             is_new = not file.tell()
-            info = self._records(partial(_write_info, self.path.name)) if is_new else b""
+            info = self._records(_write_info, self.path.name) if is_new else b""
             append(file, info + b"".join(self.waiting))
         self.waiting.clear()
 
-    def _records(self, write: Callable[[Any], None]) -> bytes:
+    def _records(self, write: Callable[[Any, Any], None], about: Any) -> bytes:
+        """Returns the records that *write* writes *about* something."""
         from warcio.warcwriter import WARCWriter  # an extra
 
         written = BytesIO()
-        write(WARCWriter(written, gzip=self.path.suffix == ".gz", warc_version=_VERSION))
+        write(WARCWriter(written, gzip=self.path.suffix == ".gz", warc_version=_VERSION), about)
         return written.getvalue()
 
 
@@ -81,13 +81,13 @@ def create_unused(path: Path) -> Path:
     return path
 
 
-def _write_info(name: str, writer: Any) -> None:
+def _write_info(writer: Any, name: str) -> None:
     software = f"scrapy-robots-plus {__version__}"
     info = {"software": software, "format": f"WARC File Format {_VERSION}"}
     writer.write_record(writer.create_warcinfo_record(name, info))
 
 
-def _write_pair(exchange: Exchange, writer: Any) -> None:
+def _write_pair(writer: Any, exchange: Exchange) -> None:
     request, response = exchange.request, exchange.response
     protocol = response.protocol or "HTTP/1.1"
     about = {"WARC-Date": rfc3339(exchange.at)}

@@ -273,16 +273,22 @@ def _fingerprints_in(folder: Path) -> Iterator[bytes]:
     path = folder / _SEEN
     data = path.read_bytes() if path.exists() else b""
     if data[:1] == b"\0":
-        at = 0
-        while at + 2 <= len(data):
-            size = int.from_bytes(data[at : at + 2], "big")
-            if at + 2 + size <= len(data):  # a kill may have cut the last one
-                yield data[at + 2 : at + 2 + size]
-            at += 2 + size
+        yield from _framed(data, 0, 2)
         return
     for line in data.split():
         with suppress(ValueError):
             yield bytes.fromhex(line.decode("ascii"))
+
+
+def _framed(data: bytes, at: int, prefix: int) -> Iterator[bytes]:
+    """Yields each part of *data* from *at* on, but not the last if a kill has cut it.
+
+    Before each part, *prefix* bytes hold its length.
+    """
+    while (begin := at + prefix) <= len(data):
+        at = begin + int.from_bytes(data[at:begin], "big")
+        if at <= len(data):
+            yield data[begin:at]
 
 
 def _lifo(data: mmap, lost: Callable[[int], None]) -> Iterator[bytes]:
@@ -313,15 +319,12 @@ def _fifo(folder: Path, lost: Callable[[int], None]) -> Iterator[bytes]:
     found, is_damaged = 0, False
     for chunk in chunks:
         data = chunk.read_bytes()
-        at, begin = begin, 0
-        while at + _SIZE <= len(data):
-            end = at + _SIZE + int.from_bytes(data[at : at + _SIZE], "big")
-            if end > len(data):
-                break
-            yield data[at + _SIZE : end]
+        for request in _framed(data, begin, _SIZE):
+            yield request
             found += 1
-            at = end
-        is_damaged |= at < len(data)
+            begin += _SIZE + len(request)
+        is_damaged |= begin < len(data)
+        begin = 0
     if told > found or is_damaged:
         lost(max(1, told - found))
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from .urls import Asked
 
 
+_UNREAD = "its page could not be read: "
+
+
 class Permissions(Subcommand):
     """Say what the pages at some URLs may be used for, and who says so.
 
@@ -52,18 +55,57 @@ class Permissions(Subcommand):
         self.project.ask(self._ask)
 
     async def _ask(self, crawl: Crawl) -> None:
-        use, pages = self.given.use, not self.given.no_pages
+        use = self.given.use
         self.show([], _head("URL", use, "said by", "words"))
         at_once = crawl.crawler.settings.getint("CONCURRENT_REQUESTS")
         running: deque[Any] = deque()
         async for asked, _ in with_policies(self._asked, crawl):
-            running.append(compat.run_in_background(_row(asked, use, crawl, pages=pages)))
+            running.append(compat.run_in_background(self._row(asked, crawl)))
             if len(running) >= at_once:
                 self._add(*await compat.wait_for(running.popleft()))
         while running:
             self._add(*await compat.wait_for(running.popleft()))
         rows = (_line(*said, f"{count:,}") for said, count in sorted(self._counts.items()))
         self.show([], ["", *_head(use, "said by", "URLs"), *rows])
+
+    async def _row(self, asked: Asked, crawl: Crawl) -> tuple[dict[str, Any], str, str]:
+        """Returns the fields for ``--json``, and two cells of the table: who says what."""
+        policies, use = crawl.get(Policies), self.given.use
+        fields: dict[str, Any] = {"url": asked.url, "use": use, "preference": "undecided"}
+        if asked.problem:
+            return {**fields, "problem": asked.problem}, "unknown", asked.problem
+        found = await policies.may(asked.url, use)
+        stamp: dict[str, Any] = {}
+        if not self.given.no_pages and found and found.verdict.reason is not Reason.NOT_HTTP:
+            where = found.url
+            try:
+                request = Request(where, dont_filter=True)
+                response = await compat.engine_of(crawl.crawler).download_async(request)
+                where, stamp = response.url, response.meta.get(STAMP_META_KEY) or {}
+                if not 200 <= response.status < 300:
+                    fields["problem"] = f"{_UNREAD}{response.status}"
+            except RobotsIgnored as error:
+                where = error.url
+            except Exception as error:  # noqa: BLE001 - any handler may be in use
+                fields["problem"] = f"{_UNREAD}{str(error) or type(error).__name__}"
+            found = await policies.may(where, use)
+        decisive, verdict = found.statement.as_dict() if found.statement else {}, found.verdict
+        fields |= {
+            "preference": found.preference,
+            **{key: decisive.get(key) for key in ("source", "text", "line")},
+            "allowed": verdict.allowed,
+            "reason": verdict.reason,
+            "statements": [each.as_dict() for each in found.statements],
+            **{key: stamp.get(key) for key in ("tdm_policy", "requested_at")},
+            "licenses": stamp.get("licenses", []),
+        }
+        if verdict.allowed or verdict.reason is Reason.AI_PREFERENCE:
+            words = fields["text"] or fields.get("problem", "")
+            return fields, fields["source"] or "nobody", words
+        # The page must not be fetched, whatever it may be used for.
+        fields["preference"] = "undecided" if verdict.reason.is_unread else "denied"
+        source = "unknown" if verdict.reason.is_unread else "robots.txt"
+        return fields, source, verdict.describe()
 
     def _add(self, fields: dict[str, Any], source: str, words: str) -> None:
         preference = fields["preference"]
@@ -86,48 +128,3 @@ _INERT = str.maketrans({"|": "&#124;", "<": "&lt;", "[": "&#91;"})
 def _line(*cells: str) -> str:
     harmless = (shown(each).translate(_INERT) for each in cells)
     return f"| {' | '.join(harmless)} |"
-
-
-_UNREAD = "its page could not be read: "
-
-
-async def _row(
-    asked: Asked, use: str, crawl: Crawl, *, pages: bool
-) -> tuple[dict[str, Any], str, str]:
-    """Returns the fields for ``--json``, and two cells of the table: who says so, and the words."""
-    policies = crawl.get(Policies)
-    fields: dict[str, Any] = {"url": asked.url, "use": use, "preference": "undecided"}
-    if asked.problem:
-        return {**fields, "problem": asked.problem}, "unknown", asked.problem
-    found = await policies.may(asked.url, use)
-    stamp: dict[str, Any] = {}
-    if pages and found and found.verdict.reason is not Reason.NOT_HTTP:
-        where = found.url
-        try:
-            request = Request(where, dont_filter=True)
-            response = await compat.engine_of(crawl.crawler).download_async(request)
-            where, stamp = response.url, response.meta.get(STAMP_META_KEY) or {}
-            if not 200 <= response.status < 300:
-                fields["problem"] = f"{_UNREAD}{response.status}"
-        except RobotsIgnored as error:
-            where = error.url
-        except Exception as error:  # noqa: BLE001 - any handler may be in use
-            fields["problem"] = f"{_UNREAD}{str(error) or type(error).__name__}"
-        found = await policies.may(where, use)
-    decisive, verdict = found.statement.as_dict() if found.statement else {}, found.verdict
-    fields |= {
-        "preference": found.preference,
-        **{key: decisive.get(key) for key in ("source", "text", "line")},
-        "allowed": verdict.allowed,
-        "reason": verdict.reason,
-        "statements": [each.as_dict() for each in found.statements],
-        **{key: stamp.get(key) for key in ("tdm_policy", "requested_at")},
-        "licenses": stamp.get("licenses", []),
-    }
-    if verdict.allowed or verdict.reason is Reason.AI_PREFERENCE:
-        words = fields["text"] or fields.get("problem", "")
-        return fields, fields["source"] or "nobody", words
-    # The page must not be fetched, whatever it may be used for.
-    fields["preference"] = "undecided" if verdict.reason.is_unread else "denied"
-    source = "unknown" if verdict.reason.is_unread else "robots.txt"
-    return fields, source, verdict.describe()

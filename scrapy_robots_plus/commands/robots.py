@@ -7,6 +7,7 @@ import os
 import sqlite3
 import sys
 import traceback
+from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,15 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
-from .subcommand import Exit, Members, Subcommand, WrongUsageError, complain
+from .subcommand import Exit, Subcommand, WrongUsageError, complain
 
 if TYPE_CHECKING:
     from scrapy.settings import Settings
+
+
+Members = Sequence[type[Subcommand] | ModuleType]
+"""Subcommands, and modules that group several in ``MEMBERS``: ``scrapy robots NAME SUBCOMMAND``.
+``scrapy robots NAME -h`` shows the docstring of such a module."""
 
 
 def subcommands() -> Members:

@@ -7,7 +7,6 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from enum import IntEnum
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TypeVar
 
 from scrapy_robots_plus.crawl.log import Once
@@ -161,11 +160,6 @@ class Subcommand:
         sqlite3.Error, which end the command with status 2.
         """
         raise NotImplementedError
-
-
-Members = Sequence[type[Subcommand] | ModuleType]
-"""Subcommands, and modules that group several in ``MEMBERS``: ``scrapy robots NAME SUBCOMMAND``.
-``scrapy robots NAME -h`` shows the docstring of such a module."""
 
 
 def read_by(read: Callable[[str], _T]) -> Callable[[str], _T]:

@@ -53,7 +53,6 @@ def page(summary: Summary, log: LogReader, title: str = "", hosts: Sequence[str]
     style = (_FOLDER / "style.css").read_text(encoding="ascii")
     made = [(anchor, heading, join(make(summary))) for anchor, heading, make in _SECTIONS]
     shown = [section for section in made if section[-1]]
-    links = [*((anchor, name) for anchor, name, _ in shown), ("proof", "What this proves")]
     last = join([" Hash of the last line: ", code(log.last.hash)]) if log.is_readable else ""
     written = Template((_FOLDER / "page.html").read_text(encoding="ascii")).substitute(
         # Nothing but the style may be loaded or run, even if something slips through unescaped.
@@ -63,7 +62,7 @@ def page(summary: Summary, log: LogReader, title: str = "", hosts: Sequence[str]
         plain_names=text(", ".join(log.names)),
         style=style,
         header=join(_header(summary, log, hosts)),
-        contents=join(element("a", name, href=f"#{anchor}") for anchor, name in links),
+        contents=join(element("a", name, href=f"#{anchor}") for anchor, name, _ in shown),
         sections=join(
             element("section", element("h2", heading), content, id=anchor)
             for anchor, heading, content in shown
@@ -111,7 +110,11 @@ def _header(summary: Summary, log: LogReader, hosts: Sequence[str]) -> Iterator[
     if hosts:
         yield note(f"Only a part of the log: {', '.join(hosts)}.")
     if log.state > State.UNFINISHED:  # the section on crawls says how each ended
-        yield _damage(log)
+        yield note(
+            element("b", "This log is incomplete or damaged."),
+            " The report may be wrong:",
+            element("ul", *(element("li", place) for place in log.damages)),
+        )
     if totals.observing_crawls:
         which = f"{totals.observing_crawls:,} of {counted(totals.crawls, 'crawl')}"
         words = f"nothing was blocked or delayed there. Not enforced: {totals.not_enforced:,}."
@@ -119,16 +122,6 @@ def _header(summary: Summary, log: LogReader, hosts: Sequence[str]) -> Iterator[
     if totals.lost:
         lines = counted(totals.lost, "line")
         yield note(f"{lines} could not be written to the log; they are missing here.")
-
-
-def _damage(log: LogReader) -> Html:
-    return element(
-        "div",
-        element("b", "This log is incomplete or damaged."),
-        " The report may be wrong:",
-        element("ul", *(element("li", place) for place in log.damages)),
-        class_="note",
-    )
 
 
 _CHAIN = {

@@ -62,7 +62,7 @@ def small(*content: object) -> Html:
 
 def note(*content: object) -> Html:
     """Returns a note that the reader needs to understand the rest."""
-    return element("p", *content, class_="note")
+    return element("div", *content, class_="note")
 
 
 def fold(head: object, *content: object) -> Html:
