@@ -15,9 +15,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import partial
 from hashlib import sha256
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_robots_plus.crawl.recent import Recent
@@ -214,7 +212,7 @@ class LogReader:
             self._log, self._position = log.name if len(self._logs) > 1 else "", 0
             with log.open("rb") as file:
                 # A line that is too long is read in pieces, none of which is a valid line.
-                for raw in iter(partial(file.readline, LONGEST_LINE), b""):
+                while raw := file.readline(LONGEST_LINE):
                     entry = self.take(raw)
                     if entry is not None:
                         yield entry
@@ -301,8 +299,8 @@ def _began(log: Path) -> tuple[str, int, str, Path]:
     empty or 0.
     """
     with log.open("rb") as file:
-        for raw in islice(iter(partial(file.readline, LONGEST_LINE), b""), 2):
+        for _ in range(2):
             with suppress(ValueError):
-                fields = parse(raw).fields
+                fields = parse(file.readline(LONGEST_LINE)).fields
                 return str(fields.get("crawl")), fields["n"], str(fields.get("time")), log
     return "", 0, "", log

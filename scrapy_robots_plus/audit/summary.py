@@ -60,7 +60,7 @@ class Summary:
 
         So is the number of allowed requests in the last line of a crawl: it is about all sites.
         """
-        self._hosts = HostPatterns((plain_pattern(host), True) for host in hosts)
+        self.hosts = HostPatterns((plain_pattern(host), True) for host in hosts)
         self._file = sqlite3.connect("", isolation_level=None)  # in memory while it is small
         finalize(self, self._file.close)
         self._file.execute("PRAGMA journal_mode = OFF")
@@ -91,7 +91,7 @@ class Summary:
 
     def add(self, entry: Entry) -> None:
         """Adds the entry of one line."""
-        if self._hosts and not self._is_asked_for(entry):
+        if self.hosts and not self._is_asked_for(entry):
             return
         match entry:
             case VerdictEntry():
@@ -114,7 +114,7 @@ class Summary:
             origin = Origin.of(entry.origin or "")
         except ValueError:  # the log was tampered with
             return False
-        return origin is not None and self._hosts.of(origin) is not None
+        return origin is not None and self.hosts.of(origin) is not None
 
     def _count(self, table: str, key: tuple[Any, ...], value: float, example: str = "") -> None:
         """Counts a line with *key*, the columns of *table*; *value* is its time, or its gap."""
@@ -174,7 +174,7 @@ class Summary:
         self._count("begins", key, entry.time)
 
     def _add_end(self, entry: EndEntry) -> None:
-        allowed = None if self._hosts else max(entry.allowed + entry.dont_obey, 0)
+        allowed = None if self.hosts else max(entry.allowed + entry.dont_obey, 0)
         self._count("ends", (entry.crawl, entry.reason, allowed, max(entry.lost, 0)), entry.time)
 
 

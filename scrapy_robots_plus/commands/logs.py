@@ -217,11 +217,11 @@ class Report(LogCommand):
             complain(damage if given.logs[1:] else f"{given.logs[0]}: {damage}")
         if is_file:
             with whole_file(target, "ascii") as file:
-                file.write(page(summary, self.reader, given.title, given.host))
+                file.write(page(summary, self.reader, given.title))
         if is_file or self.as_json:
             self.show(_objects(summary), [f"{target}: {sentence(summary.totals)}"])
         else:
-            sys.stdout.write(page(summary, self.reader, given.title, given.host))
+            sys.stdout.write(page(summary, self.reader, given.title))
         self.note(EXITS[self.reader.state])
 
 

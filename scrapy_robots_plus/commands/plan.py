@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy import Request
 
@@ -34,15 +33,14 @@ _MOST = 20
 """The most hosts that are shown, the longest times first; ``--json`` shows all."""
 
 
-@dataclass(slots=True)
-class Host:
+class Host(NamedTuple):
     """A downloader slot: usually a host, with all its ports and both schemes."""
 
     name: str
     own_delay: float
     """Seconds between requests by the settings: ``DOWNLOAD_DELAY``, ``DOWNLOAD_SLOTS``."""
-    counts: Counter[str] = field(default_factory=Counter)
-    paces: dict[str, Pace] = field(default_factory=dict)
+    counts: Counter[str]
+    paces: dict[str, Pace]
     """What the robots.txt of each origin asks for, by origin."""
 
     def fields(self, start: float) -> Fields:
@@ -121,7 +119,7 @@ class Plan(Subcommand):
         key = compat.slot_key(downloader, Request(origin))
         if key not in self._hosts:
             _, delay, _ = compat.new_slot(downloader, key)
-            self._hosts[key] = Host(key, delay)
+            self._hosts[key] = Host(key, delay, Counter(), {})
         self._hosts[key].paces[origin] = policy.pace_of(self.project.agent_for(policy))
         return self._hosts[key]
 

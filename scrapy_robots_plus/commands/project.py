@@ -81,8 +81,7 @@ class Project:
         self._named_agent: str | None = getattr(arguments, "agent", None)
         self._is_dialect_named = bool(getattr(arguments, "dialect", None))
         _use_store_of_job(settings)
-        for name, value in _FOR_A_QUESTION.items():
-            settings.set(name, value, "cmdline")
+        settings.setdict(_FOR_A_QUESTION, "cmdline")
         Addon().update_settings(settings)  # a second time, in a project with it, is harmless
 
     @cached_property

@@ -116,7 +116,7 @@ PARTS = (
         "audit",
         sources=(  # what a crawl adds to a log, crawls prove
             *(f"audit/{each}.py" for each in ("bodies", "chain", "entries", "log")),
-            *(f"audit/{each}.py" for each in ("reading", "replay", "summary", "warc")),
+            *(f"audit/{each}.py" for each in ("replay", "summary", "warc")),
         ),
         tests=(
             "audit/test_bodies.py",

@@ -24,7 +24,7 @@ from scrapy_robots_plus.protocol.verdict import Reason
 from .html import FIRST, Html, code, element, fold, join, moment, note, small, span, table, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from scrapy_robots_plus.audit.chain import LogReader
     from scrapy_robots_plus.audit.summary import Summary
@@ -45,10 +45,10 @@ _HASH = 12
 _FOLDER = Path(__file__).parent
 
 
-def page(summary: Summary, log: LogReader, title: str = "", hosts: Sequence[str] = ()) -> str:
+def page(summary: Summary, log: LogReader, title: str = "") -> str:
     """Returns the whole page, in ASCII, so that it can be written in any encoding.
 
-    *log* must have been read to its end. *hosts*: those that the summary is limited to.
+    *log* must have been read to its end.
     """
     style = (_FOLDER / "style.css").read_text(encoding="ascii")
     made = [(anchor, heading, join(make(summary))) for anchor, heading, make in _SECTIONS]
@@ -61,7 +61,7 @@ def page(summary: Summary, log: LogReader, title: str = "", hosts: Sequence[str]
         title=text(title or "robots.txt report"),
         plain_names=text(", ".join(log.names)),
         style=style,
-        header=join(_header(summary, log, hosts)),
+        header=join(_header(summary, log)),
         contents=join(element("a", name, href=f"#{anchor}") for anchor, name, _ in shown),
         sections=join(
             element("section", element("h2", heading), content, id=anchor)
@@ -100,15 +100,15 @@ def _delays(totals: Any) -> str:
     return "no delay had to be kept"
 
 
-def _header(summary: Summary, log: LogReader, hosts: Sequence[str]) -> Iterator[Html]:
+def _header(summary: Summary, log: LogReader) -> Iterator[Html]:
     totals = summary.totals
     if totals.lines:
         spiders = [each.spider for each in summary.rows("spiders", 3)]
         when = span(totals.first, totals.last)
         yield element("p", join([*spiders, when], " · "), class_="lead")
     yield element("p", sentence(totals), class_="sentence")
-    if hosts:
-        yield note(f"Only a part of the log: {', '.join(hosts)}.")
+    if summary.hosts:
+        yield note(f"Only a part of the log: {', '.join(summary.hosts)}.")
     if log.state > State.UNFINISHED:  # the section on crawls says how each ended
         yield note(
             element("b", "This log is incomplete or damaged."),
@@ -210,14 +210,13 @@ _ACCESS = {
 
 def _files(summary: Summary) -> Iterator[Html]:
     """Yields the tables of how reading robots.txt files ended, and of those that changed."""
-    totals = summary.totals
     rows = map(_answer, summary.rows("answers", FIRST))
     nothing = "The log does not hold how any robots.txt was read."
     heads = ["Answer", "Meaning", "Sites", "Times"]
-    yield table(heads, rows, ["All", "", "", totals.files], empty=nothing)
+    yield table(heads, rows, ["All", "", "", summary.totals.files], empty=nothing)
     latest = list(map(_change, summary.rows("changes", _FEW)))[::-1]
     nothing = "No robots.txt changed while it was being obeyed."
-    last = ["Changes in all", totals.changes]
+    last = ["Changes in all", summary.totals.changes]
     yield table(["Changed", "When (UTC)"], latest, last, "change", nothing)
 
 

@@ -37,17 +37,15 @@ def join(parts: Iterable[object], between: object = "") -> Html:
     return Html(text(between).join(text(part) for part in parts))
 
 
-def element(name: str, /, *content: object, **attributes: str | None) -> Html:
-    """Returns an element that has an end tag. Attributes that are None are left out.
+def element(name: str, /, *content: object, **attributes: str) -> Html:
+    """Returns an element that has an end tag.
 
     ``class_`` stands for ``class``, and ``data_head`` for ``data-head``.
     """
-    given = (
-        f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    return Html(f"<{name}{''.join(given)}>{join(content)}</{name}>")
+    start = name
+    for key, value in attributes.items():
+        start += f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'
+    return Html(f"<{start}>{join(content)}</{name}>")
 
 
 def code(content: object) -> Html:
