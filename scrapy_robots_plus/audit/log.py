@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import replace
-from time import monotonic, sleep, time
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from scrapy_robots_plus.crawl.log import Once
@@ -147,21 +146,17 @@ class AuditLog(Appender):
     room = 10_000
 
     def __init__(
-        self,
-        path: Path,
-        begin: CrawlEntry,
-        warn: Callable[[str], None],
-        now: Callable[[], float] = time,
+        self, path: Path, begin: Callable[[], CrawlEntry], warn: Callable[[str], None]
     ) -> None:
-        """Takes *begin*, which is written first, and again if the file is replaced.
+        """Takes *begin*, which makes the first entry, now, and anew if the file is replaced.
 
-        *warn* is called with problems. *now* returns seconds since the epoch.
+        *warn* is called with problems.
         """
         super().__init__(path, warn)
         self.last = START
         """Number and hash of the last line that this crawl has written."""
         self._begin = begin
-        self._now = now
+        self._first = begin()
         self._mark: tuple[int, bytes] | None = None
         """Where this crawl's last line ends, in bytes from the start of the file; and that line."""
 
@@ -183,9 +178,9 @@ class AuditLog(Appender):
         lines, last, lost = [], self.last, self.lost
         entries = self.waiting[:BATCH]
         if self._mark is None:
-            entries.insert(0, self._begin)
+            entries.insert(0, self._first)
         elif not is_begun:
-            entries.insert(0, replace(self._begin, time=self._now()))
+            entries.insert(0, self._begin())
             self.went_wrong("it was removed, replaced or cut; the crawl's next line says so")
         for entry in entries:
             try:

@@ -147,7 +147,7 @@ class Recorder:
         kept = crawl.settings.audit_bodies
         folder = Path(kept).absolute() if isinstance(kept, str) else folder_beside(path)
         self._bodies = Bodies(folder) if kept else None
-        self.log = AuditLog(path, self._begin(path), audit.warn, crawl.clock.wall)
+        self.log = AuditLog(path, lambda: self._begin(path), audit.warn)
         self._knows_departures = compat.watch_handovers(crawl.crawler, survives(self._handed_over))
         crawl.decision_listeners.append(survives(self._decided))
         crawl.exemption_listeners.append(survives(self._exempted))

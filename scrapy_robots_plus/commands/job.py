@@ -183,11 +183,10 @@ class Convert(Subcommand):
         counts = self._convert(folder, path)
         os.replace(path, folder / FILE_NAME)
         _move(folder)
-        say(
-            f"{counted(counts['requests'], 'request')} and "
-            f"{counted(counts['seen'], 'fingerprint')} are in {FILE_NAME}; the old files are in "
-            f"{KEPT_IN}"
+        kept = (
+            f"{counted(counts['requests'], 'request')} and {counted(counts['seen'], 'fingerprint')}"
         )
+        say(f"{kept} are in {FILE_NAME}; the old files are in {KEPT_IN}")
         if counts["lost"]:
             complain(f"{counted(counts['lost'], 'request')} or more cannot be read")
             self.note(Exit.FOUND)

@@ -54,7 +54,7 @@ class Warned(list[str]):
 
 
 def open_log(path: Path, crawl: str = "a", warned: Warned | None = None) -> AuditLog:
-    return AuditLog(path, begin(crawl), Warned() if warned is None else warned)
+    return AuditLog(path, lambda: begin(crawl), Warned() if warned is None else warned)
 
 
 def write(path: Path, *entries: Entry, crawl: str = "a") -> AuditLog:

@@ -6,6 +6,7 @@ import gzip
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -91,8 +92,9 @@ def test_parts_together_are_one_whole_log(
 
 
 def test_parts_are_in_order_though_the_clock_was_set_back(tmp_path: Path) -> None:
-    path, times = tmp_path / "audit.jsonl", iter([3_000.0, 2_000.0, 1_000.0])
-    log, parts = AuditLog(path, begin(), Warned(), lambda: next(times)), list[Path]()
+    path, times = tmp_path / "audit.jsonl", iter([4_000.0, 3_000.0, 2_000.0, 1_000.0])
+    log = AuditLog(path, lambda: replace(begin(), time=next(times)), Warned())
+    parts = list[Path]()
     for number in range(3):
         add(log, number)
         parts.append(tmp_path / f"audit.jsonl.{3 - number}")
