@@ -48,17 +48,13 @@ _TEXT = Kind("string", (str,))
 _MOMENT = Kind("time, RFC 3339 in UTC", (str,), moment_of)
 
 
-def _texts(values: list[Any]) -> tuple[str, ...]:
-    return tuple(map(_TEXT.read, values))
-
-
-def _names(value: Any) -> AgentNames:
-    return _texts(value) if isinstance(value, list) else value
+def _texts(values: str | list[Any]) -> AgentNames:
+    return values if isinstance(values, str) else tuple(map(_TEXT.read, values))
 
 
 Text = Annotated[str, _TEXT]
 Texts = Annotated[tuple[str, ...], Kind("list of strings", (list,), _texts)]
-Names = Annotated[AgentNames, Kind("string, or list of strings", (str, list), _names)]
+Names = Annotated[AgentNames, Kind("string, or list of strings", (str, list), _texts)]
 Flag = Annotated[bool, Kind("boolean", (bool,))]
 Count = Annotated[int, Kind("whole number", (int,))]
 Number = Annotated[float, Kind("number", (float, int), _finite)]

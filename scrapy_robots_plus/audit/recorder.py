@@ -240,7 +240,7 @@ class Recorder:
         about: dict[str, Any] = {"robots_url": verdict.robots_url}
         if policy is not None:
             about = _about_decision(policy, verdict)
-        self._add_verdict(request, origin, agent, verdict, about)
+        self._add_verdict(request, verdict, {"origin": str(origin), "agent": agent, **about})
 
     def _exempted(self, request: Request) -> None:
         """Adds an allowed *request*, which was not judged because of ``dont_obey_robotstxt``."""
@@ -250,23 +250,15 @@ class Recorder:
         settings = self._crawl.settings.for_origin(origin)
         agent = self._crawl.get(Agents).of(request, settings)
         verdict = Verdict(allowed=True, reason=Reason.NOT_OBEYED)
-        self._add_verdict(request, origin, agent, verdict, {"override": {DONT_OBEY_META_KEY: True}})
+        about = {"origin": str(origin), "agent": agent, "override": {DONT_OBEY_META_KEY: True}}
+        self._add_verdict(request, verdict, about)
 
-    def _add_verdict(
-        self,
-        request: Request,
-        origin: Origin,
-        agent: AgentNames,
-        verdict: Verdict,
-        about: dict[str, Any],
-    ) -> None:
+    def _add_verdict(self, request: Request, verdict: Verdict, about: dict[str, Any]) -> None:
         """Adds a denial at once, an allowed request when it is sent (if that can be seen)."""
         stamp = request.meta.get(STAMP_META_KEY) or {}
         entry = VerdictEntry(
             **self._in_all(),
             url=request.url,
-            origin=str(origin),
-            agent=agent,
             **{name: getattr(verdict, name) for name in _AS_DECIDED},
             **as_logged(verdict.rule, verdict.group),
             statements=stamp.get("statements") or None,

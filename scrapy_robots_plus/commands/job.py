@@ -183,10 +183,9 @@ class Convert(Subcommand):
         counts = self._convert(folder, path)
         os.replace(path, folder / FILE_NAME)
         _move(folder)
-        kept = (
-            f"{counted(counts['requests'], 'request')} and {counted(counts['seen'], 'fingerprint')}"
-        )
-        say(f"{kept} are in {FILE_NAME}; the old files are in {KEPT_IN}")
+        requests = counted(counts["requests"], "request")
+        seen = counted(counts["seen"], "fingerprint")
+        say(f"{requests} and {seen} are in {FILE_NAME}; the old files are in {KEPT_IN}")
         if counts["lost"]:
             complain(f"{counted(counts['lost'], 'request')} or more cannot be read")
             self.note(Exit.FOUND)
