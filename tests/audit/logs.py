@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import chain
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.chain import START, LogReader, seal
@@ -54,7 +57,13 @@ class Warned(list[str]):
 
 
 def open_log(path: Path, crawl: str = "a", warned: Warned | None = None) -> AuditLog:
-    return AuditLog(path, lambda: begin(crawl), Warned() if warned is None else warned)
+    """A log whose first entry is *begin()*; in further files, that has the current time."""
+    times = chain([0.0], iter(time, None))
+    return AuditLog(
+        path,
+        lambda: replace(begin(crawl), time=next(times)),
+        Warned() if warned is None else warned,
+    )
 
 
 def write(path: Path, *entries: Entry, crawl: str = "a") -> AuditLog:
