@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +22,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
 
 from .chain import MOST_OPEN_CRAWLS
-from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry
+from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry, to_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -205,11 +204,11 @@ def _fields_of(override: Mapping[str, Any]) -> Fields:
     return tuple(sorted((_kept(name), _kept(str(value))) for name, value in override.items()))
 
 
-_NO_SETTINGS = {"time", "crawl", "spider", "version", "mode", "dialect", "overrides", "bodies"}
-"""Fields of a CrawlEntry that are not shown as settings; of the dialect, the name is shown."""
+_NO_SETTINGS = {"type", "time", "crawl", "spider", "version", "mode", "overrides", "bodies"}
+"""Fields of the line of a crawl that are not shown as settings."""
 
 
 def _settings_of(entry: CrawlEntry) -> Fields:
-    names = [each.name for each in fields(entry) if each.name not in _NO_SETTINGS]
-    given = {"dialect": entry.dialect.get("name"), **{each: getattr(entry, each) for each in names}}
-    return _fields_of({name: value for name, value in given.items() if value not in (None, (), {})})
+    given = {**to_fields(entry), "dialect": entry.dialect.get("name")}
+    is_set = {name: value for name, value in given.items() if value not in (None, (), {})}
+    return _fields_of({name: is_set[name] for name in is_set.keys() - _NO_SETTINGS})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sqlite3
 import sys
@@ -20,6 +19,8 @@ from scrapy_robots_plus.storage import StoreError
 from .subcommand import Exit, Subcommand, WrongUsageError, complain
 
 if TYPE_CHECKING:
+    import argparse
+
     from scrapy.settings import Settings
 
 
@@ -75,7 +76,6 @@ class RobotsCommand(ScrapyCommand):
                 name,
                 help=description.partition(". ")[0].removesuffix("."),
                 description=description,
-                formatter_class=argparse.HelpFormatter,
                 parents=getattr(member, "arguments", ()),
             )
             if isinstance(member, ModuleType):
