@@ -177,7 +177,7 @@ class LogReader:
         self._logs = logs
         self.names = [log.name for log in logs]
         """The names of the files, without their folders."""
-        self._log = ""
+        self._file = ""
         self._position = 0
         self.open_crawls: dict[str, _Chain] = {}
         """The chains of crawls without an end so far, by the name of the crawl."""
@@ -203,13 +203,12 @@ class LogReader:
     @property
     def place(self) -> str:
         """The place of the last line: ``line 3``, or ``audit.jsonl.1, line 3`` in several files."""
-        line = f"line {max(self._position, 1)}"
-        return f"{self._log}, {line}" if self._log else line
+        return f"{self._file}line {max(self._position, 1)}"
 
     def __iter__(self) -> Iterator[Entry]:
         """Yields the entries, file by file; a plain :class:`Entry` for one of an unknown type."""
         for log in _in_order(self._logs):
-            self._log, self._position = log.name if len(self._logs) > 1 else "", 0
+            self._file, self._position = f"{log.name}, " if len(self._logs) > 1 else "", 0
             with log.open("rb") as file:
                 # A line that is too long is read in pieces, none of which is a valid line.
                 while raw := file.readline(LONGEST_LINE):
@@ -217,7 +216,7 @@ class LogReader:
                     if entry is not None:
                         yield entry
             if not self._position:  # one of several may be new, after a rotation
-                state = State.UNFINISHED if self._log else State.CUT
+                state = State.UNFINISHED if self._file else State.CUT
                 self.report(state, "the log is empty")
         for name in list(self.open_crawls):
             self._report_unfinished(name)

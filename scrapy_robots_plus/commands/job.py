@@ -14,15 +14,8 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.job import (
-    FILE_NAME,
-    QUEUE_FOLDER,
-    UNSORTED,
-    JobFile,
-    held_requests,
-    overview,
-    rank_of,
-)
+from scrapy_robots_plus.job import FILE_NAME, QUEUE_FOLDER, UNSORTED, JobFile, rank_of
+from scrapy_robots_plus.job.reading import held_requests, overview
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
 

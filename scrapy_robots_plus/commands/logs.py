@@ -18,18 +18,8 @@ from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
-from .subcommand import (
-    JSON,
-    Exit,
-    Subcommand,
-    UnreadableError,
-    WrongUsageError,
-    argument,
-    complain,
-    dialect,
-    name,
-    read_by,
-)
+from . import subcommand
+from .subcommand import JSON, Exit, Subcommand, UnreadableError, WrongUsageError, argument, complain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,8 +79,8 @@ class Replay(LogCommand):
 
     arguments = (
         LOGS,
-        argument("--agent", type=name, metavar="NAME", help="what if it were this crawler"),
-        argument("--dialect", type=dialect, metavar="NAME", help="what if files were read in this"),
+        subcommand.agent_option("what if it were this crawler"),
+        subcommand.dialect_option("what if files were read in this"),
         argument(
             "--verify",
             action="store_true",
@@ -197,7 +187,7 @@ class Report(LogCommand):
         argument(
             "--host",
             action="append",
-            type=read_by(plain_pattern),
+            type=subcommand.read_by(plain_pattern),
             default=[],
             help="only this host (example.com), its subdomains (*.example.com) or an origin; may "
             "be given several times",

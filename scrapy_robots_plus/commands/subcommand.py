@@ -175,23 +175,22 @@ def read_by(read: Callable[[str], _T]) -> Callable[[str], _T]:
     return read_argument
 
 
-name = read_by(checks.text.read)
-dialect = read_by(dialect_named)
+def agent_option(words: str) -> ArgumentParser:
+    """Declares ``--agent``, with *words* as its help."""
+    return argument("--agent", type=read_by(checks.text.read), metavar="NAME", help=words)
 
-AGENT = argument(
-    "--agent",
-    type=name,
-    metavar="NAME",
-    help="ask as this crawler: a product token or a User-Agent header "
-    "(default: ROBOTSTXT_USER_AGENT, else USER_AGENT)",
+
+def dialect_option(words: str) -> ArgumentParser:
+    """Declares ``--dialect``, with *words* as its help."""
+    return argument("--dialect", type=read_by(dialect_named), metavar="NAME", help=words)
+
+
+AGENT = agent_option(
+    "ask as this crawler: a product token or a User-Agent header (default: ROBOTSTXT_USER_AGENT, "
+    "else USER_AGENT)"
 )
 """``--agent``, which :meth:`Project.agent_for` returns if it is given."""
-DIALECT = argument(
-    "--dialect",
-    type=dialect,
-    metavar="NAME",
-    help="read files in this dialect (default: ROBOTS_DIALECT)",
-)
+DIALECT = dialect_option("read files in this dialect (default: ROBOTS_DIALECT)")
 """``--dialect``, which overrides ``ROBOTS_DIALECT``."""
 FILE = argument(
     "--file", metavar="ROBOTS.TXT", help="judge by the rules in this file; nothing is fetched"
