@@ -13,8 +13,8 @@ from scrapy_robots_plus.origins.freshness import fresh_for, within_limits
 from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.printable import counted, duration
 
-from .subcommand import JSON, Exit, Subcommand, WrongUsageError, argument, complain, say
-from .urls import site_of
+from .given import JSON, WrongUsageError, argument, site_of
+from .subcommand import Exit, Subcommand, complain, say
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.http_caching import Limits

@@ -9,7 +9,8 @@ from scrapy_robots_plus.protocol import Dialect, Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access, is_definite
 from scrapy_robots_plus.protocol.difference import Difference, difference
 
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, named, shown, titled
+from .given import AGENT, DIALECT, JSON, argument
+from .subcommand import Exit, Subcommand, named, shown, titled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

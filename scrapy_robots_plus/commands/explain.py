@@ -8,8 +8,8 @@ from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
 
 from .check import EXITS, fields_of, word_for
-from .subcommand import AGENT, DIALECT, FILE, JSON, Subcommand, argument, named, titled
-from .urls import site_of
+from .given import AGENT, DIALECT, FILE, JSON, argument, site_of
+from .subcommand import Subcommand, named, titled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

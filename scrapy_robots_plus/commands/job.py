@@ -19,7 +19,8 @@ from scrapy_robots_plus.job.reading import held_requests, overview
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
 
-from .subcommand import JSON, Exit, Subcommand, WrongUsageError, argument, complain, picked, say
+from .given import JSON, WrongUsageError, argument
+from .subcommand import Exit, Subcommand, complain, picked, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

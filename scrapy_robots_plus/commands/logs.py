@@ -18,8 +18,16 @@ from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
-from . import subcommand
-from .subcommand import JSON, Exit, Subcommand, UnreadableError, WrongUsageError, argument, complain
+from .given import (
+    JSON,
+    UnreadableError,
+    WrongUsageError,
+    agent_option,
+    argument,
+    dialect_option,
+    read_by,
+)
+from .subcommand import Exit, Subcommand, complain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,8 +87,8 @@ class Replay(LogCommand):
 
     arguments = (
         LOGS,
-        subcommand.agent_option("what if it were this crawler"),
-        subcommand.dialect_option("what if files were read in this"),
+        agent_option("what if it were this crawler"),
+        dialect_option("what if files were read in this"),
         argument(
             "--verify",
             action="store_true",
@@ -187,7 +195,7 @@ class Report(LogCommand):
         argument(
             "--host",
             action="append",
-            type=subcommand.read_by(plain_pattern),
+            type=read_by(plain_pattern),
             default=[],
             help="only this host (example.com), its subdomains (*.example.com) or an origin; may "
             "be given several times",

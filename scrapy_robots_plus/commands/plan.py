@@ -13,8 +13,8 @@ from scrapy_robots_plus.protocol.pace import seconds_for
 from scrapy_robots_plus.protocol.printable import counted, duration
 
 from .check import EXITS, word_for
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand
-from .urls import URLS, urls_in, with_policies
+from .given import AGENT, DIALECT, JSON, URLS, urls_in, with_policies
+from .subcommand import Exit, Subcommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -32,8 +32,7 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import open_store
 from scrapy_robots_plus.storage.record import RobotsRecord
 
-from .subcommand import UnreadableError, opened
-from .urls import site_of, with_policies
+from .given import UnreadableError, opened, site_of, with_policies
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -10,7 +10,8 @@ from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint
 from scrapy_robots_plus.protocol.printable import counted
 
-from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, named, picked, shown
+from .given import AGENT, DIALECT, JSON, argument
+from .subcommand import Exit, Subcommand, named, picked, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

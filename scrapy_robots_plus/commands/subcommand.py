@@ -1,56 +1,28 @@
-"""The base of the ``scrapy robots`` subcommands: their arguments, input, output and errors."""
+"""The base of the ``scrapy robots`` subcommands: what they print, and how they end."""
 
 from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy_robots_plus.crawl.log import Once
-from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.settings import checks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterable, Iterator, Mapping
 
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .project import Project
-
-_T = TypeVar("_T")
-
 
 Facts = Sequence[tuple[str, str]]
 """What is known of something, in order: pairs of a title and words."""
 
 FORMAT = 1
 """The version of what ``--json`` prints, which grows if a key is removed or changes its meaning."""
-
-
-class WrongUsageError(ValueError):
-    """Raised for wrong arguments that argparse cannot detect; the text says what is expected."""
-
-
-class UnreadableError(OSError):
-    """Raised if what a command needs is missing or unusable; the text names it and says why."""
-
-
-_standard_input = Once()
-
-
-def opened(name: str) -> BinaryIO:
-    """Opens the file *name*, or standard input for ``-``.
-
-    Raises OSError, and WrongUsageError if standard input was opened before.
-    """
-    if name == "-" and not _standard_input.is_first():
-        raise WrongUsageError("standard input (-) can be read only once")
-    # Not ``sys.stdin`` itself: Python aborts if it exits while a thread reads from that.
-    return open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-")
 
 
 def say(text: object) -> None:
@@ -110,13 +82,6 @@ class Exit(IntEnum):
     """The reader of the output has closed it."""
 
 
-def argument(*flags: str, **options: Any) -> ArgumentParser:
-    """Declares an argument, with what :meth:`argparse.ArgumentParser.add_argument` takes."""
-    declared = ArgumentParser(add_help=False)
-    declared.add_argument(*flags, **options)
-    return declared
-
-
 class Subcommand:
     """A subcommand, created for one run.
 
@@ -160,40 +125,3 @@ class Subcommand:
         sqlite3.Error, which end the command with status 2.
         """
         raise NotImplementedError
-
-
-def read_by(read: Callable[[str], _T]) -> Callable[[str], _T]:
-    """Returns the ``type`` of an argument that *read* parses; the user sees its ValueError."""
-
-    def read_argument(text: str) -> _T:
-        try:
-            return read(text)
-        except ValueError as error:
-            given = "" if repr(text) in str(error) else f"{text!r}: "
-            raise ArgumentTypeError(printable(f"{given}{error}")) from None
-
-    return read_argument
-
-
-def agent_option(words: str) -> ArgumentParser:
-    """Declares ``--agent``, with *words* as its help."""
-    return argument("--agent", type=read_by(checks.text.read), metavar="NAME", help=words)
-
-
-def dialect_option(words: str) -> ArgumentParser:
-    """Declares ``--dialect``, with *words* as its help."""
-    return argument("--dialect", type=read_by(dialect_named), metavar="NAME", help=words)
-
-
-AGENT = agent_option(
-    "ask as this crawler: a product token or a User-Agent header (default: ROBOTSTXT_USER_AGENT, "
-    "else USER_AGENT)"
-)
-"""``--agent``, which :meth:`Project.agent_for` returns if it is given."""
-DIALECT = dialect_option("read files in this dialect (default: ROBOTS_DIALECT)")
-"""``--dialect``, which overrides ``ROBOTS_DIALECT``."""
-FILE = argument(
-    "--file", metavar="ROBOTS.TXT", help="judge by the rules in this file; nothing is fetched"
-)
-"""``--file``, to be read by :meth:`Project.file`."""
-JSON = argument("--json", action="store_true", help="print one JSON object per line")

@@ -1,6 +1,6 @@
 """The report of an audit log: one HTML page that needs no other file.
 
-Each of its sections is about one question. Their rows come from ``summary.sql``.
+Each of its sections is about one question. Their rows come from the views of the summary.
 """
 
 from __future__ import annotations

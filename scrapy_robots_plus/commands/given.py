@@ -1,27 +1,32 @@
-"""The URLs that a command is asked about: how they are read, and the policies for them."""
+"""What a command is given: arguments, files and URLs; and the errors if something is wrong."""
 
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser, ArgumentTypeError
 from queue import Queue
 from threading import Thread
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.log import Once
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.origin import Origin
-
-from .subcommand import WrongUsageError, argument, opened
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings import checks
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
+
+_T = TypeVar("_T")
 
 _LONGEST_LINE = 16_384
 """Bytes of a line that are read. No server takes a longer URL."""
@@ -36,6 +41,70 @@ _TURN = 100
 """The number of URLs that are answered before the event loop gets a turn."""
 
 
+class WrongUsageError(ValueError):
+    """Raised for wrong arguments that argparse cannot detect; the text says what is expected."""
+
+
+class UnreadableError(OSError):
+    """Raised if what a command needs is missing or unusable; the text names it and says why."""
+
+
+_standard_input = Once()
+
+
+def opened(name: str) -> BinaryIO:
+    """Opens the file *name*, or standard input for ``-``.
+
+    Raises OSError, and WrongUsageError if standard input was opened before.
+    """
+    if name == "-" and not _standard_input.is_first():
+        raise WrongUsageError("standard input (-) can be read only once")
+    # Not ``sys.stdin`` itself: Python aborts if it exits while a thread reads from that.
+    return open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-")
+
+
+def argument(*flags: str, **options: Any) -> ArgumentParser:
+    """Declares an argument, with what :meth:`argparse.ArgumentParser.add_argument` takes."""
+    declared = ArgumentParser(add_help=False)
+    declared.add_argument(*flags, **options)
+    return declared
+
+
+def read_by(read: Callable[[str], _T]) -> Callable[[str], _T]:
+    """Returns the ``type`` of an argument that *read* parses; the user sees its ValueError."""
+
+    def read_argument(text: str) -> _T:
+        try:
+            return read(text)
+        except ValueError as error:
+            given = "" if repr(text) in str(error) else f"{text!r}: "
+            raise ArgumentTypeError(printable(f"{given}{error}")) from None
+
+    return read_argument
+
+
+def agent_option(words: str) -> ArgumentParser:
+    """Declares ``--agent``, with *words* as its help."""
+    return argument("--agent", type=read_by(checks.text.read), metavar="NAME", help=words)
+
+
+def dialect_option(words: str) -> ArgumentParser:
+    """Declares ``--dialect``, with *words* as its help."""
+    return argument("--dialect", type=read_by(dialect_named), metavar="NAME", help=words)
+
+
+AGENT = agent_option(
+    "ask as this crawler: a product token or a User-Agent header (default: ROBOTSTXT_USER_AGENT, "
+    "else USER_AGENT)"
+)
+"""``--agent``, which :meth:`Project.agent_for` returns if it is given."""
+DIALECT = dialect_option("read files in this dialect (default: ROBOTS_DIALECT)")
+"""``--dialect``, which overrides ``ROBOTS_DIALECT``."""
+FILE = argument(
+    "--file", metavar="ROBOTS.TXT", help="judge by the rules in this file; nothing is fetched"
+)
+"""``--file``, to be read by :meth:`Project.file`."""
+JSON = argument("--json", action="store_true", help="print one JSON object per line")
 URLS = argument("urls", nargs="*", metavar="URL", help="an absolute http or https URL")
 """The arguments that :func:`urls_in` reads."""
 URLS.add_argument(
