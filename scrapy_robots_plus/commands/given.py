@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from queue import Queue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from twisted.internet.defer import CancelledError
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-
-_T = TypeVar("_T")
 
 _LONGEST_LINE = 16_384
 """Bytes of a line that are read. No server takes a longer URL."""
@@ -70,10 +68,10 @@ def argument(*flags: str, **options: Any) -> ArgumentParser:
     return declared
 
 
-def read_by(read: Callable[[str], _T]) -> Callable[[str], _T]:
+def read_by(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """Returns the ``type`` of an argument that *read* parses; the user sees its ValueError."""
 
-    def read_argument(text: str) -> _T:
+    def read_argument(text: str) -> Any:
         try:
             return read(text)
         except ValueError as error:
