@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.origins.fetcher import Exchange
 
-    Pairs = list[tuple[str, str]]
-
 _VERSION = "1.1"
 """The version of WARC. From 1.1 on, dates have fractions of seconds."""
 
@@ -108,31 +106,28 @@ def _write_pair(writer: Any, exchange: Exchange) -> None:
     asked = writer.create_warc_record(
         request.url,
         "request",
-        http_headers=_head(first_line, [*host, *_pairs(request.headers)]),
+        http_headers=_head(first_line, request.headers, *host),
         warc_headers_dict=about,
     )
     writer.write_request_response_pair(asked, answered)
 
 
-def _head(first_line: str, headers: Pairs) -> Any:
+def _head(first_line: str, headers: Headers, *before: tuple[str, str]) -> Any:
     from warcio.statusandheaders import StatusAndHeaders  # an extra
 
-    return StatusAndHeaders(first_line, headers, is_http_request=True)
-
-
-def _pairs(headers: Headers) -> Pairs:
-    return [
+    pairs = [
         (name.decode("latin-1"), value.decode("latin-1"))
         for name, values in headers.items()
         for value in values
     ]
+    return StatusAndHeaders(first_line, [*before, *pairs], is_http_request=True)
 
 
-def _true_headers(exchange: Exchange) -> Pairs:
+def _true_headers(exchange: Exchange) -> Headers:
     """Returns the response headers, corrected to fit the body from the download handler."""
     headers, body = exchange.response.headers.copy(), exchange.response.body
     if not body.startswith(_COMPRESSED):
         headers.pop("Content-Encoding", None)  # the handler has decoded the body
     headers.pop("Transfer-Encoding", None)  # the handler has put the chunks together
     headers["Content-Length"] = str(len(body))
-    return _pairs(headers)
+    return headers
