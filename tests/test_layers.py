@@ -142,7 +142,7 @@ def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
 
 
 PURE = (
-    "audit.[!cr]*|audit.chain|audit.reading|audit.report*",
+    "audit.[!cr]*|audit.chain|audit.report*",
     "hosts.book|hosts.departures|hosts.pace|hosts.throttle",
     "hosts.host|hosts.discovery",
     "job.file|job.fingerprints|job.mending|job.reading|job.recent|job.requests|job.schema",
