@@ -164,15 +164,15 @@ class Project:
         async def obtain_all(crawl: Crawl) -> None:
             retrieved: list[Retrieved] = []
             crawl.get(Retrieval).listeners.append(retrieved.append)
-            async for _, policy in with_policies(sites, crawl):
-                if policy:
+            async for asked, policy in with_policies(sites, crawl):
+                if (origin := asked.origin) and policy:
                     # A record just retrieved has its text, which a policy's own lacks.
-                    origin = policy.origin
                     records = (each.record for each in retrieved if each.record.origin == origin)
                     record = next(records, policy.record)
                     found[origin] = Source(policy, record, is_file=not policy.settings.needs_file)
 
-        sites = [str(place) for place in places if isinstance(place, Origin)]
+        named = zip(names, places, strict=True)
+        sites = [name for name, place in named if isinstance(place, Origin)]
         if sites:
             self.ask(obtain_all)
         return [found[place] if isinstance(place, Origin) else place for place in places]
