@@ -216,14 +216,11 @@ class Recorder:
         )
         self._add(entry)
         # An unchanged file may come without its text; an empty body with a new hash is its text.
-        if record.sha256 and (record.body or record.sha256 != previous):
-            self._store(record.sha256, record.body)
-
-    def _store(self, digest: str, body: bytes) -> None:
-        if self._bodies is None:
+        has_text = bool(record.sha256) and (record.body or record.sha256 != previous)
+        if self._bodies is None or not has_text:
             return
         try:
-            self._bodies.put(digest, body)
+            self._bodies.put(record.sha256, record.body)
         except OSError as error:
             where, why = self._bodies.folder, error.strerror or error
             self.log.went_wrong(f"a robots.txt cannot be stored in {where} ({why})")
