@@ -13,7 +13,7 @@ from scrapy_robots_plus.origins.freshness import fresh_for, within_limits
 from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.printable import counted, duration
 
-from .given import JSON, WrongUsageError, argument, site_of
+from .inputs import JSON, WrongUsageError, argument, site_of
 from .subcommand import Exit, Subcommand, complain, say
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from .given import AGENT, DIALECT, FILE, JSON, URLS, Asked, urls_in, with_policies
+from .inputs import AGENT, DIALECT, FILE, JSON, URLS, Asked, urls_in, with_policies
 from .subcommand import Exit, Subcommand, complain, picked
 
 if TYPE_CHECKING:

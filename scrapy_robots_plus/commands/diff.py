@@ -9,7 +9,7 @@ from scrapy_robots_plus.protocol import Dialect, Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access, is_definite
 from scrapy_robots_plus.protocol.difference import Difference, difference
 
-from .given import AGENT, DIALECT, JSON, argument
+from .inputs import AGENT, DIALECT, JSON, argument
 from .subcommand import Exit, Subcommand, named, shown, titled
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
 
 from .check import EXITS, fields_of, word_for
-from .given import AGENT, DIALECT, FILE, JSON, argument, site_of
+from .inputs import AGENT, DIALECT, FILE, JSON, argument, site_of
 from .subcommand import Subcommand, named, titled
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from scrapy_robots_plus.job.reading import held_requests, overview
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
 
-from .given import JSON, WrongUsageError, argument
+from .inputs import JSON, WrongUsageError, argument
 from .subcommand import Exit, Subcommand, complain, picked, say
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
-from .given import (
+from .inputs import (
     JSON,
     UnreadableError,
     WrongUsageError,

@@ -13,7 +13,7 @@ from scrapy_robots_plus.protocol.pace import seconds_for
 from scrapy_robots_plus.protocol.printable import counted, duration
 
 from .check import EXITS, word_for
-from .given import AGENT, DIALECT, JSON, URLS, urls_in, with_policies
+from .inputs import AGENT, DIALECT, JSON, URLS, urls_in, with_policies
 from .subcommand import Exit, Subcommand
 
 if TYPE_CHECKING:

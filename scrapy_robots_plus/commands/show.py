@@ -10,7 +10,7 @@ from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint
 from scrapy_robots_plus.protocol.printable import counted
 
-from .given import AGENT, DIALECT, JSON, argument
+from .inputs import AGENT, DIALECT, JSON, argument
 from .subcommand import Exit, Subcommand, named, picked, shown
 
 if TYPE_CHECKING:
