@@ -111,7 +111,6 @@ class BookInFile:
         if self._connection is not None and is_there:
             return self._connection
         self.close()
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         # Others may have an emptied file open, and would not notice that it is filled again.
         is_emptied = self._path.exists() and file.identity(self._path, 1) is None
         self._connection = _opened(self._path, self._now())
@@ -153,10 +152,7 @@ def _identity_of_a_book(path: Path) -> file.Identity | None:
 def _opened(path: Path, now: float) -> sqlite3.Connection:
     if path.is_dir():
         raise sqlite3.DatabaseError("it is a directory")
-    connection = sqlite3.connect(
-        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    try:
+    with file.opened(path, BUSY_SECONDS) as connection:
         connection.execute("PRAGMA synchronous = OFF")  # a crash of the machine may lose it
         with file.transaction(connection):
             has_tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -168,7 +164,4 @@ def _opened(path: Path, now: float) -> sqlite3.Connection:
             connection.execute(_LAYOUT)
             # A loss noted before a restart of the machine may seem to lie in the future.
             connection.execute("UPDATE book SET at = ? WHERE host = '' AND at > ?", (now, now))
-    except BaseException:
-        connection.close()
-        raise
     return connection
