@@ -20,29 +20,18 @@ from twisted.internet import error as tx
 from .loops import CANCELLED
 
 
-def _exception_types(*names: str) -> tuple[type[Exception], ...]:
-    """Returns those of *names* that ``scrapy.exceptions`` has: all from Scrapy 2.15 on."""
-    found = (getattr(scrapy.exceptions, name, None) for name in names)
-    return tuple(kind for kind in found if kind is not None)
+def _types(*types: type[BaseException], scrapys: str) -> tuple[type[BaseException], ...]:
+    """Returns *types* and, from Scrapy 2.15 on, the one that its exceptions call *scrapys*."""
+    found = getattr(scrapy.exceptions, scrapys, None)
+    return types if found is None else (*types, found)
 
 
-_TIMEOUT: tuple[type[Exception], ...] = (
-    TimeoutError,
-    tx.TimeoutError,
-    *_exception_types("DownloadTimeoutError"),
-)
-_DNS: tuple[type[Exception], ...] = (tx.DNSLookupError, *_exception_types("CannotResolveHostError"))
-_CUT = _exception_types("ResponseDataLossError")
-_CONNECTION: tuple[type[Exception], ...] = (
-    OSError,
-    tx.ConnectError,
-    tx.ConnectionClosed,
-    *_exception_types("DownloadConnectionRefusedError", "DownloadFailedError"),
-)
-_CANCELLED: tuple[type[BaseException], ...] = (
-    *CANCELLED,
-    *_exception_types("DownloadCancelledError"),
-)
+_DNS = _types(tx.DNSLookupError, scrapys="CannotResolveHostError")
+_TIMEOUT = _types(TimeoutError, tx.TimeoutError, scrapys="DownloadTimeoutError")
+_CUT = _types(scrapys="ResponseDataLossError")
+_REFUSED = _types(OSError, tx.ConnectError, scrapys="DownloadConnectionRefusedError")
+_CONNECTION = _types(*_REFUSED, tx.ConnectionClosed, scrapys="DownloadFailedError")
+_CANCELLED = _types(*CANCELLED, scrapys="DownloadCancelledError")
 
 
 def kind_of_failure(exception: BaseException, *, headers_received: bool) -> str:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import CancelledError, Deferred, maybeDeferred, succeed
+from twisted.internet.defer import CancelledError, Deferred, fail, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
 logger = logging.getLogger(__name__)
@@ -72,15 +72,11 @@ ANSWER_SECONDS = 1.5
 """Seconds for which :meth:`Courier.ask` waits for an answer by default."""
 
 
-class CourierError(Exception):
-    """Raised if there is no answer to a call."""
-
-
-class CourierClosedError(CourierError):
+class CourierClosedError(Exception):
     """Raised if a call came after the courier was closed."""
 
 
-class CourierLateError(CourierError):
+class CourierLateError(Exception):
     """Raised if a call was not answered in time."""
 
 
@@ -106,10 +102,9 @@ class Courier:
         Must be called in the loop of the crawl. Cancelling the Deferred drops a call that has not
         begun.
         """
-        answer: Deferred[_T] = Deferred()
         if self._closed:
-            answer.errback(CourierClosedError(self._name))
-            return answer
+            return fail(CourierClosedError(self._name))
+        answer: Deferred[_T] = Deferred()
         to_loop = _caller_in_loop()
 
         def errand() -> None:
@@ -121,7 +116,10 @@ class Courier:
                 result = Failure()  # type: ignore[no-untyped-call]
             to_loop(_answer, answer, result)
 
-        self._put(errand)
+        self._errands.put(errand)
+        if self._thread is None or not self._thread.is_alive():  # at first, and after a fork
+            self._thread = Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
         return answer
 
     async def ask(self, call: Callable[[], _T], seconds: float = ANSWER_SECONDS) -> _T:
@@ -173,12 +171,6 @@ class Courier:
     def _log(self, failure: Failure) -> None:
         error = failure.value
         logger.error("%s: %r", self._name, error, exc_info=error)
-
-    def _put(self, errand: Callable[[], None]) -> None:
-        self._errands.put(errand)
-        if self._thread is None or not self._thread.is_alive():  # at first, and after a fork
-            self._thread = Thread(target=self._run, name=self._name, daemon=True)
-            self._thread.start()
 
     def _run(self) -> None:
         while (errand := self._errands.get()) is not None:

@@ -21,7 +21,8 @@ from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.settings.checks import WrongPartsError
-from scrapy_robots_plus.settings.declared import request_override
+from scrapy_robots_plus.settings.declared import OVERRIDE_KEYS
+from scrapy_robots_plus.settings.override import override_from
 
 from .events import RobotsOverrideError
 from .recent import Recent
@@ -304,7 +305,7 @@ class RequestSettings:
         key = settings, text
         made = self._made.get(key)
         try:
-            made = made or settings.under(request_override(value))
+            made = made or settings.under(override_from(value, OVERRIDE_KEYS))
         except WrongPartsError as error:
             raise RobotsOverrideError("; ".join(error.of(OVERRIDE_META_KEY))) from error
         if made.reads_pages and not self._settings.reads_any_pages:

@@ -156,7 +156,7 @@ class Turn:
             return await self.calls.ask(partial(call, self.leases))
         except compat.CourierClosedError:
             self.fetches_anyway = True
-        except (StoreError, compat.CourierError) as error:
+        except (StoreError, compat.CourierLateError) as error:
             self.failed(error)
             self.fetches_anyway = True
         return None

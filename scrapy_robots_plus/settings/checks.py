@@ -37,6 +37,8 @@ class Check(Generic[_T]):
     def __init__(self, type: str, convert: Callable[[Any], _T]) -> None:  # noqa: A002
         self.type = type
         """What the value may be, in Markdown, for the docs and for errors."""
+        self.expected = f"expected {type.replace('`', '')}"
+        """The words in which a message says what was expected."""
         self.convert = convert
         """A function that returns the value to use, or raises UnexpectedError or a ValueError that
         says what is wrong."""
@@ -47,11 +49,6 @@ class Check(Generic[_T]):
             return self.convert(value)
         except UnexpectedError:
             raise ValueError(self.expected) from None
-
-    @property
-    def expected(self) -> str:
-        """The words in which a message says what was expected."""
-        return f"expected {self.type.replace('`', '')}"
 
 
 def check(type: str) -> Callable[[Callable[[Any], _T]], Check[_T]]:  # noqa: A002

@@ -12,7 +12,7 @@ from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import checks
 from .checks import DAY, FOREVER, Check
-from .override import EXTRA_KEYS, Override, override_from, overrides_from
+from .override import EXTRA_KEYS, Override, overrides_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -24,39 +24,15 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# The values of some settings
-
+# The words that some settings take; the docs of these settings say what they mean.
 Mode = Literal["obey", "observe"]
-"""What a crawl does with verdicts: it does not send what they deny, or it only counts and logs them
-and denies and delays nothing."""
-
 Politeness = Literal["default", "gentle", "archive"]
-"""A preset of several settings, for those that the user has not set: ``gentle`` has a delay for
-every host, ``archive`` puts patience before speed."""
-
 TooLong = Literal["clamp", "skip"]
-"""What happens to a Crawl-delay over the maximum: the maximum is kept instead, or the host is not
-crawled."""
-
 OnVisitTime = Literal["ignore", "obey"]
-"""How a Visit-time is treated. With ``obey`` the host's requests wait in the queue for its
-hours."""
-
 OnWall = Literal["report", "stop"]
-"""What is done about a site that refuses pages which its robots.txt allows: it is reported, or its
-requests fail."""
-
 AiPolicy = Literal["observe", "skip"]
-"""What happens to pages whose site objects to a use of the crawl: they are crawled, stamped and
-counted, or they are not requested or not handed to the spider."""
-
 ContentUse = Literal["immediate", "reference", "full"]
-"""How far a crawl uses what it fetches (contentsignals.org), each use including those before it: it
-stores nothing; it indexes, quotes and links; it summarizes or reproduces."""
-
 PageAction = Literal["ignore", "observe", "obey"]
-"""What is done about a page's own directive: pages are not read for it, or what the page led to is
-marked and goes on, or it is dropped."""
 
 
 def uses_of(ai_uses: Iterable[str], content_use: str | None) -> tuple[str, ...]:
@@ -130,7 +106,7 @@ class Declared:
     overrides: HostPatterns[Override] = setting(
         Check(
             "a dict of hosts, each with a dict of what is different there",
-            lambda value: overrides_from(value, _override_keys()),
+            lambda value: overrides_from(value, OVERRIDE_KEYS),
         ),
         default={},
         example={"intranet.example": {"obey": False, "reason": "our own site"}},
@@ -395,14 +371,11 @@ DECLARED: dict[str, Setting] = {
 """Every setting by the name of its field."""
 
 
-def _override_keys() -> Mapping[str, Callable[[object], Any]]:
-    own = {field: each.check.read for field, each in DECLARED.items() if each.overridable}
-    return {**own, **EXTRA_KEYS}
-
-
-def request_override(value: object) -> Override:
-    """Returns the override of a request. Raises :class:`WrongPartsError`, naming all wrong keys."""
-    return override_from(value, _override_keys())
+OVERRIDE_KEYS: dict[str, Callable[[Any], Any]] = {
+    **{field: each.check.read for field, each in DECLARED.items() if each.overridable},
+    **EXTRA_KEYS,
+}
+"""The keys of an override, each with the function that reads its value."""
 
 
 def names() -> list[str]:

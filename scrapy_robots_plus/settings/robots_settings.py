@@ -231,16 +231,13 @@ class RobotsSettings(Declared):
         return Limits(*self.ttl, self.stale_max, *self.retry_interval, self.dialect.expiry)
 
 
-_SCRAPYS_OWN = "ROBOTSTXT_PARSER"
-"""The only robots.txt setting of Scrapy that this package does not declare."""
-
-
 def report_unknown_settings(settings: BaseSettings) -> None:
     """Warns of settings named ``ROBOTS_…`` or ``ROBOTSTXT_…`` that do not exist.
 
     Suggests the nearest name. The prefix would make all names similar, so it is not compared.
     """
-    known = {name.partition("_")[2]: name for name in (*names(), _SCRAPYS_OWN)}
+    # ROBOTSTXT_PARSER is the only one of Scrapy that this package does not declare.
+    known = {name.partition("_")[2]: name for name in (*names(), "ROBOTSTXT_PARSER")}
     for name in settings:
         if str(name).startswith(("ROBOTS_", "ROBOTSTXT_")) and name not in known.values():
             from difflib import get_close_matches
