@@ -116,13 +116,20 @@ def most_sockets() -> int:
 
 def most_files() -> int:
     """Returns how many files this process may have open and its reactor can watch."""
+    try:
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = 1_000_000 if soft == resource.RLIM_INFINITY else soft
+    except ImportError:  # on Windows
+        most = 512
     # select() takes no more than 1,024 files, whatever the limit.
     if is_reactor_installed():
         from twisted.internet import reactor  # importing it installs one
 
         if "SelectReactor" in type(reactor).__name__:
-            return min(_limit(), 1024)
-    return _limit()
+            most = min(most, 1024)
+    return most
 
 
 def free_files() -> int:
@@ -138,12 +145,3 @@ def free_files() -> int:
         return most_files()
     except OSError:  # listing the folder takes a file, and none is free
         return 0
-
-
-def _limit() -> int:
-    try:
-        import resource  # not on Windows
-    except ImportError:
-        return 512
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return 1_000_000 if soft == resource.RLIM_INFINITY else soft

@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site
 
-    DecisionListener = Callable[[Request, Origin, AgentNames, Any], None]
-    ExemptionListener = Callable[[Request], None]
-    StandingListener = Callable[[Origin, Site, str], None]
-
 
 logger = crawl_log(__name__)
 
@@ -171,13 +167,13 @@ class Crawl:
         self._parts: dict[type, Any] = {}
         self.has_middleware = False
         """Whether the middleware is in use, so that each request is checked."""
-        self.decision_listeners: list[DecisionListener] = []
+        self.decision_listeners: list[Callable[[Request, Origin, AgentNames, Any], None]] = []
         """Functions that get each request that passes or is refused, its origin, the agent it was
         judged as, and the decision. A request that is judged again, as another agent, comes
         again."""
-        self.exemption_listeners: list[ExemptionListener] = []
+        self.exemption_listeners: list[Callable[[Request], None]] = []
         """Functions that get each request that ``dont_obey_robotstxt`` lets pass unjudged."""
-        self.standing_listeners: list[StandingListener] = []
+        self.standing_listeners: list[Callable[[Origin, Site, str], None]] = []
         """Functions that get each origin that begins to treat the crawl differently, how it does,
         and the URL that decided; only if the crawl enforces robots.txt."""
         self.end_listeners: list[Callable[[Request], None]] = []

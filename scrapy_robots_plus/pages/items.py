@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from scrapy_robots_plus.settings.scrapys_own import is_replaced
 from .stamp import NOT_CHECKED
 
 if TYPE_CHECKING:
-    from itemadapter import ItemAdapter
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -77,9 +77,11 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
             return
         try:
             adapter = ItemAdapter(item)
-            if _value(adapter, self._field) in (None, {}, ""):
-                value = json.dumps(stamp) if self._is_text else ItemStamp(deepcopy(stamp))
-                adapter[self._field] = value
+            with suppress(AttributeError):  # a dataclass field that has no value yet
+                if adapter.get(self._field) not in (None, {}, ""):
+                    return
+            value = json.dumps(stamp) if self._is_text else ItemStamp(deepcopy(stamp))
+            adapter[self._field] = value
         except Exception as error:  # noqa: BLE001 - any class of items may be in use
             self._stats.inc_value(stats.ITEMS_NOT_STAMPED)
             kind = global_object_name(type(item))
@@ -91,10 +93,3 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
                     self._field,
                     printable(error),
                 )
-
-
-def _value(adapter: ItemAdapter, field: str) -> Any:
-    try:
-        return adapter.get(field)
-    except AttributeError:  # a dataclass field that has no value yet
-        return None

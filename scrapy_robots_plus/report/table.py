@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
+from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.standing import Standing
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.judging import Delay
-    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.origins.tally import Row
     from scrapy_robots_plus.protocol.origin import Origin
 
 
@@ -42,18 +41,29 @@ class Kind(IntEnum):
     OTHER = 5
 
 
-class Site(NamedTuple):
+class Site:
     """One origin, as the crawl leaves it."""
 
-    origin: Origin
-    policy: Policy | None
-    """The policy of its robots.txt; None if that was not read."""
-    allowed: int
-    denied: int
-    given_up: bool = False
-    """Whether its host was given up because it had refused too many requests."""
-    answers: Standing = Standing.OPEN
-    """How the origin treats allowed requests."""
+    def __init__(self, origin: Origin, row: Row) -> None:
+        self.origin = origin
+        self.policy = policy = row.policy
+        """The policy of its robots.txt; None if that was not read."""
+        self.allowed, self.denied = row.allowed, row.denied
+        self.given_up = row.given_up
+        """Whether its host was given up because it had refused too many requests."""
+        self.answers = row.standing
+        """How the origin treats allowed requests."""
+        self.failure = None if policy is None else policy.record.failure
+        """Why the robots.txt cannot be read now; None if it can, or if it was not read at all."""
+        self._is_unreachable = policy is not None and policy.access is Access.UNREACHABLE
+        self.is_unreadable = self.failure is not None or self._is_unreachable
+        """Whether the robots.txt cannot be read now, whatever follows from that."""
+        asked = None if policy is None else policy.asked_delay
+        self.is_skipped = asked is not None and asked.skip
+        self.delay_asked = None if asked is None else asked.asked
+        """The longest delay that the robots.txt asks for, in seconds."""
+        self.delay = None if policy is None else policy.delay
+        """The longest delay that was kept for the origin, in seconds."""
 
     @property
     def kind(self) -> Kind:
@@ -85,41 +95,9 @@ class Site(NamedTuple):
         return Standing.DENIED
 
     @property
-    def is_unreadable(self) -> bool:
-        """Whether the robots.txt cannot be read now, whatever follows from that."""
-        return self.failure is not None or self._is_unreachable
-
-    @property
     def is_closed(self) -> bool:
         """Whether the robots.txt was read, and all requests were denied."""
         return self.kind is Kind.DENIED and not (self.allowed or self.is_unreadable)
-
-    @property
-    def failure(self) -> Outcome | None:
-        """Why the robots.txt cannot be read now; None if it can, or if it was not read at all."""
-        return None if self.policy is None else self.policy.record.failure
-
-    @property
-    def _is_unreachable(self) -> bool:
-        return self.policy is not None and self.policy.access is Access.UNREACHABLE
-
-    @property
-    def _asked(self) -> Delay | None:
-        return None if self.policy is None else self.policy.asked_delay
-
-    @property
-    def is_skipped(self) -> bool:
-        return self._asked is not None and self._asked.skip
-
-    @property
-    def delay_asked(self) -> float | None:
-        """The longest delay that the robots.txt asks for, in seconds."""
-        return None if self._asked is None else self._asked.asked
-
-    @property
-    def delay(self) -> float | None:
-        """The longest delay that was kept for the origin, in seconds."""
-        return None if self.policy is None else self.policy.delay
 
 
 def sites_of(tally: Tally) -> list[Site]:
@@ -127,12 +105,9 @@ def sites_of(tally: Tally) -> list[Site]:
 
     The order is by kind; then by most denials, longest delay, most allowed requests.
     """
-    sites = [
-        Site(origin, row.policy, row.allowed, row.denied, row.given_up, row.standing)
-        for origin, row in tally
-    ]
     return sorted(
-        sites, key=lambda each: (each.kind, -each.denied, -(each.delay or 0.0), -each.allowed)
+        (Site(origin, row) for origin, row in tally),
+        key=lambda each: (each.kind, -each.denied, -(each.delay or 0.0), -each.allowed),
     )
 
 
@@ -271,7 +246,7 @@ def shortened(name: object, most: int) -> str:
 def uses_line(crawl: Crawl) -> str | None:
     """Returns the line about uses below the table; None if a site could not object to any."""
     settings, tally = crawl.settings, crawl.get(Tally)
-    objections = _objections(crawl)
+    objections: int = crawl.stats.get_value(stats.OBJECTIONS, 0)
     skipped = tally.skipped_requests + tally.skipped_pages
     if not (settings.uses or objections or skipped):
         return None
@@ -295,12 +270,7 @@ def uses_fields(crawl: Crawl) -> dict[str, Any]:
         "ai_policy": settings.ai_policy,
         "preferences": stats.by_part(collector.get_stats(), stats.PREFERENCES),
         "contradictions": collector.get_value(stats.CONTRADICTIONS, 0),
-        "objections": _objections(crawl),
+        "objections": collector.get_value(stats.OBJECTIONS, 0),
         "skipped_requests": crawl.get(Tally).skipped_requests,
         "skipped_pages": crawl.get(Tally).skipped_pages,
     }
-
-
-def _objections(crawl: Crawl) -> int:
-    found: int = crawl.stats.get_value(stats.OBJECTIONS, 0)
-    return found
