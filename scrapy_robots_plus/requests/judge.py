@@ -130,11 +130,10 @@ class Judge:
             if given_up is not None:
                 return given_up_refusal(origin, policy, given_up)
             return Passes(policy, verdict)
+        refused = Refused(policy.signed(verdict), policy)
         if policy.denies_as_unreachable and self._queue_holds(origin, policy):
-            copy = self._copy_for_scheduler(request, origin)
-            if copy is not None:
-                return copy
-        return Refused(policy.signed(verdict), policy)
+            return self._copy_for_scheduler(request, origin) or refused
+        return refused
 
     def _queue_holds(self, origin: Origin, policy: Policy) -> bool:
         """Returns whether the queue holds a request that *policy* denies as unreachable.
@@ -152,12 +151,9 @@ class Judge:
         """Returns the decision about *request* if the spider closed before there was a policy."""
         if not self._settings.enforces:
             return None
-        copy = self._copy_for_scheduler(request, origin)
-        if copy is not None:
-            return copy
-        if not settings.obey:
-            return None  # without ROBOTSTXT_OBEY nothing is dropped
-        return Refused(closing_verdict(origin), None)
+        # Without ROBOTSTXT_OBEY nothing is dropped.
+        refused = Refused(closing_verdict(origin), None) if settings.obey else None
+        return self._copy_for_scheduler(request, origin) or refused
 
     # A request that a middleware returns goes to the scheduler. The duplicate filter has seen it,
     # so the copy has ``dont_filter``; the original value is restored when it comes again.
@@ -275,19 +271,13 @@ class Outcomes:
             listener(asked.request, asked.origin, asked.agent, decision)
 
     def _announce(self, request: Request, verdict: Verdict) -> None:
-        spider, enforces = self._crawler.spider, self._crawl.settings.enforces
-        is_denied = denial_of(verdict).SAYS
+        says, enforces = denial_of(verdict).SAYS, self._crawl.settings.enforces
+        if not enforces:
+            says = f"Would be {says[:1].lower()}{says[1:]}"
         self._stats.inc_value(keys.FORBIDDEN)
         self._stats.inc_value(keys.filled(keys.FORBIDDEN_BY_REASON, verdict.reason))
-        logger(self._crawler).debug(
-            "%(is)s: %(request)s (%(why)s)",
-            {
-                "is": is_denied if enforces else f"Would be {is_denied[:1].lower()}{is_denied[1:]}",
-                "request": printable(request),
-                "why": verdict.describe(),
-            },
-        )
+        logger(self._crawler).debug("%s: %s (%s)", says, printable(request), verdict.describe())
         if enforces:  # the signal says that a request was dropped
             self._crawler.signals.send_catch_log(
-                request_disallowed, request=request, verdict=verdict, spider=spider
+                request_disallowed, request=request, verdict=verdict, spider=self._crawler.spider
             )
