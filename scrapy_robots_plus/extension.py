@@ -147,7 +147,7 @@ def _because(what: str, setting: str, settings: BaseSettings) -> str:
 
 def _mistakes(crawl: Crawl) -> Iterator[str]:
     settings, robots = crawl.crawler.settings, crawl.settings
-    middlewares = compat.engine_of(crawl.crawler).downloader.middleware.middlewares
+    middlewares = crawl.crawler.engine.downloader.middleware.middlewares
     others = [each for each in middlewares if isinstance(each, RobotsTxtMiddleware)]
     if not crawl.has_middleware and robots.obey:
         yield (
@@ -192,7 +192,7 @@ def _not_in_use(crawl: Crawl) -> Iterator[tuple[int, str]]:
             setting = unknown_queue(settings) or "SCHEDULER_PRIORITY_QUEUE"
             text = _because(what, setting, settings)
             yield level, text + (_CONVERT if is_job else "")
-    if not isinstance(compat.engine_of(crawl.crawler).downloader, RobotsDownloader):
+    if not isinstance(crawl.crawler.engine.downloader, RobotsDownloader):
         what = "robots.txt requests and the requests waiting for one count towards"
         yield logging.INFO, _because(f"{what} CONCURRENT_REQUESTS", "DOWNLOADER", settings)
     if is_job and has_our_priority_queue(settings):

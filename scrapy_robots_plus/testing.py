@@ -232,6 +232,6 @@ def _crawl_in_child() -> None:
     crawler.signals.connect(disallowed, request_disallowed)
     process.crawl(crawler, **arguments)
     process.start()
-    stats = compat.stats_of(crawler).get_stats()
+    stats = crawler.stats.get_stats()
     if "finish_reason" in stats:
         Path(result).write_bytes(pickle.dumps((stats, items, denied)))

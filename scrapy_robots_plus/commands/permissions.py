@@ -80,7 +80,7 @@ class Permissions(Subcommand):
             where = found.url
             try:
                 request = Request(where, dont_filter=True)
-                response = await compat.engine_of(crawl.crawler).download_async(request)
+                response = await crawl.crawler.engine.download_async(request)
                 where, stamp = response.url, response.meta.get(STAMP_META_KEY) or {}
                 if not 200 <= response.status < 300:
                     fields["problem"] = f"{_UNREAD}{response.status}"

@@ -115,7 +115,7 @@ class Plan(Subcommand):
 
     def _host_of(self, policy: Policy, crawl: Crawl) -> Host:
         """Returns the slot for requests under *policy*, with the delays that apply to it."""
-        downloader, origin = compat.engine_of(crawl.crawler).downloader, str(policy.origin)
+        downloader, origin = crawl.crawler.engine.downloader, str(policy.origin)
         key = compat.slot_key(downloader, Request(origin))
         if key not in self._hosts:
             _, delay, _ = compat.new_slot(downloader, key)

@@ -20,28 +20,13 @@ if TYPE_CHECKING:
     from asyncio import Task
     from collections.abc import Callable, Iterable
 
-    from scrapy.core.engine import ExecutionEngine
     from scrapy.http import Response
     from scrapy.settings import Settings
     from scrapy.spiders import SitemapSpider
-    from scrapy.statscollectors import StatsCollector
-
-
-def engine_of(crawler: Crawler) -> ExecutionEngine:
-    """Returns the engine, which the annotations of Scrapy 2.14 to 2.17 say may be None.
-
-    Needed for the type checker. Remove with 2.17.
-    """
-    return crawler.engine
-
-
-def stats_of(crawler: Crawler) -> StatsCollector:
-    """Returns the stats collector. Needed for the same reason as :func:`engine_of`."""
-    return crawler.stats
 
 
 def spider_of(crawler: Crawler) -> Spider:
-    """Returns the spider, like :func:`engine_of`. Needed for Scrapy 2.14 to 2.19."""
+    """Returns the spider, which the annotations say may be None. Needed for the type checker."""
     spider: Any = crawler.spider
     return cast("Spider", spider)
 
@@ -62,7 +47,7 @@ def wake_engine(crawler: Crawler) -> None:
     Needed for Scrapy 2.14 to 2.19: on its own, the engine asks after each response and every 5
     seconds (https://github.com/scrapy/scrapy/pull/1618). Remove when a scheduler may wake it.
     """
-    slot = engine_of(crawler)._slot  # noqa: SLF001
+    slot = crawler.engine._slot  # noqa: SLF001
     if slot is not None and slot.closing is None:
         slot.nextcall.schedule()
 
@@ -72,15 +57,7 @@ def count_before_downloader(crawler: Crawler) -> int:
 
     Needed for https://github.com/scrapy/scrapy/pull/6931. None wait in Scrapy 2.14 to 2.19.
     """
-    return len(getattr(engine_of(crawler), "_throttler_waiting", ()))
-
-
-def fingerprint(request: Request, crawler: Crawler) -> bytes:
-    """Returns the fingerprint of *request* by ``REQUEST_FINGERPRINTER_CLASS``.
-
-    Needed for the same reason as :func:`engine_of`.
-    """
-    return crawler.request_fingerprinter.fingerprint(request)
+    return len(getattr(crawler.engine, "_throttler_waiting", ()))
 
 
 def is_listened_to(signal: object, crawler: Crawler) -> bool:
@@ -197,7 +174,7 @@ def last_process_request(crawler: Crawler, method: object) -> None:
     Needed for Scrapy 2.14 to 2.19: otherwise it would take a middleware, which each project would
     have to name. Remove when requests can be changed in ``request_reached_downloader``.
     """
-    manager = engine_of(crawler).downloader.middleware
+    manager = crawler.engine.downloader.middleware
     manager.methods["process_request"].append(cast("Any", method))
 
 

@@ -12,7 +12,6 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
-from .crawler import engine_of
 from .loops import repeat
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def close_crawl(crawler: Crawler, reason: str) -> None:
 
 async def _close(crawler: Crawler, reason: str) -> None:
     with suppress(RuntimeError):  # there is no spider to close
-        await engine_of(crawler).close_spider_async(reason=reason)
+        await crawler.engine.close_spider_async(reason=reason)
 
 
 def is_closing(crawler: Crawler) -> bool:
@@ -44,7 +43,7 @@ def is_closing(crawler: Crawler) -> bool:
 
     Needed for Scrapy 2.14 to 2.19: no public name says so. Remove when one does.
     """
-    slot = engine_of(crawler)._slot  # noqa: SLF001
+    slot = crawler.engine._slot  # noqa: SLF001
     return slot is None or slot.closing is not None or crawler in _ending
 
 
@@ -90,7 +89,7 @@ def finished(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
     list. A request that the end of the crawl has cut off, as RobotsDownloader knows, is not done.
     Needed for Scrapy 2.14 to 2.19: no signal tells. Remove when one does.
     """
-    engine = engine_of(crawler)
+    engine = crawler.engine
     slot, scraper = engine._slot, engine.scraper.slot  # noqa: SLF001
     if slot is None:
         return []
@@ -109,7 +108,7 @@ def mark_scraped_as_unfinished(crawler: Crawler) -> None:
     The end of the crawl leaves one of these callbacks without an answer; which one is not known.
     Needed as long as :func:`finished`.
     """
-    engine = engine_of(crawler)
+    engine = crawler.engine
     cut_off: Any = getattr(engine.downloader.active, "cut_off", set())
     scraped = engine.scraper.slot.active - cut_off if engine.scraper.slot else set()
     cut_off |= scraped
@@ -128,7 +127,7 @@ def scheduler_persists(crawler: Crawler) -> bool:
     Scrapy's scheduler needs a disk queue for that, and scrapy-redis ``persist``. Others are assumed
     to persist: if one does not, only requests that would be dropped anyway are lost.
     """
-    slot = engine_of(crawler)._slot  # noqa: SLF001
+    slot = crawler.engine._slot  # noqa: SLF001
     if slot is None:
         return False
     scheduler: Any = slot.scheduler

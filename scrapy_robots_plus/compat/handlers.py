@@ -12,8 +12,6 @@ from scrapy.http import Response
 from scrapy.utils import _compression
 from scrapy.utils.httpobj import urlparse_cached
 
-from .crawler import engine_of
-
 if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
@@ -66,7 +64,7 @@ def intercept_downloads(crawler: Crawler, stand_in: StandIn) -> bool:
     timeout may restart with each byte. Remove when ``download_timeout`` limits the whole response
     in all handlers, and a download can be cancelled.
     """
-    handover = _Handover.of(engine_of(crawler).downloader)
+    handover = _Handover.of(crawler.engine.downloader)
     if handover is None:
         return False
     handover.inner = partial(stand_in, handover.inner)
@@ -94,7 +92,7 @@ def can_be_stopped(crawler: Crawler, request: Request) -> bool:
     A handler derived from them may download in another way, like that of scrapy-impersonate.
     Subclasses of ``BaseStreamingDownloadHandler`` (Scrapy 2.16 to 2.19) do send it.
     """
-    handlers: Any = engine_of(crawler).downloader.handlers
+    handlers: Any = crawler.engine.downloader.handlers
     handler = handlers._get_handler(urlparse_cached(request).scheme)  # noqa: SLF001
     method = getattr(type(handler), "download_request", None)
     own = getattr(method, "__module__", "").startswith("scrapy.core.downloader.handlers.")

@@ -195,7 +195,7 @@ class Crawl:
     @property
     def stats(self) -> StatsCollector:
         """The stats collector of the crawler."""
-        return compat.stats_of(self.crawler)
+        return self.crawler.stats
 
     @property
     def is_closing(self) -> bool:

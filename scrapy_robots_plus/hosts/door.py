@@ -198,7 +198,7 @@ class Door:
 
     @cached_property
     def _slots(self) -> compat.Slots:
-        return compat.Slots(compat.engine_of(self._crawler).downloader)
+        return compat.Slots(self._crawler.engine.downloader)
 
     @cached_property
     def _doorway(self) -> Doorway:

@@ -57,7 +57,7 @@ class Known:
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
         self._crawler = crawl.crawler
-        self._downloader = compat.engine_of(crawl.crawler).downloader
+        self._downloader = crawl.crawler.engine.downloader
         self._has_policies = crawl.holds_requests
         self.clock = crawl.clock.monotonic
         self.call_later = crawl.clock.call_later
@@ -129,7 +129,7 @@ class Known:
 
     def may_fetch(self) -> bool:
         """Returns whether the crawl is neither paused nor closing."""
-        engine = compat.engine_of(self._crawler)
+        engine = self._crawler.engine
         return not (engine.paused or compat.is_closing(self._crawler))
 
     def is_fetching(self, origin: Origin) -> bool:

@@ -157,7 +157,7 @@ class PaceBetweenProcesses:
         self._crawler = crawler
         self._workers = workers
         self._now = now
-        self._stats = compat.stats_of(crawler)
+        self._stats = crawler.stats
         self._courier = compat.Courier("robots-pace")
         self._tell_at = -inf
         self._unanswered_since = inf

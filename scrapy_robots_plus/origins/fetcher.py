@@ -213,7 +213,7 @@ class Fetcher:
         try:
             request = self._request(url, headers, tap)
             request.meta["dont_cache"] = not self._replays
-            response = await compat.engine_of(self._crawler).download_async(request)
+            response = await self._crawler.engine.download_async(request)
         except Exception as exception:
             if is_of_this_package(exception):
                 raise  # it says nothing about the site

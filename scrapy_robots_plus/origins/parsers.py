@@ -19,7 +19,6 @@ from weakref import ref
 from scrapy.robotstxt import RobotParser
 from w3lib.encoding import http_content_type_encoding
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol import RFC9309, Agent, Dialect, RequestRate, RobotsTxt, VisitTime
 from scrapy_robots_plus.protocol.dialect import dialect_named
@@ -289,7 +288,7 @@ class Parsers:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._stats = compat.stats_of(crawler)
+        self._stats = crawler.stats
         self._make: Any = class_in(crawler.settings, "ROBOTSTXT_PARSER").from_crawler
         self._takes_charset = "charset" in inspect.signature(self._make).parameters
         self.read(b"", None)

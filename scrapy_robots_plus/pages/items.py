@@ -11,7 +11,6 @@ from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.python import global_object_name
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import Once, crawl_log
@@ -59,7 +58,7 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
             raise NotConfigured
         self._field, _, form = field.partition(":")
         self._is_text = form == "json"
-        self._stats = compat.stats_of(crawler)
+        self._stats = crawler.stats
         self._once = Once()
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:

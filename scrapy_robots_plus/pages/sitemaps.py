@@ -114,7 +114,7 @@ class Sitemaps:
         self._crawler.signals.send_catch_log(
             sitemaps_found, origin=policy.origin, urls=urls, spider=self._crawler.spider
         )
-        engine = compat.engine_of(self._crawler)
+        engine = self._crawler.engine
         async for url in _in_parts(urls if self._callback else ()):
             if not compat.is_closing(self._crawler):
                 self._stats.inc_value(stats.SITEMAPS_SCHEDULED)

@@ -176,7 +176,7 @@ class LeasedRequests:
 
     def own_delay(self, host: str) -> float:
         """Returns the delay of the user or of AutoThrottle for *host*, in seconds."""
-        downloader = compat.engine_of(self._crawl.crawler).downloader
+        downloader = self._crawl.crawler.engine.downloader
         slot = compat.Slots(downloader).get(host)
         return slot.delay if slot else compat.new_slot(downloader, host)[1]
 

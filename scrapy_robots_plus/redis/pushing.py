@@ -73,7 +73,7 @@ class Pushing:
     def __init__(self, crawler: Crawler, session: Session, serialization: Serialization) -> None:
         self._crawler = crawler
         self._log = logger(crawler)
-        self._stats = compat.stats_of(crawler)
+        self._stats = crawler.stats
         self._session = session
         self._serialization = serialization
         self.seen_key = ""
@@ -122,7 +122,7 @@ class Pushing:
 
     def _host_of(self, request: Request) -> str:
         """Returns the slot that was chosen for *request*, or else its host, without the port."""
-        downloader = compat.engine_of(self._crawler).downloader
+        downloader = self._crawler.engine.downloader
         origin = valid_origin_of(request)
         slot = compat.scopes_key(downloader, request) or chosen_slot(request)
         return slot or (origin.host if origin else compat.slot_key(downloader, request))

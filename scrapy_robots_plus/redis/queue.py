@@ -116,7 +116,7 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
             )
         moved = session.attempt(session.queue.move_all, self.pushing.stored)
         if moved:
-            compat.stats_of(crawler).inc_value(stats.SHARED_QUEUE_MOVED, moved)
+            crawler.stats.inc_value(stats.SHARED_QUEUE_MOVED, moved)
             self._log.info("%s moved from the queue %s", counted(moved, "request"), self.key)
 
     # For scrapy-redis
@@ -234,7 +234,7 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
     # Exchanges with the server
 
     def _ask_for_more(self) -> None:
-        downloader = compat.engine_of(self.crawler).downloader
+        downloader = self.crawler.engine.downloader
         if isinstance(downloader, RobotsDownloader):
             capacity = downloader.capacity
         else:
@@ -285,7 +285,7 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         try:
             request = self._serialization.read(taken.data)
         except Exception as error:  # noqa: BLE001 - any serializer may be in use
-            compat.stats_of(self.crawler).inc_value(stats.QUEUE_SET_ASIDE)
+            self.crawler.stats.inc_value(stats.QUEUE_SET_ASIDE)
             self._log.error(
                 "A request in the queue cannot be read by this spider (%s) and is set aside in %s",
                 printable(repr(error)),
@@ -416,7 +416,7 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
         """Drops *request* as a duplicate, which scrapy-redis has counted as new."""
         spider = compat.spider_of(self.crawler)
         self.log(request, spider)
-        count_for_scrapy_redis = compat.stats_of(self.crawler).inc_value
+        count_for_scrapy_redis = self.crawler.stats.inc_value
         count_for_scrapy_redis("scheduler/enqueued/redis", -1)
         self.crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=spider)
 

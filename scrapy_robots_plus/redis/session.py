@@ -7,7 +7,6 @@ from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Alarm
@@ -84,7 +83,7 @@ class Session:
         self._lifetime = crawl.settings.worker_lifetime
         self._clock = crawl.clock
         self._log = logger(crawler)
-        self._stats = compat.stats_of(crawler)
+        self._stats = crawler.stats
         self._tell_away_at = -inf
         self._is_told_away = False
         self._told_lost = 0

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import RobotsDuplicate
 from scrapy_robots_plus.crawl.log import crawl_log
@@ -52,7 +51,7 @@ class EqualUrls:
 
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
-        self._stats = compat.stats_of(crawler)
+        self._stats = crawler.stats
         self._first: Recent[bytes, bytes] = Recent(self.MOST)
         """The fingerprints of URLs that were let through, by those of the cleaned URLs."""
         self._rules: Recent[str, CleanParams] = Recent(settings.cache_size)
@@ -100,7 +99,7 @@ class EqualUrls:
     def _fingerprint(self, request: Request, url: str) -> bytes:
         """Returns the fingerprint that *request* would have if it were for *url*."""
         request = request if url == request.url else request.replace(url=url)
-        return compat.fingerprint(request, self._crawler)
+        return self._crawler.request_fingerprinter.fingerprint(request)
 
     def _rules_of(self, policy: Policy) -> CleanParams:
         ours = policy.file.ours if policy.file else None

@@ -201,7 +201,7 @@ class Outcomes:
         self._tally = crawl.get(Tally)
         self._pages = crawl.get(PagePreferences)
         self._policies = crawl.get(Policies)
-        self._stats = compat.stats_of(crawl.crawler)
+        self._stats = crawl.crawler.stats
         self._override_reasons: set[str] = set()
 
     def exempt(self, request: Request) -> None:

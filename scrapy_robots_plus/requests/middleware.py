@@ -270,7 +270,7 @@ class RobotsMiddleware:
         try:
             return self.crawl.request_settings.of(request, origin)
         except RobotsOverrideError as error:
-            compat.stats_of(self._crawler).inc_value(stats.OVERRIDE_ERRORS)
+            self._crawler.stats.inc_value(stats.OVERRIDE_ERRORS)
             enforces = self.settings.enforces
             does = "not sent" if enforces else "judged without it"
             logger(self._crawler).error("%s is %s: %s", printable(request), does, printable(error))

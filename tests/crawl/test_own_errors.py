@@ -238,7 +238,7 @@ def test_every_bridge_to_scrapy_in_turn_ends_the_crawl_or_does_without(
     assert closed > 5
 
 
-NEEDED_TO_CLOSE = {"close_crawl", "engine_of", "stats_of", "is_closing", "crawler_process"}
+NEEDED_TO_CLOSE = {"close_crawl", "is_closing", "crawler_process"}
 
 
 # What is an error of this package, and what is not
