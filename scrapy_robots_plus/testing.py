@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from scrapy import Request, Spider
-    from scrapy.settings import Settings
 
     from scrapy_robots_plus import Verdict
 
@@ -197,27 +196,22 @@ def robots_site() -> Iterator[Callable[..., RobotsSite]]:
         yield make
 
 
-def _settings(settings: Mapping[str, Any]) -> Settings:
-    from scrapy.utils.project import get_project_settings, inside_project
-
-    made = get_project_settings()
-    if not inside_project():
-        made.set("ADDONS", {"scrapy_robots_plus.Addon": 300}, "project")
-    for name, value in {**FOR_TESTS, **settings}.items():
-        made.set(name, value, "cmdline")
-    return made
-
-
 def _crawl_in_child() -> None:
-    result, settings, spider, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own
+    result, overriding, spider, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own
 
     from itemadapter import ItemAdapter
     from scrapy import signals
+    from scrapy.utils.project import get_project_settings, inside_project
 
     from scrapy_robots_plus import compat
     from scrapy_robots_plus.crawl.events import request_disallowed
 
-    process = compat.crawler_process(_settings(settings))
+    settings = get_project_settings()
+    if not inside_project():
+        settings.set("ADDONS", {"scrapy_robots_plus.Addon": 300}, "project")
+    for name, value in {**FOR_TESTS, **overriding}.items():
+        settings.set(name, value, "cmdline")
+    process = compat.crawler_process(settings)
     crawler = process.create_crawler(spider)
     items: list[dict[str, Any]] = []
     denied: dict[str, Verdict] = {}

@@ -14,6 +14,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.events import RobotsNoindex, RobotsOverrideError, request_not_followed
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
     DONT_OBEY_META_KEY,
     NOFOLLOW_META_KEY,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 
 class Page(NamedTuple):
@@ -82,13 +83,12 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         if response not in self._pages:
             try:
                 self._pages[response] = self._read(response, request)
-            except Exception:
-                self._pages[response] = None  # a page may hold anything
+            except Exception:  # noqa: BLE001 - a page may hold anything
+                self._pages[response] = None
                 self._stats.inc_value(stats.PAGE_ERRORS)
-                logger.exception(
+                logger(self.crawler).exception(
                     "The directives of %s could not be read: it counts as a page without any",
                     printable(response),
-                    extra={"spider": self.crawler.spider},
                 )
         return self._pages[response]
 
@@ -164,13 +164,11 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         return None
 
     def _say(self, done: str, what: object, said: PageStatement, response: Response) -> None:
-        if not logger.isEnabledFor(logging.DEBUG):
-            return  # a large item takes time to print
-        would = "Not" if self._enforces else "Would not be"
-        shown = (printable(what), printable(response), said.describe())
-        spider = self.crawler.spider
-        text = "%s %s: %s, because %s says %s"
-        logger.debug(text, would, done, *shown, extra={"spider": spider})
+        log = logger(self.crawler)
+        if log.isEnabledFor(logging.DEBUG):  # a large item takes time to print
+            would = "Not" if self._enforces else "Would not be"
+            shown = (printable(what), printable(response), said.describe())
+            log.debug("%s %s: %s, because %s says %s", would, done, *shown)
 
 
 def _is_for_the_same_page(request: Request, response: Response) -> bool:

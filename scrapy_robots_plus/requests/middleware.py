@@ -207,11 +207,10 @@ class RobotsMiddleware:
         if sent is not None and not sent.is_denied:
             asked = Asked.again(request, sent)
             self._revoke(asked, sent.policy)
-            refused = None
             if isinstance(exception, HeldAtDenial):
                 refused = self._now_denied(asked, self._policy_now(asked))
-            if refused is not None:
-                self._refuse(asked, refused, exception)
+                if refused is not None:
+                    self._refuse(asked, refused, exception)
         return self._judge.at_closing(request)
 
     # What follows
