@@ -27,31 +27,27 @@ from scrapy_robots_plus.storage.redis_url import without_password
 _T = TypeVar("_T")
 
 
-class UnexpectedError(ValueError):
-    """An error for a value that does not match the words of its check."""
-
-
 class Check(Generic[_T]):
     """A check of the value of a setting."""
 
-    def __init__(self, type: str, convert: Callable[[Any], _T]) -> None:  # noqa: A002
+    def __init__(self, type: str, convert: Callable[[Any], _T | None]) -> None:  # noqa: A002
         self.type = type
         """What the value may be, in Markdown, for the docs and for errors."""
         self.expected = f"expected {type.replace('`', '')}"
         """The words in which a message says what was expected."""
         self.convert = convert
-        """A function that returns the value to use, or raises UnexpectedError or a ValueError that
-        says what is wrong."""
+        """A function that returns the value to use, None for one that is not of the type, or raises
+        a ValueError that says what is wrong."""
 
     def read(self, value: object) -> _T:
         """Returns the value to use. Raises ValueError saying what is expected."""
-        try:
-            return self.convert(value)
-        except UnexpectedError:
-            raise ValueError(self.expected) from None
+        read = self.convert(value)
+        if read is None:
+            raise ValueError(self.expected)
+        return read
 
 
-def check(type: str) -> Callable[[Callable[[Any], _T]], Check[_T]]:  # noqa: A002
+def check(type: str) -> Callable[[Callable[[Any], _T | None]], Check[_T]]:  # noqa: A002
     """Returns a decorator that makes a :class:`Check` of a function that converts a value."""
     return partial(Check, type)
 
@@ -104,15 +100,16 @@ def read_or_tell(
 # Words
 
 
-def or_unset(given: Check[_T]) -> Check[_T | None]:
-    """Returns a check like *given* that also takes no value: None, empty, or the text ``None``."""
+class OrUnset(Check[_T | None]):
+    """A check like *given* that also takes no value: None, empty, or the text ``None``."""
 
-    @check(f"{given.type}, or `None`")
-    def read(value: object) -> _T | None:
+    def __init__(self, given: Check[_T]) -> None:
+        super().__init__(f"{given.type}, or `None`", given.read)
+
+    def read(self, value: object) -> _T | None:
+        """Returns the value to use, None for no value. Raises ValueError like *given*."""
         is_none = value is None or (isinstance(value, str) and value.lower() in ("", "none"))
-        return None if is_none else given.read(value)
-
-    return read
+        return None if is_none else self.convert(value)
 
 
 def one_of(choices: Any) -> Check[Any]:
@@ -122,34 +119,27 @@ def one_of(choices: Any) -> Check[Any]:
 
     @check(f"{', '.join(others)} or {last}")
     def read(value: object) -> Any:
-        if not isinstance(value, str) or value.lower() not in words:
-            raise UnexpectedError
-        return value.lower()
+        word = value.lower() if isinstance(value, str) else ""
+        return word if word in words else None
 
     return read
 
 
 @check("`True` or `False`")
-def boolean(value: object) -> bool:
-    text = str(value).lower()
-    if text not in ("true", "1", "false", "0"):
-        raise UnexpectedError
-    return text in ("true", "1")
+def boolean(value: object) -> bool | None:
+    return {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())
 
 
 @check("a text that is not empty")
-def text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise UnexpectedError
-    return value
+def text(value: object) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
 
 
 @check("the name of a field; `:json` may be behind it")
-def item_field(value: object) -> str:
+def item_field(value: object) -> str | None:
     field = text.read(value)
-    if field.startswith(":") or ":" in field.removesuffix(":json"):
-        raise UnexpectedError
-    return field
+    is_wrong = field.startswith(":") or ":" in field.removesuffix(":json")
+    return None if is_wrong else field
 
 
 # Numbers
@@ -166,44 +156,43 @@ def number(unit: str, low: float, high: float) -> Check[float]:
 
 def whole_number(unit: str, low: int, high: int) -> Check[int]:
     """Returns a check like :func:`number` that takes no fraction."""
-    words = f"a whole number of {unit} between {low:,} and {high:,}"
-    return Check(words, lambda value: int(_number(value, low, high, whole=True)))
+
+    @check(f"a whole number of {unit} between {low:,} and {high:,}")
+    def read(value: object) -> int | None:
+        parsed = _number(value, low, high)
+        return int(parsed) if parsed is not None and parsed.is_integer() else None
+
+    return read
 
 
 def pair(unit: str, low: float, high: float) -> Check[tuple[float, float]]:
     """Returns a check for two numbers like :func:`number`, the first no larger than the second."""
 
     @check(f"two numbers of {unit} between {low:,} and {high:,}, the smaller first")
-    def read(value: object) -> tuple[float, float]:
+    def read(value: object) -> tuple[float, float] | None:
         numbers = value.split(",") if isinstance(value, str) else value
         if not isinstance(numbers, (list, tuple)) or len(numbers) != 2:
-            raise UnexpectedError
+            return None
         least, most = (_number(each, low, high) for each in numbers)
-        if least > most:
-            raise UnexpectedError
-        return least, most
+        return None if least is None or most is None or least > most else (least, most)
 
     return read
 
 
-def _number(value: object, low: float, high: float, *, whole: bool = False) -> float:
+def _number(value: object, low: float, high: float) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise UnexpectedError
+        return None
     try:
         parsed = float(value)
     except (ValueError, OverflowError):
-        raise UnexpectedError from None
-    if not low <= parsed <= high or (whole and not parsed.is_integer()):
-        raise UnexpectedError
-    return parsed
+        return None
+    return parsed if low <= parsed <= high else None
 
 
 @check("`True`, `False`, or a number between 0 and 1")
-def share(value: object) -> float:
-    try:
-        return float(boolean.read(value))
-    except ValueError:
-        return _number(value, 0, 1)
+def share(value: object) -> float | None:
+    is_on = boolean.convert(value)
+    return _number(value, 0, 1) if is_on is None else float(is_on)
 
 
 # Dicts and lists
@@ -223,53 +212,54 @@ def json_if_text(value: object) -> object:
 
 
 @check("a dict whose keys are strings; `headers` in it is one, too")
-def fetch_meta(value: object) -> Mapping[str, Any]:
+def fetch_meta(value: object) -> Mapping[str, Any] | None:
     meta: Any = json_if_text(value)
-    if not (_has_names(meta) and _has_names(meta.get("headers", {}))):
-        raise UnexpectedError
-    return dict(meta)
+    return dict(meta) if _has_names(meta) and _has_names(meta.get("headers", {})) else None
 
 
 def _has_names(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
-def _names(value: object) -> tuple[str, ...]:
-    """Returns the names in a list, or in a text with commas between them."""
-    names = value.split(",") if isinstance(value, str) and value else value or ()
-    if not isinstance(names, (list, tuple)):
-        raise UnexpectedError
-    if not all(isinstance(name, str) and name.strip() for name in names):
-        raise UnexpectedError
-    return tuple(name.strip() for name in names)
+def names(
+    type: str,  # noqa: A002
+    is_one: Callable[[str], bool],
+    form: Callable[[str], str] = str,
+) -> Check[tuple[str, ...]]:
+    """Returns a check for a list of names, or a text with commas between them.
+
+    Names are read in *form*; *is_one* says whether a text is such a name.
+    """
+
+    @check(type)
+    def read(value: object) -> tuple[str, ...] | None:
+        given = value.split(",") if isinstance(value, str) and value else value or ()
+        if not isinstance(given, (list, tuple)) or not all(isinstance(each, str) for each in given):
+            return None
+        found = tuple(form(each.strip()) for each in given)
+        return found if all(map(is_one, found)) else None
+
+    return read
 
 
-@check(f"a list of {', '.join(LABELS)}")
-def ai_uses(value: object) -> tuple[str, ...]:
-    uses = tuple(name.lower() for name in _names(value))
-    if not set(uses) <= set(LABELS):
-        raise UnexpectedError
-    return uses
+ai_uses = names(f"a list of {', '.join(LABELS)}", lambda name: name in LABELS, str.lower)
+ai_tokens = names("a list of product tokens, such as `Google-Extended`", has_product_token)
 
 
-@check("a list of product tokens, such as `Google-Extended`")
-def ai_tokens(value: object) -> tuple[str, ...]:
-    tokens = _names(value)
-    if not all(map(has_product_token, tokens)):
-        raise UnexpectedError
-    return tokens
-
-
-@check("a product token (`Foobot`), a User-Agent header, or a list of them in order of preference")
-def agent(value: object) -> str | tuple[str, ...]:
-    if isinstance(value, str) and value.strip():
-        if "," in value and not {"/", "("} & set(value):
-            raise UnexpectedError  # not a header: only the first name would count
-        return value
+def _agent(value: object) -> str | tuple[str, ...] | None:
+    if isinstance(value, str):
+        # Not a header: only the first name would count.
+        is_list = "," in value and not {"/", "("} & set(value)
+        return value if value.strip() and not is_list else None
     names = tuple(value) if isinstance(value, (list, tuple)) else ()
-    if not names or not all(isinstance(name, str) and name.strip() for name in names):
-        raise UnexpectedError
-    return names
+    are_names = all(isinstance(name, str) and name.strip() for name in names)
+    return names if names and are_names else None
+
+
+agent: Check[str | tuple[str, ...]] = Check(
+    "a product token (`Foobot`), a User-Agent header, or a list of them in order of preference",
+    _agent,
+)
 
 
 # How files are read
@@ -297,29 +287,29 @@ def shared_pace(value: object) -> str:
     return check_place(value, shared_pace.expected)
 
 
-store_uri = or_unset(Check("`memory`, `sqlite:PATH` or the URL of a Redis server", check_store_uri))
+store_uri = OrUnset(Check("`memory`, `sqlite:PATH` or the URL of a Redis server", check_store_uri))
 
 
 @check("the path of a file; `%(name)s` and `%(time)s` may be in it, and `%%` for a `%`")
-def file_name(value: object) -> str:
+def file_name(value: object) -> str | None:
     name = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ""
     if not isinstance(name, str) or not name or "\0" in name or name.endswith(("/", os.sep)):
-        raise UnexpectedError
-    if "://" in name or "%" in re.sub(_STANDS_FOR, "", name):
-        raise UnexpectedError
-    return name
+        return None
+    return None if "://" in name or "%" in re.sub(_STANDS_FOR, "", name) else name
 
 
 _STANDS_FOR = r"%%|%\((?:name|time)\)s"
 """The placeholders that may be filled in. Python's ``%`` takes more, ``%s`` for example."""
 
 
-@check("`True`, `False`, or the path of a folder")
-def boolean_or_path(value: object) -> bool | str:
-    try:
-        return boolean.read(value)
-    except ValueError:
-        return file_name.read(value)
+def _boolean_or_path(value: object) -> bool | str:
+    is_on = boolean.convert(value)
+    return file_name.read(value) if is_on is None else is_on
+
+
+boolean_or_path: Check[bool | str] = Check(
+    "`True`, `False`, or the path of a folder", _boolean_or_path
+)
 
 
 @check(file_name.type)
@@ -348,16 +338,16 @@ _MOMENT = r"(?a)\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)
     "a day (`2026-12-31`), whose end in UTC it is, or a moment (`2026-12-31T18:00Z`, or another "
     "zone: `+02:00`)"
 )
-def until(value: object) -> float:
+def until(value: object) -> float | None:
     """Returns the moment in seconds since the epoch."""
     text = str(value).strip()
     found = re.fullmatch(_MOMENT, text)
     try:
         given = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
-        raise UnexpectedError from None
+        return None
     if found is None:
-        raise UnexpectedError
+        return None
     seconds = (given if given.tzinfo else given.replace(tzinfo=timezone.utc)).timestamp()
     seconds += 0 if found[1] else DAY
     return min(max(seconds, FIRST_SECOND), LAST_SECOND)

@@ -91,7 +91,7 @@ class Declared:
     to `True` unless your project sets it. With `False` nothing is fetched and nothing dropped;
     delays are still honoured if `ROBOTS_CRAWL_DELAY_OBEY` is `True`."""
     user_agent: str | tuple[str, ...] | None = setting(
-        checks.or_unset(checks.agent), default=None, example="Foobot", overridable=True
+        checks.OrUnset(checks.agent), default=None, example="Foobot", overridable=True
     )
     """The name of your crawler in robots.txt: a product token, a whole User-Agent header, or a list
     of names in order of preference. If unset, the User-Agent header of each request is used."""
@@ -164,7 +164,7 @@ class Declared:
     Crawl-delay it is a minimum, but no maximum applies to it. See
     [Crawl-delay](crawl-delay.md#hosts-that-name-none)."""
     crawl_delay_obey: bool | None = setting(
-        checks.or_unset(checks.boolean), default=None, example=True
+        checks.OrUnset(checks.boolean), default=None, example=True
     )
     """Whether to honour Crawl-delay; defaults to the value of `ROBOTSTXT_OBEY`. `True` together
     with `ROBOTSTXT_OBEY = False` honours delays and drops nothing. See
@@ -231,7 +231,7 @@ class Declared:
     to one of them are counted, or skipped with `ROBOTS_AI_POLICY`. See
     [preferences](preferences.md#skipping)."""
     content_use: ContentUse | None = setting(
-        checks.or_unset(checks.one_of(ContentUse)),
+        checks.OrUnset(checks.one_of(ContentUse)),
         default=None,
         example="reference",
         overridable=True,
@@ -256,7 +256,7 @@ class Declared:
     """Names of groups in a robots.txt that stand for training, not for a crawler: what such a
     group disallows counts as `train-ai=n`."""
     item_field: str | None = setting(
-        checks.or_unset(checks.item_field), default=None, example="robots"
+        checks.OrUnset(checks.item_field), default=None, example="robots"
     )
     """A field of items in which `response.meta["robots"]` of their page is stored. `None` stores it
     nowhere. `robots:json` stores it as text. See [items](preferences.md#items)."""
@@ -326,7 +326,7 @@ class Declared:
     # Reporting
 
     summary_file: str | None = setting(
-        checks.or_unset(checks.file_name),
+        checks.OrUnset(checks.file_name),
         default=None,
         example="summaries/%(name)s.json",
         need="is_on",
@@ -336,7 +336,7 @@ class Declared:
     `FEEDS`. A relative path is relative to the folder in which the crawl is started. See [the end
     of a crawl](end-of-crawl.md)."""
     audit_log: str | None = setting(
-        checks.or_unset(checks.file_name), default=None, example="audit.jsonl", need="is_on"
+        checks.OrUnset(checks.file_name), default=None, example="audit.jsonl", need="is_on"
     )
     """A file to which each denial is appended as a line of JSON, with the rule that decided and its
     line. `%(name)s` and `%(time)s` stand for the spider's name and the start of the crawl, as in
@@ -353,7 +353,7 @@ class Declared:
     that verdicts can be recomputed: in the folder `audit.bodies` for `audit.jsonl`, or in the
     folder that you name."""
     audit_warc: str | None = setting(
-        checks.or_unset(checks.warc_file), default=None, example="robots.warc.gz", need="is_on"
+        checks.OrUnset(checks.warc_file), default=None, example="robots.warc.gz", need="is_on"
     )
     """A new file for all robots.txt requests and their answers as WARC records, compressed if its
     name ends in `.gz`; if there is one of that name, `robots-2.warc.gz` and so on. Needs `pip

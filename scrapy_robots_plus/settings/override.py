@@ -85,10 +85,8 @@ def _plain(value: object) -> Any:
 
 
 @checks.check("the text of a robots.txt")
-def _robots_txt(value: object) -> str:
-    if not isinstance(value, str):
-        raise checks.UnexpectedError
-    return value
+def _robots_txt(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 EXTRA_KEYS: dict[str, Callable[[Any], Any]] = {
@@ -131,14 +129,14 @@ def _no_key(key: object, keys: Keys, _: object) -> None:
     raise ValueError(f"there is no such key; {hint}")
 
 
-def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:
-    """Returns the overrides in *value*, from ``ROBOTS_OVERRIDES``, by host.
+def overrides_from(value: object, keys: Keys) -> HostPatterns[Override] | None:
+    """Returns the overrides in *value*, from ``ROBOTS_OVERRIDES``, by host; None if it is no dict.
 
     Raises ValueError saying what is expected; :class:`WrongPartsError` names hosts and keys.
     """
     value = checks.json_if_text(value)
     if not isinstance(value, Mapping):
-        raise checks.UnexpectedError
+        return None
     problems: list[str] = []
     found = HostPatterns[Override]()
 
