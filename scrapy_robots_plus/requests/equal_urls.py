@@ -83,13 +83,19 @@ class EqualUrls:
             logger(self._crawler).debug("Dropped: %s", error)
             raise error
 
-    def take_back(self, request: Request, policy: Policy) -> None:
-        """Forgets *request*, which was let through and is not sent: it stands for no other URL."""
+    def take_back(self, request: Request, policy: Policy) -> bool:
+        """Forgets *request*, which was let through and is not sent: it stands for no other URL.
+
+        Returns whether it did.
+        """
         cleaned = self._rules_of(policy).cleaned(request.url)
-        if cleaned is not None:
-            equal = self._fingerprint(request, cleaned)
-            if self._first.get(equal) == self._fingerprint(request, request.url):
-                del self._first[equal]
+        if cleaned is None:
+            return False
+        equal = self._fingerprint(request, cleaned)
+        stood = self._first.get(equal) == self._fingerprint(request, request.url)
+        if stood:
+            del self._first[equal]
+        return stood
 
     def _comes_from(self, first: bytes, request: Request) -> bool:
         """Returns whether *request* was redirected from the URL with the fingerprint *first*."""

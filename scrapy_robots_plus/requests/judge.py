@@ -50,8 +50,8 @@ class Asked(NamedTuple):
     agent: AgentNames
     settings: RobotsSettings
     """The settings of the request."""
-    was_scheduled: bool = False
-    """Whether the request comes from the scheduler; False unless equal URLs are compared."""
+    is_compared: bool = False
+    """Whether its URL is compared with equal ones that were let through."""
 
     @classmethod
     def again(cls, request: Request, sent: Sent) -> Asked:

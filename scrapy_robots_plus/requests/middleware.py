@@ -132,9 +132,9 @@ class RobotsMiddleware:
         if agent is None:
             return None
         asked = Asked.again(request, sent)
-        self._revoke(asked, sent.policy)
+        stood_for_others = self._revoke(asked, sent.policy)
         request.meta.pop(STAMP_META_KEY, None)
-        return await self._judged(asked._replace(agent=agent))
+        return await self._judged(asked._replace(agent=agent, is_compared=stood_for_others))
 
     async def _judged(self, asked: Asked) -> Request | Response | None:
         decision, request = await self._judge.judge(asked), asked.request
@@ -164,7 +164,7 @@ class RobotsMiddleware:
         if self._pacing is None:
             policy.pace_of(asked.agent)
             return
-        if self._equal_urls is not None and asked.was_scheduled:
+        if self._equal_urls is not None and asked.is_compared:
             self._equal_urls.let_through(asked.request, policy)
         policy.enforce(asked.agent)
         self._pacing.expect(asked.request, asked.origin, policy)
@@ -277,11 +277,13 @@ class RobotsMiddleware:
                 raise
             return self.crawl.settings.for_origin(origin)
 
-    def _revoke(self, asked: Asked, policy: Policy) -> None:
-        """Takes back that a request has passed under *policy*: it has not been sent."""
+    def _revoke(self, asked: Asked, policy: Policy) -> bool:
+        """Takes back that a request has passed under *policy*: it has not been sent.
+
+        Returns whether it stood for other URLs, too.
+        """
         self._outcomes.revoke(asked)
-        if self._equal_urls is not None:
-            self._equal_urls.take_back(asked.request, policy)
+        return self._equal_urls is not None and self._equal_urls.take_back(asked.request, policy)
 
     def _refuse(self, asked: Asked, refused: Refused, because: Exception | None = None) -> None:
         """Counts and reports a refusal. Raises RobotsIgnored, except in observe mode."""

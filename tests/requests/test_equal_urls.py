@@ -316,3 +316,19 @@ async def test_one_that_new_rules_deny_while_it_waits_stands_for_no_other(sites:
         "ref=a": RobotsDisallowed,
         "ref=c": RobotsDuplicate,
     }
+
+
+class RenamesAll:
+    """Puts a User-Agent of its own into each request, after robots.txt was asked."""
+
+    def process_request(self, request: scrapy.Request) -> None:
+        request.headers["User-Agent"] = "Otherbot"
+
+
+@pytest_twisted.ensureDeferred
+async def test_of_those_that_are_sent_as_another_crawler_one_is_fetched(sites: Sites) -> None:
+    host = sites.host(RULES)
+    one_by_one = {"CONCURRENT_REQUESTS": 1, "DOWNLOADER_MIDDLEWARES": {RenamesAll: 450}}
+    crawler = await crawled(host, *(f"/shop/1?ref={n}" for n in range(4)), **one_by_one)
+    assert len(host.fetched) == 1
+    assert stat(crawler, DROPPED) == 3
