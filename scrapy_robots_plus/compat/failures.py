@@ -89,20 +89,18 @@ def is_cancelled(exception: BaseException) -> bool:
 
 def _and_its_causes(exception: BaseException) -> Iterator[BaseException]:
     """Yields *exception*, and the causes that libraries have wrapped in it."""
-    waiting: list[Any] = [exception]
-    seen = set[int]()
-    while waiting:
-        each = waiting.pop()
+    found: list[Any] = [exception]
+    for each in found:  # which grows
         # Scrapy's H2DownloadHandler wraps a mere text in a Failure when a site resets a stream.
-        if not isinstance(each, BaseException) or id(each) in seen:
+        if not isinstance(each, BaseException):
             continue
-        seen.add(id(each))
         yield each
+        causes = [each.__cause__, getattr(each, "socketError", None)]  # of CannotListenError
         for name in ("reasons", "exceptions"):  # twisted.web's ResponseFailed, an ExceptionGroup
             wrapped = getattr(each, name, None)
             if isinstance(wrapped, list | tuple):
-                waiting += [getattr(one, "value", one) for one in wrapped]
-        waiting += (each.__cause__, getattr(each, "socketError", None))  # of CannotListenError
+                causes += [getattr(one, "value", one) for one in wrapped]
+        found += [one for one in causes if one not in found]
 
 
 _OPEN_FILES = "/proc/self/fd" if sys.platform == "linux" else "/dev/fd"

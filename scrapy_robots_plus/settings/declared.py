@@ -6,7 +6,7 @@ Checks, docs, overrides, suggestions and warnings follow from the declarations. 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
@@ -77,8 +77,7 @@ def setting(check: Check[_T], **declared: Any) -> _T:
     field. The docstring below it is a paragraph of Markdown for docs/settings.md; the README shows
     only the first sentence.
     """
-    made: Any = Setting(check, **declared)
-    return made  # type: ignore[no-any-return]
+    return cast("_T", Setting(check, **declared))
 
 
 class Declared:
