@@ -10,6 +10,9 @@ from scrapy.utils.versions import get_versions
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
+from scrapy_robots_plus.settings.checks import WrongPartsError
+from scrapy_robots_plus.settings.declared import OVERRIDE_KEYS
+from scrapy_robots_plus.settings.override import override_from
 from scrapy_robots_plus.settings.robots_settings import (
     RobotsSettings,
     RobotsSettingsError,
@@ -18,8 +21,10 @@ from scrapy_robots_plus.settings.robots_settings import (
 
 from . import stats
 from .clock import DEFAULT_CLOCK, CallLater, Clock
+from .events import RobotsOverrideError
 from .log import crawl_log
-from .requests import RequestSettings, origin_to_ask
+from .recent import Recent
+from .requests import OVERRIDE_META_KEY, origin_to_ask, override_belongs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,6 +170,8 @@ class Crawl:
         self.errors = errors = OwnErrors(self)
         self.clock = replace(clock, call_later=errors.timers(clock.call_later))
         self._parts: dict[type, Any] = {}
+        self._overridden: Recent[tuple[RobotsSettings, str], RobotsSettings] = Recent(256)
+        """The settings made of overrides, by the settings below and the text of the override."""
         self.has_middleware = False
         """Whether the middleware is in use, so that each request is checked."""
         self.decision_listeners: list[Callable[[Request, Origin, AgentNames, Any], None]] = []
@@ -224,14 +231,38 @@ class Crawl:
         """
         try:
             origin = origin_to_ask(request)
-            free = origin is None or self.request_settings.needs_no_file(request, origin)
+            if origin is None or OVERRIDE_META_KEY not in request.meta:
+                return origin
+            return origin if self.settings_of(request, origin).needs_file else None
         except ValueError:  # it will fail in the middleware, which calls its errback
             return None
-        return None if free else origin
 
-    @cached_property
-    def request_settings(self) -> RequestSettings:
-        return RequestSettings(self.settings)
+    def settings_of(self, request: Request, origin: Origin) -> RobotsSettings:
+        """Returns the settings of *request* to *origin*: the same object for the same override.
+
+        Raises RobotsOverrideError, naming key and value, if its own override is wrong.
+        """
+        settings, value = self.settings.for_origin(origin), request.meta.get(OVERRIDE_META_KEY)
+        if value is None:
+            return settings
+        text = repr(value)
+        if not override_belongs(request, origin, text):
+            return settings
+        key = settings, text
+        made = self._overridden.get(key)
+        try:
+            made = made or settings.under(override_from(value, OVERRIDE_KEYS))
+        except WrongPartsError as error:
+            raise RobotsOverrideError("; ".join(error.of(OVERRIDE_META_KEY))) from error
+        if made.reads_pages and not self.settings.reads_any_pages:
+            raise RobotsOverrideError(
+                f"{OVERRIDE_META_KEY}: nofollow and noindex have no effect, as this crawl reads no "
+                "pages; expected another value than ignore in ROBOTS_NOFOLLOW, ROBOTS_NOINDEX or "
+                "ROBOTS_OVERRIDES"
+            )
+        self._overridden.put(key, made)
+        has_ended = made.override is not None and self.settings.has_ended(made.override, origin)
+        return settings if has_ended else made
 
     def get(self, kind: type[_Part]) -> _Part:
         """Returns the one object of *kind* in this crawl, made on first use, by ``of_crawl`` if

@@ -1,4 +1,4 @@
-"""What a request says: its meta keys, its origin, its downloader slot, and the settings that apply.
+"""What a request says: its meta keys, its origin, its downloader slot, and its fields.
 
 The tables of docs/meta-keys.md are made from the docstrings below the keys and their comments.
 """
@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from inspect import ismethod
 from math import floor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request, Spider
 from scrapy.utils.httpobj import urlparse_cached
@@ -20,15 +20,6 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
-from scrapy_robots_plus.settings.checks import WrongPartsError
-from scrapy_robots_plus.settings.declared import OVERRIDE_KEYS
-from scrapy_robots_plus.settings.override import override_from
-
-from .events import RobotsOverrideError
-from .recent import Recent
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = logging.getLogger(__name__)
 
@@ -180,9 +171,7 @@ def valid_origin_of(request: Request) -> Origin | None:
 
 def says_not_to_ask(request: Request) -> bool:
     """Returns whether ``dont_obey_robotstxt`` exempts *request* from a robots.txt that applies."""
-    if not request.meta.get(DONT_OBEY_META_KEY):
-        return False
-    return urlparse_cached(request).scheme in ("http", "https")
+    return bool(request.meta.get(DONT_OBEY_META_KEY)) and valid_origin_of(request) is not None
 
 
 def asks_for_sitemaps(request: Request) -> bool:
@@ -275,57 +264,11 @@ def unusual_fields_of(request: Request, spider: Spider) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value != _USUAL.get(name)}
 
 
-_REMEMBERED = 256
-"""The number of overrides of requests whose settings are kept."""
+def override_belongs(request: Request, origin: Origin, override: str) -> bool:
+    """Returns whether *override*, the text of that of *request*, belongs to *origin*.
 
-
-class RequestSettings:
-    """The settings of each request of a crawl.
-
-    The override of a request belongs to the origin of its URL. Redirects and spiders copy the meta:
-    at another origin, the copy has no effect and is removed.
-    """
-
-    def __init__(self, settings: RobotsSettings) -> None:
-        self._settings = settings
-        self._made: Recent[tuple[RobotsSettings, str], RobotsSettings] = Recent(_REMEMBERED)
-        """The settings made of overrides, by the settings below and the text of the override."""
-
-    def of(self, request: Request, origin: Origin) -> RobotsSettings:
-        """Returns the settings of *request* to *origin*: the same object for the same override.
-
-        Raises RobotsOverrideError, naming key and value, if its own override is wrong.
-        """
-        settings, value = self._settings.for_origin(origin), request.meta.get(OVERRIDE_META_KEY)
-        if value is None:
-            return settings
-        text = repr(value)
-        if not _belongs(request, origin, text):
-            return settings
-        key = settings, text
-        made = self._made.get(key)
-        try:
-            made = made or settings.under(override_from(value, OVERRIDE_KEYS))
-        except WrongPartsError as error:
-            raise RobotsOverrideError("; ".join(error.of(OVERRIDE_META_KEY))) from error
-        if made.reads_pages and not self._settings.reads_any_pages:
-            raise RobotsOverrideError(
-                f"{OVERRIDE_META_KEY}: nofollow and noindex have no effect, as this crawl reads no "
-                "pages; expected another value than ignore in ROBOTS_NOFOLLOW, ROBOTS_NOINDEX or "
-                "ROBOTS_OVERRIDES"
-            )
-        self._made.put(key, made)
-        has_ended = made.override is not None and self._settings.has_ended(made.override, origin)
-        return settings if has_ended else made
-
-    def needs_no_file(self, request: Request, origin: Origin) -> bool:
-        """Returns whether its own override lets *request* go without the file of *origin*."""
-        return OVERRIDE_META_KEY in request.meta and not self.of(request, origin).needs_file
-
-
-def _belongs(request: Request, origin: Origin, override: str) -> bool:
-    """Returns whether *override* belongs to *origin*, the first one that it is seen with. If not,
-    removes it from *request*.
+    It belongs to the first one that it is seen with. Redirects and spiders copy the meta: at
+    another origin, the copy has no effect and is removed.
     """
     digest = hashlib.sha256(override.encode("utf-8", "backslashreplace")).hexdigest()[:16]
     here = f"{origin} {digest}"

@@ -97,7 +97,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         if origin is None:
             return None
         try:
-            settings = self._crawl.request_settings.of(request, origin)
+            settings = self._crawl.settings_of(request, origin)
         except RobotsOverrideError:  # in observe mode, the request was sent all the same
             settings = self._crawl.settings.for_origin(origin)
         if not settings.reads_pages:

@@ -267,7 +267,7 @@ class RobotsMiddleware:
         Raises RobotsOverrideError if its own override is wrong; observe mode goes on without it.
         """
         try:
-            return self.crawl.request_settings.of(request, origin)
+            return self.crawl.settings_of(request, origin)
         except RobotsOverrideError as error:
             self._crawler.stats.inc_value(stats.OVERRIDE_ERRORS)
             enforces = self.settings.enforces

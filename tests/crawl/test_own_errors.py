@@ -78,7 +78,7 @@ BEHIND_IT = [
     "origins.policies:Policies.usable_or_refresh",
     "hosts.own_shortage:OwnShortage.download",
     "origins.body_tap:_tap_of",
-    "crawl.requests:RequestSettings.of",
+    "crawl.crawl:Crawl.settings_of",
     "hosts.door:Door._line_of",
     "hosts.line:HostLine.let_through",
     "hosts.pace:Pace.handed_over",
