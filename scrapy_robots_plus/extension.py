@@ -94,7 +94,6 @@ class RobotsExtension:
             from scrapy_robots_plus.report.summary import SummaryFile
 
             self._summary_file = SummaryFile(self._crawl, self._crawl.settings.summary_file)
-            self._summary_file.prepare()
 
     def _spider_idle(self) -> None:
         if self._crawl.holds_requests and self._crawl.get(Tally).denied_from_the_start:

@@ -63,18 +63,11 @@ NOT_CHECKED = deepcopy(_BLANK)
 """The stamp for items of pages that were not checked, where all items need the same columns."""
 
 
-class Common(NamedTuple):
-    """What the stamps of requests by one agent under one policy have in common."""
+def _common(policy: Policy, agent: AgentNames, reads_uses: bool) -> tuple[dict[str, Any], bool]:
+    """Returns what the stamps of requests by one agent under one policy have in common.
 
-    stamp: dict[str, Any]
-    is_silent: bool
-    """Whether no file of the site says anything about the use of any page."""
-
-
-_BY_NO_FILE = Common(_BLANK, is_silent=True)
-
-
-def _common(policy: Policy, agent: AgentNames, reads_uses: bool) -> Common:
+    Also returns whether no file of the site says anything about the use of any page.
+    """
     settings, record, stamp = policy.settings, policy.record, _BLANK.copy()
     stamp["override"] = settings.override and settings.override.label
     if settings.needs_file:
@@ -85,7 +78,7 @@ def _common(policy: Policy, agent: AgentNames, reads_uses: bool) -> Common:
         stamp["licenses"] = [each[:MOST_OF_A_TEXT] for each in policy.licenses(agent)]
     if reads_uses:
         stamp["preferences"] = _UNKNOWN
-    return Common(stamp, policy.is_silent(agent))
+    return stamp, policy.is_silent(agent)
 
 
 def add_preferences(request: Request, preferences: Preferences) -> None:
@@ -159,13 +152,13 @@ class PagePreferences:
 
         Returns the *preferences* for its page; if not given, what files of the site say.
         """
-        common = _BY_NO_FILE
+        common = _BLANK
         if policy is not None:
-            common = self._common(policy, agent, policy.reads_uses)
-            if preferences is None and not common.is_silent:
+            common, is_silent = self._common(policy, agent, policy.reads_uses)
+            if preferences is None and not is_silent:
                 preferences = policy.preferences(request.url, agent)
         # Runs for each request: the common part is copied at once, then the lists that may grow.
-        stamp = request.meta[STAMP_META_KEY] = common.stamp.copy()
+        stamp = request.meta[STAMP_META_KEY] = common.copy()
         rule = verdict.rule
         stamp["allowed"] = verdict.allowed
         stamp["reason"] = verdict.reason._value_  # ``value`` takes ten times as long in Python 3.11

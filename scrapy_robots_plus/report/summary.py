@@ -103,14 +103,15 @@ class SummaryFile:
     """The summary file of one crawl. If it cannot be written, that is logged; the crawl goes on."""
 
     def __init__(self, crawl: Crawl, pattern: str) -> None:
-        """Takes *pattern*, the value of ``ROBOTS_SUMMARY_FILE``."""
+        """Takes *pattern*, the value of ``ROBOTS_SUMMARY_FILE``.
+
+        Creates the folder, and logs at once if no file can be written there.
+        """
         self._crawl = crawl
         self._started = crawl.clock.wall()
         spider = crawl.crawler.spider
         self._path = filled_in(pattern, spider.name if spider else "", self._started)
 
-    def prepare(self) -> None:
-        """Creates the folder, and logs at once if no file can be written there."""
         with self._writing(), TemporaryFile(dir=self._path.parent):
             pass
 
