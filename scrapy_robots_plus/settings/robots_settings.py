@@ -89,6 +89,25 @@ class RobotsSettings(Declared):
         self._ended: set[Override] = set()  # those that a warning has reported
         vars(self).update(values)
 
+        # What follows from several of them
+        self.enforces = self.mode == "obey"
+        """Whether requests are denied and delayed, not just judged."""
+        self.keeps_delays = self.obey if self.crawl_delay_obey is None else self.crawl_delay_obey
+        """Whether the Crawl-delay of a robots.txt is honoured."""
+        self.own_delay = self.default_delay if self.crawl_delay is None else self.crawl_delay
+        """The user's own delay in seconds, for where no robots.txt decides."""
+        needs_delay = self.keeps_delays and self.crawl_delay is None
+        self.needs_file = self.robots_txt is None and (self.obey or needs_delay)
+        """Whether a robots.txt must be fetched: for its rules, or for its delay."""
+        self.reads_pages = not self.nofollow == self.noindex == "ignore"
+        """Whether pages are read for their own directives."""
+        self.uses = uses_of(self.ai_uses, self.content_use)
+        """The uses of the crawl, to which a site may object: ``train-ai``, ``use=full``."""
+        self.skipped_uses = self.uses if self.ai_policy == "skip" else ()
+        """The uses for which a page is skipped if its site objects to them."""
+        self.limits = Limits(*self.ttl, self.stale_max, *self.retry_interval, self.dialect.expiry)
+        """The bounds of all lifetimes."""
+
     def with_changes(self, **changes: Any) -> RobotsSettings:
         """Returns these settings with *changes*, by field."""
         return RobotsSettings({**self._values, **changes})
@@ -165,28 +184,13 @@ class RobotsSettings(Declared):
     def _for_one_that_obeys(self) -> RobotsSettings:
         return self.with_changes(obey=True)
 
-    @property
-    def own_delay(self) -> float:
-        """The user's own delay in seconds, for where no robots.txt decides."""
-        return self.default_delay if self.crawl_delay is None else self.crawl_delay
-
-    @cached_property
-    def needs_file(self) -> bool:
-        """Whether a robots.txt must be fetched: for its rules, or for its delay."""
-        if self.robots_txt is not None:
-            return False
-        return self.obey or (self.crawl_delay is None and self.keeps_delays)
+    # What follows from the settings of all origins
 
     @cached_property
     def is_on(self) -> bool:
         """Whether, for any origin, rules or delays are obeyed or uses are declared, to which its
         pages may object."""
         return self.keeps_any_delays or any(each.obey or each.uses for each in self.of_all_origins)
-
-    @cached_property
-    def reads_pages(self) -> bool:
-        """Whether pages are read for their own directives."""
-        return not self.nofollow == self.noindex == "ignore"
 
     @cached_property
     def reads_any_pages(self) -> bool:
@@ -202,33 +206,6 @@ class RobotsSettings(Declared):
     def of_all_origins(self) -> tuple[RobotsSettings, ...]:
         """All settings of the crawl: these, and those under each override."""
         return (self, *self._by_override.values())
-
-    # What follows from several settings
-
-    @cached_property
-    def uses(self) -> tuple[str, ...]:
-        """The uses of the crawl, to which a site may object: ``train-ai``, ``use=full``."""
-        return uses_of(self.ai_uses, self.content_use)
-
-    @cached_property
-    def skipped_uses(self) -> tuple[str, ...]:
-        """The uses for which a page is skipped if its site objects to them."""
-        return self.uses if self.ai_policy == "skip" else ()
-
-    @property
-    def enforces(self) -> bool:
-        """Whether requests are denied and delayed, not just judged."""
-        return self.mode == "obey"
-
-    @property
-    def keeps_delays(self) -> bool:
-        """Whether the Crawl-delay of a robots.txt is honoured."""
-        return self.obey if self.crawl_delay_obey is None else self.crawl_delay_obey
-
-    @cached_property
-    def limits(self) -> Limits:
-        """The bounds of all lifetimes."""
-        return Limits(*self.ttl, self.stale_max, *self.retry_interval, self.dialect.expiry)
 
 
 def report_unknown_settings(settings: BaseSettings) -> None:
