@@ -112,19 +112,21 @@ class SummaryFile:
         spider = crawl.crawler.spider
         self._path = filled_in(pattern, spider.name if spider else "", self._started)
 
-        with self._writing(), TemporaryFile(dir=self._path.parent):
-            pass
+        with self._reporting():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            TemporaryFile(dir=self._path.parent).close()
 
     def write(self, reason: str) -> None:
         """Writes the summary of the crawl, which has ended for *reason*."""
-        with self._writing(), whole_file(self._path) as file:
-            file.writelines(summary(self._crawl, self._started, reason))
+        with self._reporting():
+            self._path.parent.mkdir(parents=True, exist_ok=True)  # it may have been taken away
+            with whole_file(self._path) as file:
+                file.writelines(summary(self._crawl, self._started, reason))
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Creates the folder; logs what fails then or inside the ``with`` block."""
+    def _reporting(self) -> Iterator[None]:
+        """Logs what fails inside the ``with`` block."""
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
             yield
         except (OSError, ValueError) as error:  # ValueError: not the name of a file
             logger(self._crawl.crawler).error(

@@ -374,6 +374,7 @@ async def test_where_no_file_can_be_the_log_says_so_and_the_crawl_goes_on(
     for told in found:
         assert told.startswith(f"ROBOTS_SUMMARY_FILE: {path} cannot be written (")
     assert why in found[0]
+    assert [each for each in caplog.records if each.name == "scrapy.utils.signal"] == []
     assert [each for each in tmp_path.iterdir() if each.name != "x"] == []
 
 
