@@ -183,14 +183,13 @@ def _not_in_use(crawl: Crawl) -> Iterator[tuple[int, str]]:
         if has_workers(settings):
             ours = 'SCHEDULER_QUEUE_CLASS = "scrapy_robots_plus.redis.RobotsQueue"'
             text = f"{what}, and each worker keeps delays for itself. To change that, set {ours}."
-            yield level, text
         elif not is_scrapys:
-            yield level, _because(what, "SCHEDULER", settings)
+            text = _because(what, "SCHEDULER", settings)
         else:
             what += ", and a kill may lose requests of the job" if is_job else ""
             setting = unknown_queue(settings) or "SCHEDULER_PRIORITY_QUEUE"
-            text = _because(what, setting, settings)
-            yield level, text + (_CONVERT if is_job else "")
+            text = _because(what, setting, settings) + (_CONVERT if is_job else "")
+        yield level, text
     if not isinstance(crawl.crawler.engine.downloader, RobotsDownloader):
         what = "robots.txt requests and the requests waiting for one count towards"
         yield logging.INFO, _because(f"{what} CONCURRENT_REQUESTS", "DOWNLOADER", settings)

@@ -181,9 +181,9 @@ def _groups(sites: Iterable[Site]) -> list[list[Site]]:
     groups = sorted(by_what.values(), key=_rank)
     if len(groups) <= MOST_GROUPS:
         return groups
-    smallest = {id(group) for group in sorted(groups, key=len)[: 1 - MOST_GROUPS]}
-    kept = [group for group in groups if id(group) not in smallest]
-    return [*kept, [site for group in groups if id(group) in smallest for site in group]]
+    largest = sorted(groups, key=len)[1 - MOST_GROUPS :]
+    others = [site for group in groups if group not in largest for site in group]
+    return [*(group for group in groups if group in largest), others]
 
 
 def _rank(group: Sequence[Site]) -> tuple[Kind, int, int]:

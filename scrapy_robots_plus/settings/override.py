@@ -35,16 +35,10 @@ class Override:
         """The values to use, by key."""
         self.given = given
         """The values as the user wrote them, by key."""
-
-    @property
-    def label(self) -> str:
+        self.label: str = read.get("reason") or ", ".join(sorted(set(given).difference(ABOUT)))
         """The reason; without one, the keys: ``crawl_delay, user_agent``."""
-        return self.read.get("reason") or ", ".join(sorted(set(self.given).difference(ABOUT)))
-
-    @property
-    def until(self) -> float | None:
+        self.until: float | None = read.get("until")
         """When the override ends, in seconds since the epoch; None if it does not."""
-        return self.read.get("until")
 
     @property
     def settings(self) -> dict[str, Any]:
