@@ -100,21 +100,17 @@ class RobotsExtension:
             raise CloseSpider("robotstxt_denied")
 
     def _spider_closed(self, spider: Spider, reason: str) -> None:
-        tally = self._crawl.get(Tally)
-        if self._crawl.has_middleware and len(tally):
-            self._log_table(spider)
+        crawl, tally = self._crawl, self._crawl.get(Tally)
+        if crawl.has_middleware and len(tally):
+            lines = [table(tally, delays=crawl.settings.keeps_any_delays), uses_line(crawl)]
+            logger(crawl.crawler).info(
+                "robots.txt (%s): %s\n%s",
+                printable(spider.name),
+                headline(tally, crawl.settings.mode),
+                "\n".join(filter(None, lines)),
+            )
         if self._summary_file is not None:
             self._summary_file.write(reason)
-
-    def _log_table(self, spider: Spider) -> None:
-        crawl, tally = self._crawl, self._crawl.get(Tally)
-        lines = [table(tally, delays=crawl.settings.keeps_any_delays), uses_line(crawl)]
-        logger(crawl.crawler).info(
-            "robots.txt (%s): %s\n%s",
-            printable(spider.name),
-            headline(tally, crawl.settings.mode),
-            "\n".join(filter(None, lines)),
-        )
 
 
 def _report_wiring(crawl: Crawl) -> None:

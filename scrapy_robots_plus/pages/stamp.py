@@ -209,13 +209,12 @@ class PagePreferences:
             return None
         self._count(preferences)
         statement = preferences.objection(uses)
-        if statement is not None and policy.settings.skipped_uses:
-            if is_denied:
-                return None  # already counted as denied
-            verdict = policy.signed(objection_of(statement))
-            return sent, Refused(verdict, policy, preferences)
-        if statement is not None:
+        if statement is None:
+            return None
+        if not policy.settings.skipped_uses:
             self._stats.inc_value(keys.OBJECTIONS)
+        elif not is_denied:  # otherwise it is counted already
+            return sent, Refused(policy.signed(objection_of(statement)), policy, preferences)
         return None
 
     def _count(self, preferences: Preferences) -> None:

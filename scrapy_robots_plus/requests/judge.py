@@ -119,8 +119,12 @@ class Judge:
                 policy = await self._policies.obtain(origin, request, settings)
             finally:
                 self._policies.waiting -= 1
-        if policy is None:
-            return self._closed_first(request, origin, settings)
+        if policy is None:  # the spider closed before there was one
+            if not self._settings.enforces:
+                return None
+            # Without ROBOTSTXT_OBEY nothing is dropped.
+            at_closing = Refused(closing_verdict(origin), None) if settings.obey else None
+            return self._copy_for_scheduler(request, origin) or at_closing
         url = request.url
         if policy.denies_as_unreachable and asks_for_sitemaps(request):
             url = f"{origin}/"  # 2.2.2 allows a robots.txt, but its sitemaps must have been read
@@ -146,14 +150,6 @@ class Judge:
             return True
         known = self._policies.usable(origin)
         return known is not None and known.denies_as_unreachable
-
-    def _closed_first(self, request: Request, origin: Origin, settings: RobotsSettings) -> Decision:
-        """Returns the decision about *request* if the spider closed before there was a policy."""
-        if not self._settings.enforces:
-            return None
-        # Without ROBOTSTXT_OBEY nothing is dropped.
-        refused = Refused(closing_verdict(origin), None) if settings.obey else None
-        return self._copy_for_scheduler(request, origin) or refused
 
     # A request that a middleware returns goes to the scheduler. The duplicate filter has seen it,
     # so the copy has ``dont_filter``; the original value is restored when it comes again.
