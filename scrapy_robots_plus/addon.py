@@ -29,15 +29,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _MIDDLEWARES = "DOWNLOADER_MIDDLEWARES"
-_DEFAULT_POSITION = 100
-"""The position of Scrapy's own robots.txt middleware."""
-_AFTER_HTTP_ERRORS = 60
-"""The position of a spider middleware that sees the pages that Scrapy's HttpErrorMiddleware hands
-on before the others do, and what callbacks make of them after the others."""
-_AFTER_ALL_OTHERS = 10
-"""The position of a spider middleware that sees items last, as the others leave them."""
-_FIRST = -1000
-"""The position of an extension that must run before the others, wherever a project places them."""
 
 
 class Addon:
@@ -63,14 +54,18 @@ class Addon:
         """
         position = _take_out_built_in(settings)
         _add(settings, _MIDDLEWARES, RobotsMiddleware, position)
-        _add(settings, "SPIDER_MIDDLEWARES", RobotsItemMiddleware, _AFTER_ALL_OTHERS)
-        _add(settings, "SPIDER_MIDDLEWARES", RobotsPagesMiddleware, _AFTER_HTTP_ERRORS)
+        # Where items are seen last, as the others leave them.
+        _add(settings, "SPIDER_MIDDLEWARES", RobotsItemMiddleware, 10)
+        # Where the pages that Scrapy's HttpErrorMiddleware hands on are seen before the others see
+        # them, and what callbacks make of them after the others.
+        _add(settings, "SPIDER_MIDDLEWARES", RobotsPagesMiddleware, 60)
         _add(settings, "EXTENSIONS", RobotsExtension, 0)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
         settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
         settings.set("DOWNLOADER", RobotsDownloader, "addon")
-        _add(settings, "EXTENSIONS", SchedulerWiring, _FIRST)
+        # Before the others, wherever a project places them.
+        _add(settings, "EXTENSIONS", SchedulerWiring, -1000)
 
 
 class SchedulerWiring:
@@ -121,7 +116,7 @@ def _take_out_built_in(settings: BaseSettings) -> int:
     ``set_in_component_priority_dict`` does not work here: up to Scrapy 2.14, the built-in, which
     the defaults name by its path, is only disabled by that path.
     """
-    position, path = _DEFAULT_POSITION, global_object_name(RobotsTxtMiddleware)
+    position, path = 100, global_object_name(RobotsTxtMiddleware)  # 100: where Scrapy has it
     components: dict[Any, int | None] = settings.getdict(_MIDDLEWARES)
     for name in (RobotsTxtMiddleware, path):
         chosen = components.pop(name, None)

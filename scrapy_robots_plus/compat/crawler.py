@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 def spider_of(crawler: Crawler) -> Spider:
     """Returns the spider, which the annotations say may be None. Needed for the type checker."""
-    spider: Any = crawler.spider
-    return cast("Spider", spider)
+    return cast("Spider", crawler.spider)
 
 
 def user_agent_of(request: Request) -> bytes | None:

@@ -10,10 +10,8 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    Log = logging.LoggerAdapter[logging.Logger]
 
-
-def crawl_log(name: str) -> Callable[[Crawler], Log]:
+def crawl_log(name: str) -> Callable[[Crawler], logging.LoggerAdapter[logging.Logger]]:
     """Returns a function that returns the log of the module *name* for a crawler.
 
     Usage: ``logger = crawl_log(__name__)``, then ``logger(crawler).warning("...")``.

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 logger = crawl_log(__name__)
 
-_NOT_FOUND = 404
-
 PRIORITY = -10
 """The priority of sitemap requests: below that of known pages, so that the pages of one sitemap are
 fetched before the next one brings up to 50,000 more."""
@@ -151,7 +149,7 @@ class Sitemaps:
             return None
         if policy.file is None or policy.access is not Access.RULES:
             status = policy.record.outcome
-            status = status if isinstance(status, int) else _NOT_FOUND
+            status = status if isinstance(status, int) else 404
             return Response(request.url, status, flags=[CACHED])
         urls = await self._urls(policy, self.lines(policy))
         if not urls:
