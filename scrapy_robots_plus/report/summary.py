@@ -17,7 +17,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.checks import filled_in
 from scrapy_robots_plus.whole_file import whole_file
 
-from .table import Site, sites_of, uses_fields
+from .table import Site, sites_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def summary(crawl: Crawl, started: float, reason: str) -> Iterator[str]:
 
 
 def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
-    tally, settings = crawl.get(Tally), crawl.settings
+    tally, settings, collector = crawl.get(Tally), crawl.settings, crawl.stats
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -61,8 +61,17 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
         "dont_obey": tally.not_asked,
         "not_followed": tally.not_followed,
         "not_indexed": tally.not_indexed,
-        "denied_by_reason": stats.by_part(crawl.stats.get_stats(), stats.FORBIDDEN_BY_REASON),
-        "uses": uses_fields(crawl),
+        "denied_by_reason": stats.by_part(collector.get_stats(), stats.FORBIDDEN_BY_REASON),
+        "uses": {
+            "ai_uses": list(settings.ai_uses),
+            "content_use": settings.content_use,
+            "ai_policy": settings.ai_policy,
+            "preferences": stats.by_part(collector.get_stats(), stats.PREFERENCES),
+            "contradictions": collector.get_value(stats.CONTRADICTIONS, 0),
+            "objections": collector.get_value(stats.OBJECTIONS, 0),
+            "skipped_requests": tally.skipped_requests,
+            "skipped_pages": tally.skipped_pages,
+        },
         "forgotten": {
             "origins": tally.forgotten_origins,
             "allowed": tally.forgotten.allowed,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.origins.tally import Tally
@@ -259,18 +259,3 @@ def uses_line(crawl: Crawl) -> str | None:
         parts.append(f"{counted(objections, 'page')} crawled anyway")
     uses = f" to {', '.join(settings.uses)}" if settings.uses else ""
     return f"sites object{uses}: {'; '.join(parts)}"
-
-
-def uses_fields(crawl: Crawl) -> dict[str, Any]:
-    """Returns what the summary file says about uses, and what sites prefer."""
-    settings, collector = crawl.settings, crawl.stats
-    return {
-        "ai_uses": list(settings.ai_uses),
-        "content_use": settings.content_use,
-        "ai_policy": settings.ai_policy,
-        "preferences": stats.by_part(collector.get_stats(), stats.PREFERENCES),
-        "contradictions": collector.get_value(stats.CONTRADICTIONS, 0),
-        "objections": collector.get_value(stats.OBJECTIONS, 0),
-        "skipped_requests": crawl.get(Tally).skipped_requests,
-        "skipped_pages": crawl.get(Tally).skipped_pages,
-    }
