@@ -197,9 +197,11 @@ class PagePreferences:
         uses = policy.settings.uses
         of_page: tuple[Statement, ...] = ()
         if policy.settings.ai_uses or not _HEADERS.isdisjoint(response.headers):  # in few crawls
-            from .x_robots_tag_and_meta_tags import said_in
+            from .x_robots_tag_and_meta_tags import said_in_headers, said_in_metas
 
-            of_page = said_in(response, agent, in_page=bool(policy.settings.ai_uses))
+            of_page = said_in_headers(response, agent)
+            if policy.settings.ai_uses:
+                of_page += said_in_metas(response, agent)
         if uses and (of_page or request.url in self._said):
             self._said.put(request.url, tuple(map(_short, of_page)))
         if of_page:

@@ -32,14 +32,6 @@ MOST_OCTETS = 262_144
 """Bytes of a page that are searched for meta tags, and of each header that are read."""
 
 
-def said_in(response: Response, agent: AgentNames, *, in_page: bool) -> tuple[Statement, ...]:
-    """Returns what *response* says to *agent* about the use of its page.
-
-    *in_page*: in meta tags too, not in headers alone."""
-    in_metas = said_in_metas(response, agent) if in_page else ()
-    return (*said_in_headers(response, agent), *in_metas)
-
-
 def said_in_headers(response: Response, agent: AgentNames) -> tuple[Statement, ...]:
     """Returns what the headers of *response* say to *agent* about the use of its page.
 

@@ -69,11 +69,9 @@ class Outages:
         url, why = printable(origin.robots_url), str(policy.record.failure)
         if policy.detail:
             why += ": " + re.sub(_WRAPPED, r"\1", policy.detail)
-        again = (
-            f"Next attempt in {duration(policy.fresh_for)} at the earliest."
-            if policy.fresh_for > 0
-            else "The next request tries again."
-        )
+        again = "The next request tries again."
+        if policy.fresh_for > 0:
+            again = f"Next attempt in {duration(policy.fresh_for)} at the earliest."
         why, follows = printable(why, MOST_OF_AN_EXCEPTION), self._follows(policy)
         no_answer = isinstance(policy.record.failure, Failure)
         hint = " Check ROBOTS_FETCH_META." if no_answer and self._settings.fetch_meta else ""
