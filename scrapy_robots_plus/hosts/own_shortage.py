@@ -17,6 +17,7 @@ Hazards:
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
@@ -81,71 +82,60 @@ class OwnShortage:
         self._until_next_look -= 1
         if self._until_next_look <= 0:
             self._keep_files_free()
-        try:
-            response = await download(request)
-        except Exception as error:
-            if self._kind_of(error) is None:
-                await self._network.failed(request, error)
-                raise
-            response = await self._download_later(download, request, error)
-        self._network.answered(request, response)
-        return response
-
-    async def _download_later(
-        self, download: compat.DownloadFunction, request: Request, failure: Exception
-    ) -> Response:
-        crawl, pause, began = self._crawl, self.FIRST_PAUSE, self._crawl.clock.monotonic()
-        while (kind := self._kind_of(failure)) is not None and self._may_wait(kind, began):
-            crawl.stats.inc_value(stats.filled(stats.SHORTAGES, kind))
-            self._tell(kind, failure)
-            self._keep_files_free(self.CLOSED_AT_ONCE)
-            await compat.sleep(pause * (0.5 + crawl.clock.jitter()))
-            pause = min(2 * pause, self.LONGEST_PAUSE)
-            if crawl.is_closing:
-                break
+        crawl, began, pause, short_of = self._crawl, inf, self.FIRST_PAUSE, ""
+        while True:
             try:
                 response = await download(request)
-            except Exception as error:  # noqa: BLE001 - raised below, unless it is a shortage
-                failure = error
-                if self._kind_of(error) != kind:
-                    self._since.pop(kind, None)
-            else:
-                self._since.pop(kind, None)
-                return response
-        if crawl.has_middleware and crawl.is_closing and TAP_META_KEY not in request.meta:
-            raise HeldAtClosing from failure  # the middleware keeps it for the next run
-        if self._kind_of(failure) is None:
-            await self._network.failed(request, failure)
-        raise failure
+            except Exception as error:
+                kind = self._kind_of(error)
+                if kind != short_of:
+                    self._since.pop(short_of, None)
+                began = min(began, crawl.clock.monotonic())
+                if not kind or not await self._wait(kind, error, began, pause):
+                    is_page = crawl.has_middleware and TAP_META_KEY not in request.meta
+                    if is_page and crawl.is_closing and (kind or short_of):
+                        raise HeldAtClosing from error  # the middleware keeps it for the next run
+                    if not kind:
+                        await self._network.failed(request, error)
+                    raise
+                pause, short_of = min(2 * pause, self.LONGEST_PAUSE), kind
+                continue
+            if short_of:
+                self._since.pop(short_of, None)
+            self._network.answered(request, response)
+            return response
 
-    def _kind_of(self, error: Exception) -> str | None:
-        """Returns what this machine was short of; None if *error* has another reason."""
-        kind = compat.shortage_in(error)
-        if kind is None and compat.kind_of_failure(error, headers_received=False) == "dns":
-            is_short = compat.free_files() < min(compat.most_files() // 16, self.FEW_FILES)
-            return compat.FILES if is_short else None
-        return kind
-
-    def _may_wait(self, kind: str, began: float) -> bool:
-        now = self._crawl.clock.monotonic()
+    async def _wait(self, kind: str, failure: Exception, began: float, pause: float) -> bool:
+        """Waits after a *failure*; returns False if that does not help, or the spider closes."""
+        crawl, now = self._crawl, self._crawl.clock.monotonic()
         nobody_since = self._since.setdefault(kind, now)
         if now - nobody_since > self.MOST_SECONDS + self.GIVEN_UP_FOR:
             nobody_since = self._since[kind] = now
-        return now - min(nobody_since, began) < self.MOST_SECONDS
+        if now - min(nobody_since, began) >= self.MOST_SECONDS:
+            return False
+        crawl.stats.inc_value(stats.filled(stats.SHORTAGES, kind))
+        if self._once.is_first(kind):
+            logger(crawl.crawler).warning(
+                "This machine is short of %s, and cannot open another connection (%s). Requests "
+                "for robots.txt files and pages are sent again for up to %d s, and fail if none "
+                "gets a connection in that time; %s counts how often. To be faster, %s",
+                kind,
+                printable(str(failure) or repr(failure)),
+                self.MOST_SECONDS,
+                stats.filled(stats.SHORTAGES, kind),
+                _ADVICE[kind],
+            )
+        self._keep_files_free(self.CLOSED_AT_ONCE)
+        await compat.sleep(pause * (0.5 + crawl.clock.jitter()))
+        return not crawl.is_closing
 
-    def _tell(self, kind: str, failure: Exception) -> None:
-        if not self._once.is_first(kind):
-            return
-        logger(self._crawl.crawler).warning(
-            "This machine is short of %s, and cannot open another connection (%s). Requests for "
-            "robots.txt files and pages are sent again for up to %d s, and fail if none gets a "
-            "connection in that time; %s counts how often. To be faster, %s",
-            kind,
-            printable(str(failure) or repr(failure)),
-            self.MOST_SECONDS,
-            stats.filled(stats.SHORTAGES, kind),
-            _ADVICE[kind],
-        )
+    def _kind_of(self, error: Exception) -> str:
+        """Returns what this machine was short of; "" if *error* has another reason."""
+        kind = compat.shortage_in(error)
+        if kind is None and compat.kind_of_failure(error, headers_received=False) == "dns":
+            is_short = compat.free_files() < min(compat.most_files() // 16, self.FEW_FILES)
+            return compat.FILES if is_short else ""
+        return kind or ""
 
     def _keep_files_free(self, least: int = 0) -> None:
         """Closes idle connections: enough to free a quarter of all files, *least* if that is free.
