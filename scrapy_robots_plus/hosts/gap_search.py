@@ -39,11 +39,11 @@ class GapSearch:
         self._most = most
         self.gap = 0.0
         """Seconds between two requests; 0 for none."""
-        self.begin(0.0)
+        self.begin()
 
-    def begin(self, wait: float) -> None:
-        """Starts anew: no limit is known yet, and a pause takes *wait* seconds."""
-        self.wait = wait
+    def begin(self) -> None:
+        """Starts anew: no limit is known yet."""
+        self.wait = FIRST_WAIT
         """The length of the pause in seconds."""
         self._goal: float | None = None
         """The gap to approach fast, and to shrink below slowly; None while no limit is known."""

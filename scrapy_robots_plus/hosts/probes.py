@@ -51,22 +51,16 @@ class Probes:
         self.is_passed = False
         """Whether the host has passed the latest probe, and is watched."""
         self._after = 2 * self._after or self.AFTER
-        self._cost = 0.0
-        self._slow: deque[bool] = deque(maxlen=self.LATEST)
-        """Which of the latest answers at the pace were refusals."""
-
-    def cost(self, seconds: float) -> None:
-        """Counts *seconds* that the pace has cost."""
-        self._cost += seconds
-
-    def at_the_pace(self, *, refused: bool) -> None:
-        """Counts the answer to a slowed down request that does not follow a pause."""
-        self._slow.append(refused)
+        self.cost = 0.0
+        """How many seconds the pace has cost."""
+        self.at_the_pace: deque[bool] = deque(maxlen=self.LATEST)
+        """Which of the latest answers to slowed down requests, except those that followed a pause,
+        were refusals."""
 
     @property
     def is_due(self) -> bool:
         """Whether the pace has cost enough while the host goes on refusing."""
-        return self._cost >= self._after and sum(self._slow) >= self.REFUSED
+        return self.cost >= self._after and sum(self.at_the_pace) >= self.REFUSED
 
     def probe(self, phase: int) -> None:
         """Starts a probe, with the requests of *phase*."""
@@ -101,5 +95,5 @@ class Probes:
         return True
 
     def _needs_pace(self, answers: int) -> bool:
-        at_the_pace = sum(self._slow) / max(len(self._slow), 1)
-        return self._refused >= (at_the_pace + self.MORE) * answers
+        share = sum(self.at_the_pace) / max(len(self.at_the_pace), 1)
+        return self._refused >= (share + self.MORE) * answers

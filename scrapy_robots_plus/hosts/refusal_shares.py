@@ -24,8 +24,9 @@ class RefusalShares:
     """
 
     def __init__(self) -> None:
-        self._fast = deque([False] * FEW, _REMEMBERED)
-        """Which of the latest answers were refusals. At first, some that were not are assumed."""
+        self.at_full_speed = deque([False] * FEW, _REMEMBERED)
+        """Which of the latest answers at full speed were refusals. At first, some that were not are
+        assumed."""
         self.begin()
 
     def begin(self) -> None:
@@ -35,11 +36,8 @@ class RefusalShares:
 
     def forget(self, *, all_but: int = 0) -> None:
         """Forgets the answers at full speed, except the latest *all_but*."""
-        self._fast = deque(list(self._fast)[-all_but:] if all_but else (), _REMEMBERED)
-
-    def at_full_speed(self, *, refused: bool) -> None:
-        """Counts the answer to a request that was not slowed down."""
-        self._fast.append(refused)
+        kept = list(self.at_full_speed)[-all_but:] if all_but else ()
+        self.at_full_speed = deque(kept, _REMEMBERED)
 
     def at_the_pace(self, *, refused: bool) -> bool:
         """Counts the answer to a slowed down request. Returns whether slowness certainly helps."""
@@ -52,18 +50,13 @@ class RefusalShares:
         return True
 
     @property
-    def remembered(self) -> int:
-        """The number of answers at full speed that are remembered."""
-        return len(self._fast)
-
-    @property
     def refused_lately(self) -> int:
         """The number of refusals among the latest :data:`FEW` answers at full speed."""
-        return sum(list(self._fast)[-FEW:])
+        return sum(list(self.at_full_speed)[-FEW:])
 
     def all_refused(self, latest: int) -> bool:
         """Returns whether all of the *latest* answers at full speed were refusals."""
-        return all(islice(reversed(self._fast), latest))
+        return all(islice(reversed(self.at_full_speed), latest))
 
     @property
     def slow_answers(self) -> float:
@@ -73,7 +66,7 @@ class RefusalShares:
     @property
     def fast(self) -> float:
         """The share of refusals at full speed."""
-        return sum(self._fast) / max(len(self._fast), 1)
+        return sum(self.at_full_speed) / max(len(self.at_full_speed), 1)
 
     @property
     def seems_rarer(self) -> bool:
@@ -83,8 +76,8 @@ class RefusalShares:
     @property
     def is_rarer(self) -> bool:
         """Whether it is certain that refusals are rarer at the pace."""
-        fast, slow = sum(self._fast), self._refused
-        also_fast, also_slow = len(self._fast) - fast, self._answered
+        fast, slow = sum(self.at_full_speed), self._refused
+        also_fast, also_slow = len(self.at_full_speed) - fast, self._answered
         if slow * also_fast >= fast * also_slow:
             return False
         # The logarithm of how much likelier the counts are if the shares differ than if not: the

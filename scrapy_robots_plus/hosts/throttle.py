@@ -117,11 +117,11 @@ class Throttle:
         self._found = 0.0
         """The gap of the last pace, which did not seem to help, or is not kept in a probe."""
         self._phase_began = 0.0
-        self._start(0.0)
+        self._start()
         self._end()
 
-    def _start(self, wait: float) -> None:
-        """Forgets what is known of the pace. *wait*: seconds of its first pause."""
+    def _start(self) -> None:
+        """Forgets what is known of the pace."""
         self._began_in = self.phase
         """The last phase at full speed."""
         self._measures = True
@@ -130,7 +130,7 @@ class Throttle:
         """Requests served in this phase."""
         self._helps = False
         """Whether it is certain that slowness makes refusals rarer."""
-        self._search.begin(wait)
+        self._search.begin()
         self._shares.begin()
 
     def _end(self) -> None:
@@ -159,7 +159,7 @@ class Throttle:
         is_sure = is_429 or asked > 0
         self._asked = asked
         is_probe = self._was_probe(sent_in)
-        is_fast = not is_probe and (not self.is_on or self._was_fast(sent_in))
+        is_fast = not is_probe and self._was_fast(sent_in)
         self._refused_again += not is_first
         if self._answered_since and not is_first and is_fast:
             return Refusal.OF_PAGE
@@ -167,24 +167,20 @@ class Throttle:
         self._bans = is_sure and self._different >= self.ENOUGH
         if not self.is_on:
             if is_first:
-                self._at_full_speed(refused=True)
+                self._at_full_speed(now, refused=True)
             if self.was_in_vain and is_429 and asked > 0 and is_first:
                 self._at_last += 1
-            if not self._try_to_begin(now, is_sure=is_sure):
-                return Refusal.KNOWN if is_sure or now < self._free_until else Refusal.OF_PAGE
+            is_new = self._try_to_begin(now, is_sure=is_sure)
+            if not (is_new or is_sure or now < self._free_until):
+                return Refusal.OF_PAGE
         elif is_probe:
-            if not self._note_probed(now, refused=True):
-                return Refusal.KNOWN
+            is_new = self._note_probed(now, refused=True)
         elif is_fast:
-            self._at_full_speed(refused=True)
-            if not self._note_measured(now):
-                return Refusal.KNOWN
-        elif sent_in != self.phase:
-            return Refusal.KNOWN
+            is_new = self._at_full_speed(now, refused=True)
         else:
-            self._again(now, is_sure=is_sure)
-            if not self.is_on:
-                return Refusal.KNOWN
+            is_new = sent_in == self.phase and self._again(now, is_sure=is_sure)
+        if not is_new:
+            return Refusal.KNOWN
         self._answered_since = 0
         self._pauses += is_429 and asked > 0
         self._pause(now, asked)
@@ -204,16 +200,15 @@ class Throttle:
         self._different = self._too_short = self._pauses = self._at_last = 0
         if self._was_probe(sent_in):
             self._note_probed(now, refused=False)
-        elif not self.is_on or self._was_fast(sent_in):
-            self._at_full_speed(refused=False)
+        elif self._was_fast(sent_in):
             self._answers += not self.is_on
-            if self.is_on and self._note_measured(now):
+            if self._at_full_speed(now, refused=False):
                 self._pause(now)
         elif sent_in == self.phase:
             self._answers += 1
             self._cost += self.gap
             self._unproven += self.gap
-            self._probes.cost(self.gap)
+            self._probes.cost += self.gap
             self.waited += self.gap
             self._weigh(refused=False)
             if self._is_in_vain(0.0):
@@ -223,7 +218,9 @@ class Throttle:
             if self.gap < LEAST_GAP:
                 self._end()
             elif self._helps and self._probes.is_due:
-                self._probe()
+                self.phase += 1
+                self._probes.probe(self.phase)
+                self._found, self._search.gap = self.gap, 0.0
 
     def forgives(self, refusal: Refusal, before: int) -> bool:
         """Returns whether a refused request gets one more try than others, because of its host.
@@ -237,13 +234,25 @@ class Throttle:
         was_on = self.phase > 1
         return was_on and before == 1 and self._refused_again <= self.SEVERAL
 
-    def _at_full_speed(self, *, refused: bool) -> None:
-        """Counts one more answer at full speed."""
-        self._shares.at_full_speed(refused=refused)
+    def _at_full_speed(self, now: float, *, refused: bool) -> bool:
+        """Counts one more answer at full speed. Returns whether that is a reason for another pause:
+        there are enough of them to end the measuring of refusals.
+        """
+        self._shares.at_full_speed.append(refused)
         if self._probes.is_passed:
             self._probes.at_full_speed(refused=refused)
-        if not self.is_on and self._shares.remembered >= 2 * FEW:
+        if not self.is_on and len(self._shares.at_full_speed) >= 2 * FEW:
             self._search.gap = 0.0
+        is_enough = len(self._shares.at_full_speed) >= self.ENOUGH
+        if not (self.is_on and self._measures and is_enough):
+            return False
+        if self._shares.fast < self.HARMLESS:
+            self._end()
+            return False
+        self._slows_down()
+        is_pause = now < self.until
+        self._began_in = self.phase - is_pause
+        return not is_pause
 
     # Whether it begins
 
@@ -251,7 +260,7 @@ class Throttle:
         return self.is_on and sent_in == self._probes.phase
 
     def _was_fast(self, sent_in: int | None) -> bool:
-        return sent_in is None or sent_in <= self._began_in
+        return not self.is_on or sent_in is None or sent_in <= self._began_in
 
     def _try_to_begin(self, now: float, *, is_sure: bool) -> bool:
         """Slows down if a refusal at full speed is a reason to. Returns whether it does."""
@@ -263,7 +272,7 @@ class Throttle:
             self._probes.begin()
         if is_sure and is_new:
             self._shares.forget()  # what follows this refusal tells the share
-            self._start(FIRST_WAIT)
+            self._start()
             self._began_in += 1  # where few are under way, the next ones count as full speed, too
             self._search.open(self.WHILE_MEASURED)
         elif self._shares.refused_lately >= self.ERRORS:
@@ -272,7 +281,7 @@ class Throttle:
                 self._began_in = self.phase
                 self._search.too_often(self._answers, now - self._phase_began)
             else:
-                self._start(FIRST_WAIT)
+                self._start()
                 self._slows_down()
         else:
             return False
@@ -282,19 +291,6 @@ class Throttle:
     def _slows_down(self) -> None:
         self._measures = False
         self._search.open(FIRST_WAIT / 2)
-
-    def _note_measured(self, now: float) -> bool:
-        """Ends the measuring of refusals at full speed when there are enough answers. Returns
-        whether they are a reason for another pause."""
-        if not self._measures or self._shares.remembered < self.ENOUGH:
-            return False
-        if self._shares.fast < self.HARMLESS:
-            self._end()
-            return False
-        self._slows_down()
-        is_pause = now < self.until
-        self._began_in = self.phase - is_pause
-        return not is_pause
 
     def _try_to_resume(self) -> bool:
         """Resumes the last pace if it has helped after all, as more is refused at full speed.
@@ -330,10 +326,10 @@ class Throttle:
     def _take_second_chance(self) -> bool:
         """Returns whether the pace may have helped: much is refused after it, or all lately."""
         shares = self._shares
-        if not shares.slow_answers or shares.remembered < FEW:
+        if not shares.slow_answers or len(shares.at_full_speed) < FEW:
             return False
         self._chances -= 1
-        if shares.remembered < 2 * FEW:
+        if len(shares.at_full_speed) < 2 * FEW:
             return False
         return shares.seems_rarer and (self._chances >= 0 or shares.all_refused(2 * FEW))
 
@@ -341,19 +337,13 @@ class Throttle:
 
     def _weigh(self, *, refused: bool) -> None:
         """Counts an answer at the pace, which may show that the pace helps."""
-        self._probes.at_the_pace(refused=refused)
+        self._probes.at_the_pace.append(refused)
         if self._shares.at_the_pace(refused=refused):
             self._is_found()
 
-    def _probe(self) -> None:
-        """Asks at full speed in a phase that begins."""
-        self.phase += 1
-        self._probes.probe(self.phase)
-        self._found, self._search.gap = self.gap, 0.0
-
     def _note_probed(self, now: float, *, refused: bool) -> bool:
         """Counts an answer to a probe. Returns whether that is a reason for another pause."""
-        self._shares.at_full_speed(refused=refused)
+        self._shares.at_full_speed.append(refused)
         self._probes.at_full_speed(refused=refused)
         if not self._probes.ends():
             return False
@@ -369,8 +359,8 @@ class Throttle:
         self._cost = self._unproven = 0.0
         self._free_until = -inf
 
-    def _again(self, now: float, *, is_sure: bool) -> None:
-        """Handles the refusal of a request of this phase."""
+    def _again(self, now: float, *, is_sure: bool) -> bool:
+        """Handles the refusal of a request of this phase. Returns whether another pause follows."""
         if self._answers:
             self._weigh(refused=True)
             self._in_vain = 0.0
@@ -388,6 +378,7 @@ class Throttle:
             self._in_vain += self._search.wait
         if in_vain:
             self._take_back(now)
+        return not in_vain
 
     def _is_in_vain(self, wait: float) -> bool:
         """Returns whether the pace has cost enough in vain. *wait*: seconds it is about to cost."""
@@ -415,7 +406,7 @@ class Throttle:
         self.until = now + min(wait * (1 + self.JITTER * self._jitter()), self._most)
         cost = max(self.until - now - asked, 0.0)  # what the host asks for costs nothing
         self._unproven += cost
-        self._probes.cost(cost)
+        self._probes.cost += cost
         if self._in_vain <= self.ON_TRIAL:
             self._cost += cost
         self.waited += self.until - now

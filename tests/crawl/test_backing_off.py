@@ -119,7 +119,7 @@ async def test_what_was_answered_before_the_first_refusal_counts(sites: Sites) -
     host.pages["/page"] = served(Dead({20}))
     crawler = await crawl(*pages(host, 21), CONCURRENT_REQUESTS=1)
     throttle = throttle_of(crawler, host)
-    assert [*throttle._shares._fast] == [*[False] * FEW, True]
+    assert [*throttle._shares.at_full_speed] == [*[False] * FEW, True]
 
 
 @pytest_twisted.ensureDeferred

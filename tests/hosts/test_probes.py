@@ -9,7 +9,7 @@ def probes(*, refused: int, served: int) -> Probes:
     """The host has refused and served so many requests at its pace."""
     probes = Probes()
     for number in range(refused + served):
-        probes.at_the_pace(refused=number < refused)
+        probes.at_the_pace.append(number < refused)
     return probes
 
 
@@ -27,13 +27,13 @@ def probe(host: Probes, *, refused: int, served: int) -> int:
 def test_a_host_is_probed_once_its_pace_has_cost_enough_while_it_goes_on_refusing() -> None:
     host = probes(refused=Probes.REFUSED, served=10)
     assert not host.is_due
-    host.cost(Probes.AFTER)
+    host.cost += Probes.AFTER
     assert host.is_due
 
 
 def test_a_host_whose_limit_is_found_is_not_probed() -> None:
     host = probes(refused=Probes.REFUSED, served=Probes.LATEST - Probes.REFUSED + 1)
-    host.cost(3600.0)
+    host.cost += 3600.0
     assert not host.is_due  # the first refusal is too long ago
 
 
@@ -79,10 +79,10 @@ def test_each_probe_that_was_for_nothing_makes_the_next_one_later() -> None:
     host = Probes()
     for times in (1, 2, 4):
         for answer in range(20):
-            host.at_the_pace(refused=answer < Probes.REFUSED)
-        host.cost(times * Probes.AFTER - 0.1)
+            host.at_the_pace.append(answer < Probes.REFUSED)
+        host.cost += times * Probes.AFTER - 0.1
         assert not host.is_due
-        host.cost(0.1)
+        host.cost += 0.1
         assert host.is_due
         assert probe(host, refused=20, served=0)
         assert not host.is_due
