@@ -151,7 +151,10 @@ class RobotsPriorityQueue:
         """
         self._hosts.asked = self
         try:
-            return self._pop()
+            if self._stored is not None:
+                return self._stored.pop()
+            self._hosts.begin(self)
+            return self._hosts.pop(self) if self._length else None  # with a job, mostly empty
         except Exception as error:  # noqa: BLE001 - Scrapy would never ask again
             Crawl.of(self.crawler).errors.tell("the queue", error)
             if self._taken is not None:
@@ -174,27 +177,18 @@ class RobotsPriorityQueue:
 
     def close(self) -> dict[str, list[int]]:
         """Closes the queues; returns the state to resume from."""
-        self._put_stranded()
-        state = self._lanes.state()
-        self._lanes.close()
-        self._length = 0
-        self._hosts.close()
-        return state
-
-    def _put_stranded(self) -> None:
-        """Writes to the job what an error has left in no lane, so that the next run finds it."""
+        # What an error has left in no lane is written to the job, so that the next run finds it.
         while self._stored is not None and self._stranded:
             request = self._stranded.pop()
             try:
                 self._put(request)
             except Exception as error:  # noqa: BLE001 - the same again, or another
                 self._stored.job.stays_in_memory(request, error)
-
-    def _pop(self) -> Request | None:
-        if self._stored is not None:
-            return self._stored.pop()
-        self._hosts.begin(self)
-        return self._hosts.pop(self) if self._length else None  # with a job, mostly empty
+        state = self._lanes.state()
+        self._lanes.close()
+        self._length = 0
+        self._hosts.close()
+        return state
 
     def take(self, lane: Lane) -> Request | None:
         """Takes the next request out of *lane*; None if none can be read."""

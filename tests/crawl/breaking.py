@@ -69,7 +69,7 @@ class BreakingSpider(WholeSpider):
 
 
 class BreaksPop(BreakingSpider):
-    path = "hosts.queue:RobotsPriorityQueue._pop"
+    path = "hosts.turns:Hosts.begin"
 
 
 class BreaksPush(BreakingSpider):

@@ -62,7 +62,7 @@ ENDS_OF_SCRAPY = ("shutdown",) if HAS_THROTTLER else ()
 """As what the engine of a Scrapy with a throttler ends a crawl whose components fail."""
 OF_THE_QUEUE = [
     "hosts.queue:RobotsPriorityQueue._put",
-    "hosts.queue:RobotsPriorityQueue._pop",
+    "hosts.turns:Hosts.begin",
     "hosts.queue:RobotsPriorityQueue.take",
     "hosts.turns:Hosts.enter",
     "hosts.turns:Hosts._choose",
