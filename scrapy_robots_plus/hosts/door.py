@@ -24,7 +24,6 @@ from scrapy_robots_plus.origins.agents import Agents
 
 from .line import Doorway, HostLine
 from .shared_pace import shared_pace
-from .slot_delays import SlotTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.pace import VisitTime
 
-    from .given_up import GivenUp
+    from .origin_states import GivenUp
     from .pace import Pace
 
 
@@ -123,8 +122,8 @@ class Door:
             if line is not None:
                 await line.let_through(request)
                 line.handed_over(request)
-            elif key in self._doorway.times:
-                await self._wait_for_slot(key, self._doorway.times)
+            elif key in self._doorway.last_of_slots:
+                await self._wait_for_slot(key)
             response = await download(request)
         except BaseException:
             if line is not None and line.pace.failed(request, self._clock.monotonic()):
@@ -137,11 +136,11 @@ class Door:
             line.changed()
         return response
 
-    async def _wait_for_slot(self, key: str, times: SlotTimes) -> None:
+    async def _wait_for_slot(self, key: str) -> None:
         """Keeps the slot's own delay after others of its requests that have waited here."""
-        while (now := self._clock.monotonic()) < (due := times.lets_go_at(key)):
+        while (now := self._clock.monotonic()) < (due := self._doorway.slot_lets_go_at(key)):
             await compat.sleep(due - now)
-        times.handed_over(key, now)
+        self._doorway.left_slot(key, now)
 
     def _headers_received(self, request: Request, **_: object) -> None:
         line = self._line_of(request)
@@ -165,7 +164,7 @@ class Door:
                 self.shared_pace.leave_alone(host, seconds)
             line.look()
             self.changed(host, None)
-        line.pace.forget(request)
+        line.pace.phases.pop(request, None)
         line.show()  # again: AutoThrottle may have changed it
         self._trim(line, now)
 
@@ -203,14 +202,12 @@ class Door:
     @cached_property
     def _doorway(self) -> Doorway:
         """What all lines share, made with the first line: a crawl without delays pays nothing."""
-        slots = self._slots
         self._crawler.signals.connect(self._headers_received, signals.headers_received)
         compat.intercept_downloads(self._crawler, self._download)
         self._closing_watch.start()
         return Doorway(
             self._clock,
-            slots,
-            SlotTimes(slots),
+            self._slots,
             self.shared_pace,
             lambda: self._stats.inc_value(stats.SHARED_PACE_WAITS),
             lambda host, request: self.changed(host, request),

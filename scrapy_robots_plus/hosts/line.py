@@ -1,4 +1,4 @@
-"""The requests that wait at the door for one host, and their turn among other crawls."""
+"""The requests that wait at the door for one host, and the delays of their downloader slots."""
 
 from __future__ import annotations
 
@@ -11,25 +11,32 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Alarm, Clock
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import valid_origin_of
 
 from .pace import Pace
 from .shared_pace import SharedPace, TurnAmongCrawls
-from .slot_delays import ShownDelay, SlotTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
+    from scrapy.core.downloader import Slot
 
 
 @dataclass(eq=False, repr=False)
 class Doorway:
-    """What all lines of a crawl share."""
+    """What all lines of a crawl share.
+
+    A request that waits at the door has left its slot: two that the slot let go one after the other
+    might leave the door together. So the least delay of the slot is kept here once more.
+    """
+
+    MOST_SLOTS: ClassVar = 10_000
+    """How many slots with a delay are remembered: those used last."""
 
     clock: Clock
     slots: compat.Slots
-    times: SlotTimes
     shared_pace: SharedPace
     """The pace shared with other crawls, which is asked for a turn."""
     on_wait_for_others: Callable[[], None]
@@ -41,6 +48,18 @@ class Doorway:
     """How many requests wait in all lines."""
     wanting: dict[str, OrderedDict[HostLine, None]] = field(default_factory=dict)
     """The lines whose first request may go as soon as its slot has a place, by slot."""
+    last_of_slots: Recent[str, float] = field(default_factory=lambda: Recent(Doorway.MOST_SLOTS))
+    """The moments at which slots with a delay of their own have handed over their last requests."""
+
+    def slot_lets_go_at(self, key: str) -> float:
+        """Returns the moment from which the slot *key* lets a request go."""
+        last = self.last_of_slots.get(key)
+        return -inf if last is None else last + self.slots.least_delay(key)
+
+    def left_slot(self, key: str, now: float) -> None:
+        """Records that a request of the slot *key* leaves the door."""
+        if key in self.last_of_slots or self.slots.least_delay(key):
+            self.last_of_slots.put(key, now)
 
     def place_is_free(self, key: str) -> None:
         """Offers a place that is free in the slot *key* to the requests that wait at the door.
@@ -52,6 +71,39 @@ class Doorway:
             pass
         if not lines:
             self.wanting.pop(key, None)
+
+
+class ShownDelay:
+    """The delay of a host, as its own slot shows it to whoever looks there.
+
+    The telnet console, extensions and the code of a project do. The door keeps the delay whatever
+    the slot says. The slot's own delay is remembered, and restored when the host has none.
+    """
+
+    __slots__ = ("_delay", "_jitter", "_set", "_slot")
+
+    def __init__(self) -> None:
+        self._slot: Slot | None = None
+        self._delay = self._jitter = 0.0
+        """The slot's own delay and jitter."""
+        self._set = 0.0
+
+    def show(self, slot: Slot, delay: float) -> None:
+        """Raises the delay of *slot* to *delay* seconds, unless it is longer; 0 restores its own.
+
+        Jitter, a part of the delay that is subtracted or added at random, is removed if it could
+        make the delay shorter than *delay*.
+        """
+        if slot is not self._slot:
+            if compat.is_untouched(slot) or not delay:
+                return
+            self._delay, self._jitter = slot.delay, compat.slot_jitter(slot)
+        elif slot.delay != self._set:  # changed by AutoThrottle, or by the project
+            self._delay = slot.delay
+        self._slot = slot if delay else None
+        is_enough = compat.least_delay(self._delay, self._jitter) >= delay
+        slot.delay = self._set = self._delay if is_enough else max(self._delay, delay)
+        compat.set_slot_jitter(slot, self._jitter if is_enough else 0.0)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -126,18 +178,18 @@ class HostLine:
         """Records that a download handler gets *request*, and looks at the next."""
         now = self._doorway.clock.monotonic()
         self.pace.handed_over(request, now)
-        self._doorway.times.handed_over(request.meta.get(compat.SLOT_META_KEY, ""), now)
+        self._doorway.left_slot(request.meta.get(compat.SLOT_META_KEY, ""), now)
         self._leaving = None
         self.turn.left()
         self.show()
         self.look()
         self._doorway.on_change(self.host, request)
 
-    def show(self) -> None:
-        """Shows the delay in the host's own slot, if there is one."""
+    def show(self, delay: float | None = None) -> None:
+        """Shows *delay*, or that of robots.txt, in the host's own slot, if there is one."""
         slot = self._doorway.slots.showing(self.host)
         if slot is not None:
-            self.shown.show(slot, self.pace.robots_delay)
+            self.shown.show(slot, self.pace.robots_delay if delay is None else delay)
 
     def changed(self) -> None:
         """Reports a better estimate of when the last request left."""
@@ -196,9 +248,7 @@ class HostLine:
 
     def forget(self) -> None:
         """Restores the slot's own delay and gives back the turn: nothing has to wait here."""
-        slot = self._doorway.slots.showing(self.host)
-        if slot is not None:
-            self.shown.show(slot, 0.0)
+        self.show(0.0)
         self.turn.give_back()
 
     def fail(self, error: type[Exception], fails: Callable[[Request], bool]) -> None:
@@ -217,18 +267,15 @@ class HostLine:
         It may wait for a pause, for visiting hours, for other crawls, or because the host is asked
         less often.
         """
-        if self.is_closed:
-            return True
         now, delay = self._doorway.clock.monotonic(), self.pace.robots_delay
-        next_at = max(now, self.pace.departures.handed_over_at + delay)
-        return (
-            self.pace.is_held(now) or self.turn.waits_for_others or (delay > 0 and next_at > latest)
-        )
+        if self.is_closed or self.pace.is_held(now) or self.turn.waits_for_others:
+            return True
+        return delay > 0 and max(now, self.pace.departures.handed_over_at + delay) > latest
 
     # One request
 
     def _may_leave_at(self, waiter: _Waiter) -> float:
-        due_at = max(self.pace.due_at(), self._doorway.times.lets_go_at(waiter.slot))
+        due_at = max(self.pace.due_at(), self._doorway.slot_lets_go_at(waiter.slot))
         if not self.pace.visits:
             return due_at
         origin = valid_origin_of(waiter.request)
@@ -241,7 +288,7 @@ class HostLine:
         waiter = self._waiting.popleft()
         self._leaving = waiter.request
         # Already now: the lines of other hosts may look before it is handed over.
-        self._doorway.times.handed_over(waiter.slot, self._doorway.clock.monotonic())
+        self._doorway.left_slot(waiter.slot, self._doorway.clock.monotonic())
         waiter.may_go.callback(None)
 
     def _gave_up(self, waiter: _Waiter) -> None:
@@ -273,7 +320,8 @@ class HostLine:
         if wait and first and not self.turn.waits_for_others:
             self.turn.waits_for_others = True
             self._doorway.on_wait_for_others()
-        if not wait and first and self._may_use(request, first):
+        now = self._doorway.clock.monotonic()
+        if not wait and first and first.request is request and self._may_leave_at(first) <= now:
             self.turn.use()
             self._let_go()
             return
@@ -283,8 +331,3 @@ class HostLine:
         if first:
             self._step_aside(first)
         self.look()
-
-    def _may_use(self, request: Request, first: _Waiter) -> bool:
-        """Returns whether *request* is still the first, and may still go."""
-        now = self._doorway.clock.monotonic()
-        return first.request is request and self._may_leave_at(first) <= now

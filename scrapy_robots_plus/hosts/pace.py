@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.pace import VisitTime
 
-    from .given_up import GivenUp
+    from .origin_states import GivenUp
     from .throttle import Throttle
 
 
@@ -25,13 +25,13 @@ class Pace:
     monotonic clock, which the caller reads.
     """
 
-    __slots__ = ("_delays", "_phases", "_shut_until", "departures", "throttle", "visits")
+    __slots__ = ("_delays", "_shut_until", "departures", "phases", "throttle", "visits")
 
     def __init__(self) -> None:
         self._delays: dict[Origin, float] = {}
         self.visits: dict[Origin, VisitTime] = {}
         """The visiting hours of the origins that have some: each holds its own requests only."""
-        self._phases: dict[Request, int] = {}
+        self.phases: dict[Request, int] = {}
         """The phase of the throttle in which each request was sent, until its answer is heard."""
         self._shut_until = 0.0
         self.throttle: Throttle | None = None
@@ -70,18 +70,6 @@ class Pace:
     def delay(self) -> float:
         """Seconds that all crawls together keep between two requests to the host; 0 for none."""
         return max(self.robots_delay, self._gap)
-
-    @property
-    def shortest_gap(self) -> float | None:
-        """The shortest time in seconds between two handovers since the delay was raised; None if
-        there were fewer than two.
-        """
-        gap = self.departures.shortest_gap
-        return None if gap == inf else gap
-
-    def phase_of(self, request: Request) -> int | None:
-        """Returns the phase of the throttle in which *request* was sent; None if it was off."""
-        return self._phases.get(request)
 
     def is_held(self, now: float) -> bool:
         """Returns whether there is a pause, or the host is asked less often."""
@@ -129,7 +117,7 @@ class Pace:
         throttle = self.throttle
         if throttle is not None and throttle.is_on:
             # It may have been let go just before a pause began.
-            self._phases[request] = throttle.phase - (now < self.pause_until)
+            self.phases[request] = throttle.phase - (now < self.pause_until)
         self.departures.handed_over(request, now)
 
     def answered(self, request: Request, now: float) -> bool:
@@ -142,9 +130,5 @@ class Pace:
         """Records that *request* will get no answer. Returns whether :meth:`due_at` may have
         changed.
         """
-        self.forget(request)
+        self.phases.pop(request, None)
         return self.departures.failed(request, now)
-
-    def forget(self, request: Request) -> None:
-        """Forgets the phase of *request*: its answer has been heard, or there will be none."""
-        self._phases.pop(request, None)

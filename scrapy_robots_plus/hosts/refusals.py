@@ -36,7 +36,7 @@ from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Stand
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .door import Door
-from .given_up import GivenUp
+from .origin_states import GivenUp
 from .throttle import Refusal, Throttle
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Refusals:
     def _sent_in(self, request: Request, host: str) -> int | None:
         """Returns the phase of the throttle in which *request* was sent; None if it was off."""
         pace = self._door.pace_of(host)
-        return None if pace is None else pace.phase_of(request)
+        return None if pace is None else pace.phases.get(request)
 
     def _answered(self, request: Request, throttle: Throttle, status: int, origin: Origin) -> None:
         """Handles an answer to *request* that is no refusal."""
@@ -185,18 +185,12 @@ class Refusals:
         was_on = throttle.is_on
         before, is_again = times_refused(request)
         is_429 = status == TOO_MANY_REQUESTS
-        refusal = throttle.refused(
-            self._sent_in(request, host),
-            self._clock.monotonic(),
-            is_first=not is_again,
-            is_429=is_429,
-            asked=wait,
-        )
+        sent_in, now = self._sent_in(request, host), self._clock.monotonic()
+        refusal = throttle.refused(sent_in, now, is_first=not is_again, is_429=is_429, asked=wait)
         request.meta[REFUSED_META_KEY] = (request.url, before + 1)
         if is_again:  # behind those not refused before, which tell more of the host
             request.priority = min(priority_of(request), 0)
-        goes_to_callback = is_handled(self._crawler, request, status)
-        if throttle.forgives(refusal, before) and not goes_to_callback:
+        if throttle.forgives(refusal, before) and not is_handled(self._crawler, request, status):
             most = request.meta.get(MAX_RETRIES_META_KEY)
             if most is None:
                 most = self._crawler.settings.getint("RETRY_TIMES")
@@ -209,8 +203,16 @@ class Refusals:
             self._stats.inc_value(stats.BACKOFFS)
             self._door.line(host).pace.throttle = throttle
         self._tell(origin, throttle, status, was_on=was_on)
-        if is_429 and 0 < self._settings.give_up_after <= throttle.in_a_row:
-            self._give_up(origin, throttle.in_a_row)
+        times = throttle.in_a_row
+        is_enough = is_429 and 0 < self._settings.give_up_after <= times
+        if is_enough and self._refuse_all(origin, Reason.GIVEN_UP):
+            logger(self._crawler).warning(
+                "%s is given up: it has answered nothing but 429 with Retry-After %d times in a "
+                "row",
+                origin,
+                times,
+            )
+            self._stats.inc_value(stats.GIVEN_UP)
         return True
 
     def _tell(self, origin: Origin, throttle: Throttle, status: int, *, was_on: bool) -> None:
@@ -233,16 +235,6 @@ class Refusals:
             return
         about = {"origin": origin, "status": status, "gap": throttle.gap}
         logger(self._crawler).log(level, text, about)
-
-    def _give_up(self, origin: Origin, times: int) -> None:
-        if self._refuse_all(origin, Reason.GIVEN_UP):
-            logger(self._crawler).warning(
-                "%s is given up: it has answered nothing but 429 with Retry-After %d times in a "
-                "row",
-                origin,
-                times,
-            )
-            self._stats.inc_value(stats.GIVEN_UP)
 
     def _refuse_all(self, origin: Origin, reason: Reason) -> bool:
         """Sends nothing more to *origin*, or to its whole host, for a while. Returns False, without

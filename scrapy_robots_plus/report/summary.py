@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from math import inf
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ def summary(crawl: Crawl, started: float, reason: str) -> Iterator[str]:
     between = "\n"
     for site in sites_of(crawl.get(Tally)):
         pace = None if site.delay is None else crawl.get(Door).pace_of(site.origin.host)
-        yield between + json.dumps(_site(site, None if pace is None else pace.shortest_gap))
+        yield between + json.dumps(_site(site, pace.departures.shortest_gap if pace else inf))
         between = ",\n"
     yield "\n]}\n"
 
@@ -80,7 +81,7 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
     }
 
 
-def _site(site: Site, gap: float | None) -> dict[str, Any]:
+def _site(site: Site, gap: float) -> dict[str, Any]:
     policy = site.policy
     override = None if policy is None else policy.settings.override
     fetched = policy if policy and policy.settings.needs_file else None
@@ -95,7 +96,7 @@ def _site(site: Site, gap: float | None) -> dict[str, Any]:
         "fetched_at": timestamp(fetched.record.fetched_at) if fetched else None,
         "delay_asked": site.delay_asked,
         "delay": site.delay,
-        "shortest_gap": None if gap is None else round(gap, 3),
+        "shortest_gap": None if gap == inf else round(gap, 3),
         "skipped": site.is_skipped,
         "given_up": site.given_up,
         "standing": site.standing.value,

@@ -15,7 +15,6 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.departures import Departures
 from scrapy_robots_plus.hosts.line import Doorway, HostLine
-from scrapy_robots_plus.hosts.slot_delays import SlotTimes
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock
 from tests.crawling import new_slot
@@ -78,7 +77,6 @@ class Standing:
         self.doorway = Doorway(
             Clock(monotonic=self.time.clock, call_later=self.time.call_later),
             slots,
-            SlotTimes(slots),
             self.pace,
             self._waits_for_others,
             self._changes,

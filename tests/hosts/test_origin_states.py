@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.host import State
-from scrapy_robots_plus.hosts.origin_states import FAILING, OPEN, UNKNOWN, OriginState, OriginStates
+from scrapy_robots_plus.hosts.origin_states import (
+    FAILING,
+    OPEN,
+    UNKNOWN,
+    GivenUp,
+    OriginState,
+    OriginStates,
+)
 from scrapy_robots_plus.origins.policies import LEAST_PAUSE
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from scrapy import Request
 
 from scrapy_robots_plus.hosts.pace import Pace
@@ -85,11 +87,11 @@ def test_a_request_that_fails_has_left_by_then() -> None:
 
 def test_the_shortest_gap_between_two_requests_is_known() -> None:
     host = Paced(2.0)
-    assert host.pace.shortest_gap is None
+    assert host.pace.departures.shortest_gap == inf
     for seconds in (0, 5, 2.5, 3):
         host.now += seconds
         host.answer(host.send())
-    assert host.pace.shortest_gap == 2.5
+    assert host.pace.departures.shortest_gap == 2.5
 
 
 def test_gaps_from_before_a_longer_delay_do_not_count() -> None:
@@ -100,7 +102,7 @@ def test_gaps_from_before_a_longer_delay_do_not_count() -> None:
         host.now += seconds
         host.send()
         host.now += 20
-    assert host.pace.shortest_gap == 9.5
+    assert host.pace.departures.shortest_gap == 9.5
 
 
 def test_an_answer_to_what_was_under_way_does_not_end_a_pause() -> None:
@@ -139,7 +141,7 @@ def test_a_request_belongs_to_the_phase_of_the_throttle_in_which_it_was_sent() -
     too_early = host.send()
     host.now = host.due
     after = host.send()
-    phases = [host.pace.phase_of(each) for each in (before, too_early, after)]
+    phases = [host.pace.phases.get(each) for each in (before, too_early, after)]
     assert phases == [None, throttle.phase - 1, throttle.phase]
-    host.pace.forget(after)
-    assert host.pace.phase_of(after) is None
+    host.pace.failed(after, host.now)
+    assert after not in host.pace.phases

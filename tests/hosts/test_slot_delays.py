@@ -10,7 +10,8 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.hosts.slot_delays import ShownDelay, SlotTimes
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.hosts.line import Doorway, ShownDelay
 from tests.crawling import new_slot
 
 if TYPE_CHECKING:
@@ -99,22 +100,27 @@ def slots_of(**slots: Slot) -> compat.Slots:
     return compat.Slots(downloader)
 
 
+def doorway_of(**slots: Slot) -> Doorway:
+    others: Any = None
+    return Doorway(Clock(), slots_of(**slots), others, others, others)
+
+
 def test_the_least_delay_of_a_slot_counts_from_its_last_handover() -> None:
-    times = SlotTimes(slots_of(own=used(2.0, 0.5), none=used()))
+    doorway = doorway_of(own=used(2.0, 0.5), none=used())
     for key in ("own", "none", "unknown"):
-        assert times.lets_go_at(key) < 0
-        times.handed_over(key, 10.0)
-    assert [key in times for key in ("own", "none", "unknown")] == [True, False, False]
-    assert times.lets_go_at("own") == 11.0
+        assert doorway.slot_lets_go_at(key) < 0
+        doorway.left_slot(key, 10.0)
+    assert list(doorway.last_of_slots) == ["own"]
+    assert doorway.slot_lets_go_at("own") == 11.0
 
 
 def test_the_slots_used_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SlotTimes, "MOST", 4)
+    monkeypatch.setattr(Doorway, "MOST_SLOTS", 4)
     slots = {f"s{number}": used(1.0) for number in range(10)}
-    times = SlotTimes(slots_of(**slots))
+    doorway = doorway_of(**slots)
     for key in slots:
-        times.handed_over(key, 1.0)
-    assert [key for key in slots if key in times] == ["s6", "s7", "s8", "s9"]
+        doorway.left_slot(key, 1.0)
+    assert list(doorway.last_of_slots) == ["s6", "s7", "s8", "s9"]
 
 
 def test_the_requests_that_wait_in_any_slot_fail() -> None:
