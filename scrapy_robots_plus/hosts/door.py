@@ -123,7 +123,12 @@ class Door:
                 await line.let_through(request)
                 line.handed_over(request)
             elif key in self._doorway.last_of_slots:
-                await self._wait_for_slot(key)
+                # The slot has its own delay after others of its requests that have waited here.
+                while (now := self._clock.monotonic()) < (
+                    due := self._doorway.slot_lets_go_at(key)
+                ):
+                    await compat.sleep(due - now)
+                self._doorway.left_slot(key, now)
             response = await download(request)
         except BaseException:
             if line is not None and line.pace.failed(request, self._clock.monotonic()):
@@ -135,12 +140,6 @@ class Door:
         if line is not None and line.pace.answered(request, self._clock.monotonic()):
             line.changed()
         return response
-
-    async def _wait_for_slot(self, key: str) -> None:
-        """Keeps the slot's own delay after others of its requests that have waited here."""
-        while (now := self._clock.monotonic()) < (due := self._doorway.slot_lets_go_at(key)):
-            await compat.sleep(due - now)
-        self._doorway.left_slot(key, now)
 
     def _headers_received(self, request: Request, **_: object) -> None:
         line = self._line_of(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .throttle import Throttle
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Pace:
     """The pace of one host that has a delay or a pause, or has refused requests.
 
@@ -25,18 +27,17 @@ class Pace:
     monotonic clock, which the caller reads.
     """
 
-    __slots__ = ("_delays", "_shut_until", "departures", "phases", "throttle", "visits")
-
-    def __init__(self) -> None:
-        self._delays: dict[Origin, float] = {}
-        self.visits: dict[Origin, VisitTime] = {}
-        """The visiting hours of the origins that have some: each holds its own requests only."""
-        self.phases: dict[Request, int] = {}
-        """The phase of the throttle in which each request was sent, until its answer is heard."""
-        self._shut_until = 0.0
-        self.throttle: Throttle | None = None
-        """The throttle of the host; None if it has refused nothing."""
-        self.departures = Departures()
+    robots_delay: float = 0.0
+    """The longest delay in seconds that the host's robots.txt files ask for; 0 for none."""
+    visits: dict[Origin, VisitTime] = field(default_factory=dict)
+    """The visiting hours of the origins that have some: each holds its own requests only."""
+    throttle: Throttle | None = None
+    """The throttle of the host; None if it has refused nothing."""
+    phases: dict[Request, int] = field(default_factory=dict)
+    """The phase of the throttle in which each request was sent, until its answer is heard."""
+    departures: Departures = field(default_factory=Departures)
+    _delays: dict[Origin, float] = field(default_factory=dict)
+    _shut_until: float = 0.0
 
     # Answers
 
@@ -62,11 +63,6 @@ class Pace:
         return 0.0 if self.throttle is None else self.throttle.gap
 
     @property
-    def robots_delay(self) -> float:
-        """The longest delay in seconds that the host's robots.txt files ask for; 0 for none."""
-        return max(self._delays.values()) if self._delays else 0.0
-
-    @property
     def delay(self) -> float:
         """Seconds that all crawls together keep between two requests to the host; 0 for none."""
         return max(self.robots_delay, self._gap)
@@ -86,16 +82,15 @@ class Pace:
         """Sets what the robots.txt of *origin* asks for: a delay in seconds, 0 for none, and
         visiting hours.
         """
+        self._delays.pop(origin, None)
+        self.visits.pop(origin, None)
+        if delay:
+            self._delays[origin] = delay
         if visits:
             self.visits[origin] = visits
-        else:
-            self.visits.pop(origin, None)
-        if not delay:
-            self._delays.pop(origin, None)
-            return
-        if delay > self.robots_delay:
+        before, self.robots_delay = self.robots_delay, max(self._delays.values(), default=0.0)
+        if self.robots_delay > before:
             self.departures.shortest_gap = inf  # earlier requests did not have to keep it
-        self._delays[origin] = delay
 
     def shut_for(self, seconds: float, now: float) -> None:
         """Holds requests for *seconds* from *now* (Retry-After), and no longer."""

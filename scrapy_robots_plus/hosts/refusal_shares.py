@@ -31,8 +31,10 @@ class RefusalShares:
 
     def begin(self) -> None:
         """Forgets the answers at the pace."""
-        self._answered = self._refused = 0.0
-        """Answers and refusals at the pace; halved each time it helped."""
+        self._refused = 0.0
+        """The number of refusals at the pace; halved each time it helped."""
+        self.slow_answers = 0.0
+        """The number of answers at the pace, refusals included; halved each time it helped."""
 
     def forget(self, *, all_but: int = 0) -> None:
         """Forgets the answers at full speed, except the latest *all_but*."""
@@ -42,10 +44,10 @@ class RefusalShares:
     def at_the_pace(self, *, refused: bool) -> bool:
         """Counts the answer to a slowed down request. Returns whether slowness certainly helps."""
         self._refused += refused
-        self._answered += not refused
+        self.slow_answers += 1
         if not self.is_rarer:
             return False
-        self._answered /= 2
+        self.slow_answers /= 2
         self._refused /= 2
         return True
 
@@ -57,11 +59,6 @@ class RefusalShares:
     def all_refused(self, latest: int) -> bool:
         """Returns whether all of the *latest* answers at full speed were refusals."""
         return all(islice(reversed(self.at_full_speed), latest))
-
-    @property
-    def slow_answers(self) -> float:
-        """The number of answers at the pace, refusals included; halved each time it helped."""
-        return self._answered + self._refused
 
     @property
     def fast(self) -> float:
@@ -77,7 +74,7 @@ class RefusalShares:
     def is_rarer(self) -> bool:
         """Whether it is certain that refusals are rarer at the pace."""
         fast, slow = sum(self.at_full_speed), self._refused
-        also_fast, also_slow = len(self.at_full_speed) - fast, self._answered
+        also_fast, also_slow = len(self.at_full_speed) - fast, self.slow_answers - slow
         if slow * also_fast >= fast * also_slow:
             return False
         # The logarithm of how much likelier the counts are if the shares differ than if not: the

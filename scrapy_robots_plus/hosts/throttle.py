@@ -158,7 +158,7 @@ class Throttle:
         """
         is_sure = is_429 or asked > 0
         self._asked = asked
-        is_probe = self._was_probe(sent_in)
+        is_probe = sent_in == self._probes.phase
         is_fast = not is_probe and self._was_fast(sent_in)
         self._refused_again += not is_first
         if self._answered_since and not is_first and is_fast:
@@ -198,7 +198,7 @@ class Throttle:
             self._in_vain = 0.0
             self._is_found()
         self._different = self._too_short = self._pauses = self._at_last = 0
-        if self._was_probe(sent_in):
+        if sent_in == self._probes.phase:
             self._note_probed(now, refused=False)
         elif self._was_fast(sent_in):
             self._answers += not self.is_on
@@ -255,9 +255,6 @@ class Throttle:
         return not is_pause
 
     # Whether it begins
-
-    def _was_probe(self, sent_in: int | None) -> bool:
-        return self.is_on and sent_in == self._probes.phase
 
     def _was_fast(self, sent_in: int | None) -> bool:
         return not self.is_on or sent_in is None or sent_in <= self._began_in
