@@ -134,7 +134,7 @@ class Known:
 
     def is_fetching(self, origin: Origin) -> bool:
         """Returns whether the policy of *origin* is being fetched."""
-        return self._policies.is_fetching(origin)
+        return self._has_policies and self._policies.is_fetching(origin)
 
     def fetch(self, origin: Origin) -> None:
         """Starts to fetch a policy; :meth:`.Hosts.fetch_ended` is called at the end."""

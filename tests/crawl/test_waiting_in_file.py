@@ -11,7 +11,7 @@ from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
 from scrapy_robots_plus.job import FILE_NAME, overview
-from tests.crawl.jobs import JobSpider, all_pages, fetched
+from tests.crawl.jobs import PAGES, JobSpider, all_pages, fetched, run_until_so
 from tests.crawling import make_crawler, reads_paces, run
 from tests.waiting import close_when
 
@@ -61,3 +61,21 @@ async def test_requests_wait_for_visiting_hours_through_a_stop(
     await run_at(MORNING, tmp_path, [*closed, open_])
     assert fetched([*closed, open_]) == all_pages([*closed, open_])
     assert overview(tmp_path / FILE_NAME, HOSTS).waiting == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_job_whose_hosts_have_waited_goes_on_in_observe_mode(
+    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lanes still know for which robots.txt they waited; those that wait make room."""
+    monkeypatch.setattr(StoredLanes, "MOST_AWAKE", 2)
+    monkeypatch.setattr(StoredLanes, "LEAST_PAUSE", 0.05)
+    hosts = [sites.host("User-agent: *\nDisallow: /never\n") for _ in range(HOSTS)]
+    settings: dict[str, Any] = {"JOBDIR": str(tmp_path), "DOWNLOAD_DELAY": 0.1}
+    await run_until_so(lambda: fetched(hosts).total() > HOSTS, hosts, **settings)
+    assert fetched(hosts).total() < HOSTS * PAGES
+
+    crawler = make_crawler(JobSpider, **settings, ROBOTS_MODE="observe")
+    await run(crawler, urls=[])
+    assert crawler.stats.get_value("finish_reason") == "finished"
+    assert fetched(hosts) == all_pages(hosts)
