@@ -145,9 +145,8 @@ class HostLine:
     """The turn of the first request, which a host with a delay asks other crawls for."""
 
     def __post_init__(self) -> None:
-        clock = self._doorway.clock
+        clock, shared_pace = self._doorway.clock, self._doorway.shared_pace
         self._alarm = Alarm(self.look, clock.monotonic, clock.call_later)
-        shared_pace = self._doorway.shared_pace
         self.turn = TurnAmongCrawls(self.host, self.pace, shared_pace, clock.monotonic)
 
     # For the door

@@ -5,8 +5,7 @@ or site is not asked for a while.
 from __future__ import annotations
 
 from math import inf
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.origins.agents import Agents
@@ -29,7 +28,7 @@ class GivenUp:
     whose robots.txt is not obeyed never counts as given up.
     """
 
-    SECONDS = MappingProxyType({Reason.GIVEN_UP: 3_600.0, Reason.WALLED: 600.0})
+    SECONDS: ClassVar = {Reason.GIVEN_UP: 3_600.0, Reason.WALLED: 600.0}
     """Seconds until a host or an origin is tried again, by reason."""
 
     def __init__(self, crawl: Crawl) -> None:

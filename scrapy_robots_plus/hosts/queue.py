@@ -65,7 +65,6 @@ class RobotsPriorityQueue:
         self._length = 0
         hosts.queues.append(self)
         self._stored: StoredLanes | None = None
-        self._lanes: Lanes
         order = Order.of(downstream_queue_cls, start_queue_cls)
         if order is None:
             kind = "DISK" if key else "MEMORY"
@@ -74,6 +73,7 @@ class RobotsPriorityQueue:
                 f"SCHEDULER_START_{kind}_QUEUE is {start_queue_cls}. "
                 "RobotsPriorityQueue takes those of scrapy.squeues only."
             )
+        self._lanes = Lanes(self, order)
         if key:
             from scrapy_robots_plus.job import FILE_NAME
 
@@ -85,8 +85,6 @@ class RobotsPriorityQueue:
                     'with that, or use "scrapy robots job convert JOBDIR".'
                 )
             self._lanes = self._stored = StoredLanes(self, hosts, crawler, order)
-        else:
-            self._lanes = Lanes(self, order)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *arguments: Any, **named: Any) -> Self:

@@ -38,8 +38,8 @@ class RefusalShares:
 
     def forget(self, *, all_but: int = 0) -> None:
         """Forgets the answers at full speed, except the latest *all_but*."""
-        kept = list(self.at_full_speed)[-all_but:] if all_but else ()
-        self.at_full_speed = deque(kept, _REMEMBERED)
+        while len(self.at_full_speed) > all_but:
+            self.at_full_speed.popleft()
 
     def at_the_pace(self, *, refused: bool) -> bool:
         """Counts the answer to a slowed down request. Returns whether slowness certainly helps."""
@@ -51,14 +51,9 @@ class RefusalShares:
         self._refused /= 2
         return True
 
-    @property
-    def refused_lately(self) -> int:
-        """The number of refusals among the latest :data:`FEW` answers at full speed."""
-        return sum(list(self.at_full_speed)[-FEW:])
-
-    def all_refused(self, latest: int) -> bool:
-        """Returns whether all of the *latest* answers at full speed were refusals."""
-        return all(islice(reversed(self.at_full_speed), latest))
+    def refused_of(self, latest: int) -> int:
+        """Returns how many of the *latest* answers at full speed were refusals."""
+        return sum(islice(reversed(self.at_full_speed), latest))
 
     @property
     def fast(self) -> float:

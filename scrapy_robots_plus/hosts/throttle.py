@@ -272,7 +272,7 @@ class Throttle:
             self._start()
             self._began_in += 1  # where few are under way, the next ones count as full speed, too
             self._search.open(self.WHILE_MEASURED)
-        elif self._shares.refused_lately >= self.ERRORS:
+        elif self._shares.refused_of(FEW) >= self.ERRORS:
             self._shares.forget(all_but=FEW)
             if self._helps and self._answers and not is_new:
                 self._began_in = self.phase
@@ -328,7 +328,7 @@ class Throttle:
         self._chances -= 1
         if len(shares.at_full_speed) < 2 * FEW:
             return False
-        return shares.seems_rarer and (self._chances >= 0 or shares.all_refused(2 * FEW))
+        return shares.seems_rarer and (self._chances >= 0 or shares.refused_of(2 * FEW) == 2 * FEW)
 
     # Whether it helps
 
