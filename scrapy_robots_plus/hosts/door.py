@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from functools import cached_property
 from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ from scrapy import Request, signals
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
-from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import HeldAtClosing, HeldAtDenial
 from scrapy_robots_plus.crawl.requests import (
     HOST_META_KEY,
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from .pace import Pace
 
 
-class Door:
+class Door(Doorway):
     """The place where the pace of each host is kept: the handover to a download handler.
 
     Whatever slot, queue, redirect, retry or extension a request comes from, it passes here, and
@@ -61,28 +59,18 @@ class Door:
     """Minimum seconds between two searches for lines that are no longer needed."""
 
     def __init__(self, crawl: Crawl) -> None:
-        self._crawler = crawler = crawl.crawler
+        crawler = crawl.crawler
+        super().__init__(crawl, shared_pace(crawler, crawl.settings, crawl.get(Agents)))
         self._most = max(crawl.settings.cache_size, self.LEAST)
-        self._clock = crawl.clock
-        self._stats = crawl.stats
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
-        self.shared_pace = shared_pace(crawler, crawl.settings, crawl.get(Agents))
-        """The pace shared with other crawls. Must not be set once a host has a pace."""
-        self.changed: Callable[[str, Request | None], None] = lambda _, __: None
-        """A function to call with each host that may be due at another time than before, and with
-        the request handed to a download handler if that is why, otherwise None."""
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
         """The lines of the hosts that have a pace, by host name."""
+        self._is_open = False
         self._trim_at = 0.0
         self._closing_since = inf
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     # For the middleware and the queue
-
-    @property
-    def waiting(self) -> int:
-        """How many requests wait here. They do not count as concurrent ones."""
-        return self._doorway.waiting if self.lines else 0
 
     def expect(self, request: Request, origin: Origin, policy: Policy) -> None:
         """Puts *policy*, under which *request* has passed, in force for its host.
@@ -98,7 +86,7 @@ class Door:
         line = self.lines.get(origin.host)
         if line is not None:
             self.lines.move_to_end(origin.host)
-            self._trim(line, self._clock.monotonic())
+            self._trim(line, self.clock.monotonic())
 
     def keep(self, origin: Origin, delay: float, visits: VisitTime | None) -> None:
         """Keeps what the robots.txt of *origin* asks for: *delay* seconds, the hours *visits*."""
@@ -122,28 +110,26 @@ class Door:
             if line is not None:
                 await line.let_through(request)
                 line.handed_over(request)
-            elif key in self._doorway.last_of_slots:
+            elif key in self.last_of_slots:
                 # The slot has its own delay after others of its requests that have waited here.
-                while (now := self._clock.monotonic()) < (
-                    due := self._doorway.slot_lets_go_at(key)
-                ):
+                while (now := self.clock.monotonic()) < (due := self.slot_lets_go_at(key)):
                     await compat.sleep(due - now)
-                self._doorway.left_slot(key, now)
+                self.left_slot(key, now)
             response = await download(request)
         except BaseException:
-            if line is not None and line.pace.failed(request, self._clock.monotonic()):
+            if line is not None and line.pace.failed(request, self.clock.monotonic()):
                 line.changed()
             raise
         finally:
-            if self._doorway.wanting:
-                self._doorway.place_is_free(key)
-        if line is not None and line.pace.answered(request, self._clock.monotonic()):
+            if self.wanting:
+                self.place_is_free(key)
+        if line is not None and line.pace.answered(request, self.clock.monotonic()):
             line.changed()
         return response
 
     def _headers_received(self, request: Request, **_: object) -> None:
         line = self._line_of(request)
-        if line is not None and line.pace.answered(request, self._clock.monotonic()):
+        if line is not None and line.pace.answered(request, self.clock.monotonic()):
             line.changed()
 
     # What an answer says
@@ -153,7 +139,7 @@ class Door:
 
         *is_pause*: it asked for a pause. Other crawls are told of that, too.
         """
-        line, now = self.lines.get(host), self._clock.monotonic()
+        line, now = self.lines.get(host), self.clock.monotonic()
         if line is None:
             self._forget_some(now)
             return
@@ -191,26 +177,17 @@ class Door:
         """Returns the line of *host*, creating it if there is none."""
         line = self.lines.get(host)
         if line is None:
-            line = self.lines[host] = HostLine(host, self._doorway)
+            if not self._is_open:
+                self._open()
+            line = self.lines[host] = HostLine(host, self)
         return line
 
-    @cached_property
-    def _slots(self) -> compat.Slots:
-        return compat.Slots(self._crawler.engine.downloader)
-
-    @cached_property
-    def _doorway(self) -> Doorway:
-        """What all lines share, made with the first line: a crawl without delays pays nothing."""
-        self._crawler.signals.connect(self._headers_received, signals.headers_received)
-        compat.intercept_downloads(self._crawler, self._download)
+    def _open(self) -> None:
+        """Stands before the download handlers from now on: a crawl without delays pays nothing."""
+        self._is_open = True
+        self.crawl.crawler.signals.connect(self._headers_received, signals.headers_received)
+        compat.intercept_downloads(self.crawl.crawler, self._download)
         self._closing_watch.start()
-        return Doorway(
-            self._clock,
-            self._slots,
-            self.shared_pace,
-            lambda: self._stats.inc_value(stats.SHARED_PACE_WAITS),
-            lambda host, request: self.changed(host, request),
-        )
 
     def _trim(self, line: HostLine, now: float) -> None:
         """Ends *line* if nothing delays its host any more."""
@@ -240,7 +217,7 @@ class Door:
 
     def _fail_waiting(self) -> None:
         """Fails requests for which the closing spider would have to wait long."""
-        self._closing_since = min(self._closing_since, self._clock.monotonic())
+        self._closing_since = min(self._closing_since, self.clock.monotonic())
         latest = self._closing_since + self.DRAINS_SECONDS
         late = {host: line for host, line in self.lines.items() if line.is_late(latest)}
         if late:
@@ -258,7 +235,7 @@ class Door:
             origin = valid_origin_of(request)
             return origin is not None and origin.host in lines and fails(origin, request)
 
-        self._slots.fail_queued(error, fails_here)
+        self.slots.fail_queued(error, fails_here)
         for line in lines.values():
             if line is not None:
                 line.fail(error, fails_here)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.clock import Alarm, Clock
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import valid_origin_of
 
@@ -23,33 +25,39 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.core.downloader import Slot
 
+    from scrapy_robots_plus.crawl.crawl import Crawl
 
-@dataclass(eq=False, repr=False)
+
 class Doorway:
-    """What all lines of a crawl share.
+    """What all lines of a crawl share: the other crawls, the slots, and who waits for their places.
 
     A request that waits at the door has left its slot: two that the slot let go one after the other
     might leave the door together. So the least delay of the slot is kept here once more.
     """
 
-    MOST_SLOTS: ClassVar = 10_000
+    MOST_SLOTS = 10_000
     """How many slots with a delay are remembered: those used last."""
 
-    clock: Clock
-    slots: compat.Slots
-    shared_pace: SharedPace
-    """The pace shared with other crawls, which is asked for a turn."""
-    on_wait_for_others: Callable[[], None]
-    """A function to call when a request has to wait for other crawls."""
-    on_change: Callable[[str, Request | None], None]
-    """A function to call with a host that may be due at another time than before, and with the
-    request handed to a download handler if that is why, otherwise None."""
-    waiting: int = 0
-    """How many requests wait in all lines."""
-    wanting: dict[str, OrderedDict[HostLine, None]] = field(default_factory=dict)
-    """The lines whose first request may go as soon as its slot has a place, by slot."""
-    last_of_slots: Recent[str, float] = field(default_factory=lambda: Recent(Doorway.MOST_SLOTS))
-    """The moments at which slots with a delay of their own have handed over their last requests."""
+    def __init__(self, crawl: Crawl, shared_pace: SharedPace) -> None:
+        self.crawl = crawl
+        self.clock = crawl.clock
+        self.shared_pace = shared_pace
+        """The pace shared with other crawls, which is asked for a turn. Must not be set once a host
+        has a pace."""
+        self.changed: Callable[[str, Request | None], None] = lambda _, __: None
+        """A function to call with each host that may be due at another time than before, and with
+        the request handed to a download handler if that is why, otherwise None."""
+        self.waiting = 0
+        """How many requests wait in all lines. They do not count as concurrent ones."""
+        self.wanting: dict[str, OrderedDict[HostLine, None]] = {}
+        """The lines whose first request may go as soon as its slot has a place, by slot."""
+        self.last_of_slots: Recent[str, float] = Recent(self.MOST_SLOTS)
+        """The moments at which slots with a delay of their own have handed over their last
+        requests."""
+
+    @cached_property
+    def slots(self) -> compat.Slots:
+        return compat.Slots(self.crawl.crawler.engine.downloader)
 
     def slot_lets_go_at(self, key: str) -> float:
         """Returns the moment from which the slot *key* lets a request go."""
@@ -182,7 +190,7 @@ class HostLine:
         self.turn.left()
         self.show()
         self.look()
-        self._doorway.on_change(self.host, request)
+        self._doorway.changed(self.host, request)
 
     def show(self, delay: float | None = None) -> None:
         """Shows *delay*, or that of robots.txt, in the host's own slot, if there is one."""
@@ -194,7 +202,7 @@ class HostLine:
         """Reports a better estimate of when the last request left."""
         self.turn.tell_left()
         self.look()
-        self._doorway.on_change(self.host, None)
+        self._doorway.changed(self.host, None)
 
     def look(self, *, free: str = "") -> bool:
         """Lets the first request go if it may, or arranges to look again.
@@ -258,7 +266,7 @@ class HostLine:
         for each in failing:
             each.may_go.errback(error())
         self.look()
-        self._doorway.on_change(self.host, None)
+        self._doorway.changed(self.host, None)
 
     def is_late(self, latest: float) -> bool:
         """Returns whether the next request waits for more than a delay that ends by *latest*.
@@ -302,7 +310,7 @@ class HostLine:
             self._alarm.cancel()
         self.turn.give_back(if_given=bool(self._waiting))
         self.look()
-        self._doorway.on_change(self.host, None)
+        self._doorway.changed(self.host, None)
 
     def _step_aside(self, waiter: _Waiter) -> None:
         if waiter.slot != self.host and not waiter.is_aside:
@@ -318,7 +326,7 @@ class HostLine:
         first = self._waiting[0] if self._waiting else None
         if wait and first and not self.turn.waits_for_others:
             self.turn.waits_for_others = True
-            self._doorway.on_wait_for_others()
+            self._doorway.crawl.stats.inc_value(stats.SHARED_PACE_WAITS)
         now = self._doorway.clock.monotonic()
         if not wait and first and first.request is request and self._may_leave_at(first) <= now:
             self.turn.use()

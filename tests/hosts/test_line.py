@@ -12,11 +12,13 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.departures import Departures
 from scrapy_robots_plus.hosts.line import Doorway, HostLine
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock
+from tests.crawl.world import Stats
 from tests.crawling import new_slot
 
 if TYPE_CHECKING:
@@ -68,19 +70,18 @@ class Standing:
     def __init__(self, delay: float = 1.0) -> None:
         self.time = HandClock()
         self.pace = Pace()
-        self.waited_for_others = 0
         self.changed: list[str] = []
         self.handed_over: list[Request] = []
         self.slots: dict[str, Slot] = {}
-        downloader: Any = SimpleNamespace(slots=self.slots, _process_queue=lambda _: None)
-        slots = compat.Slots(downloader)
-        self.doorway = Doorway(
-            Clock(monotonic=self.time.clock, call_later=self.time.call_later),
-            slots,
-            self.pace,
-            self._waits_for_others,
-            self._changes,
+        self.stats = Stats()
+        downloader = SimpleNamespace(slots=self.slots, _process_queue=lambda _: None)
+        crawl: Any = SimpleNamespace(
+            clock=Clock(monotonic=self.time.clock, call_later=self.time.call_later),
+            crawler=SimpleNamespace(engine=SimpleNamespace(downloader=downloader)),
+            stats=self.stats,
         )
+        self.doorway = Doorway(crawl, self.pace)
+        self.doorway.changed = self._changes
         self.line = HostLine(HOST, self.doorway)
         if delay:
             self.line.pace.keep(A, delay)
@@ -93,9 +94,6 @@ class Standing:
         self.changed.append(host)
         if request is not None:
             self.handed_over.append(request)
-
-    def _waits_for_others(self) -> None:
-        self.waited_for_others += 1
 
     def slot(self, key: str = "proxy", places: int = 8, delay: float = 0.0) -> Slot:
         slot = self.slots[key] = new_slot(places, delay)
@@ -157,7 +155,7 @@ def test_a_request_leaves_when_the_answer_allows_it() -> None:
     assert held.let_go == [request]
     held.hand_over()
     assert held.pace.told == []  # the pace knows since it has allowed it
-    assert held.waited_for_others == 0
+    assert held.stats == {}
 
 
 def test_a_request_that_has_to_wait_asks_again_when_it_was_told_to() -> None:
@@ -172,7 +170,7 @@ def test_a_request_that_has_to_wait_asks_again_when_it_was_told_to() -> None:
     held.time.pass_time(0.6)
     held.pace.answer(0.0)
     assert len(held.let_go) == 1
-    assert held.waited_for_others == 1
+    assert held.stats == {stats.SHARED_PACE_WAITS: 1}
 
 
 def test_one_at_a_time_goes_each_after_the_delay() -> None:

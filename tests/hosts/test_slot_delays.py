@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -101,8 +102,10 @@ def slots_of(**slots: Slot) -> compat.Slots:
 
 
 def doorway_of(**slots: Slot) -> Doorway:
-    others: Any = None
-    return Doorway(Clock(), slots_of(**slots), others, others, others)
+    engine = SimpleNamespace(downloader=Downloader(**slots))
+    crawl: Any = SimpleNamespace(clock=Clock(), crawler=SimpleNamespace(engine=engine))
+    pace: Any = None
+    return Doorway(crawl, pace)
 
 
 def test_the_least_delay_of_a_slot_counts_from_its_last_handover() -> None:
