@@ -210,7 +210,9 @@ class Door(Doorway):
                 self._end(line)
 
     def _end(self, line: HostLine) -> None:
-        line.forget()
+        """Ends *line*, whose slot shows its own delay again: nothing has to wait there."""
+        line.show(0.0)
+        line.turn.give_back()
         self.lines.pop(line.host, None)
 
     # The end of waiting

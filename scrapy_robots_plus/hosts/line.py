@@ -253,11 +253,6 @@ class HostLine:
 
     # The end of waiting
 
-    def forget(self) -> None:
-        """Restores the slot's own delay and gives back the turn: nothing has to wait here."""
-        self.show(0.0)
-        self.turn.give_back()
-
     def fail(self, error: type[Exception], fails: Callable[[Request], bool]) -> None:
         """Fails the requests that *fails* is true of, each with a new *error*."""
         failing = [each for each in self._waiting if fails(each.request)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.crawl.crawl import Crawl, guarded, is_of_this_package
+from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.settings.scrapys_own import class_in, job_folder
 
 from .lanes import Lanes, Order
@@ -119,7 +119,15 @@ class RobotsPriorityQueue:
                 self._stored.job.stays_in_memory(request, error)
             raise ValueError(str(error)) from error
         self._length += 1
-        self._was_put(lane, before)
+        try:
+            if lane is None:
+                self._hosts.discovery.request_came_in()
+            elif before is None:
+                self._hosts.enter(lane)
+            else:
+                self._hosts.grew(lane, is_urgent=lane.priority < before)
+        except Exception as error:  # noqa: BLE001 - the request is in the queue all the same
+            Crawl.of(self.crawler).errors.tell("the queue", error)
 
     def _put(self, request: Request) -> tuple[Lane | None, int | None]:
         """Puts *request* into its lane. Returns the lane, None if it sleeps on with the request in
@@ -132,15 +140,6 @@ class RobotsPriorityQueue:
         before = lane.priority
         lane.push(request)
         return lane, before
-
-    @guarded("the queue")
-    def _was_put(self, lane: Lane | None, before: int | None) -> None:
-        if lane is None:
-            self._hosts.discovery.request_came_in()
-        elif before is None:
-            self._hosts.enter(lane)
-        else:
-            self._hosts.grew(lane, is_urgent=lane.priority < before)
 
     def pop(self) -> Request | None:
         """Returns the next request of a ready host; None if none is ready now.
