@@ -131,11 +131,11 @@ class OwnShortage:
 
     def _kind_of(self, error: Exception) -> str:
         """Returns what this machine was short of; "" if *error* has another reason."""
-        kind = compat.shortage_in(error)
-        if kind is None and compat.kind_of_failure(error, headers_received=False) == "dns":
+        kind = compat.shortage_in(error) or ""
+        if not kind and compat.kind_of_failure(error, headers_received=False) == "dns":
             is_short = compat.free_files() < min(compat.most_files() // 16, self.FEW_FILES)
             return compat.FILES if is_short else ""
-        return kind or ""
+        return kind
 
     def _keep_files_free(self, least: int = 0) -> None:
         """Closes idle connections: enough to free a quarter of all files, *least* if that is free.
