@@ -7,7 +7,7 @@
 | when may the next request to a host leave? | ``pace.py``: ``Pace.due_at``, a pure state machine |
 | from which moment does a delay count? | ``departures.py`` |
 | what keeps delays, even for redirects, retries and other queues? | ``door.py``, ``line.py`` |
-| what delay does a downloader slot have and show? | ``line.py`` |
+| what delay does a downloader slot show? | ``slot_delays.py`` |
 | which of several crawls goes next? | ``book*.py``; ``shared_pace.py`` asks |
 | what happens when a host refuses pages? | ``refusals.py``: 429, 503, Retry-After, walls |
 | how often may a host that refuses requests be asked? | ``throttle.py``, ``gap_search.py`` |

@@ -12,7 +12,8 @@ from twisted.python.failure import Failure
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.hosts.line import Doorway, ShownDelay
+from scrapy_robots_plus.hosts.line import Doorway
+from scrapy_robots_plus.hosts.slot_delays import ShownDelay
 from tests.crawling import new_slot
 
 if TYPE_CHECKING:
