@@ -159,5 +159,6 @@ class RobotsDownloader(Downloader):
 def _as_fetched(result: Response | Request, meta: Mapping[str, Any]) -> Response | Request:
     """Returns *result*; if it is a request, adds what in *meta* makes it one for a robots.txt."""
     if isinstance(result, Request):
-        result.meta.update({key: value for key, value in meta.items() if key in OWN_FETCH_META})
+        its_meta = result.meta
+        its_meta.update({key: value for key, value in meta.items() if key in OWN_FETCH_META})
     return result
