@@ -26,7 +26,7 @@ class Section:
     Its rules are stored once, however many agents it has.
     """
 
-    __slots__ = ("_described", "_meant", "_shown", "agents", "members", "names", "rules")
+    __slots__ = ("_shown", "agents", "members", "names", "rules")
 
     def __init__(self) -> None:
         self.agents: list[bytes] = []
@@ -35,14 +35,8 @@ class Section:
         """The names that the dialect reads in each of :attr:`agents`; ``*`` for all crawlers."""
         self.rules: list[int] = []
         """The line numbers of the allow and disallow lines."""
-        self.members: list[tuple[frozenset[str], Line]] = []
-        """The other lines of the group, each with the names it applies to: ``a, delay 1, b, delay
-        2`` is one group for its rules (2.2.4), but each delay was written for the agents directly
-        above it."""
-        self._described = 0
-        """The number of agents that have other lines below them."""
-        self._meant: frozenset[str] = frozenset()
-        """The names that the last line in :attr:`members` applies to."""
+        self.members: list[tuple[int, Line]] = []
+        """The other lines of the group, each with the number of agents above it."""
         self._shown: tuple[str, ...] = ()
 
     @property
@@ -51,12 +45,19 @@ class Section:
         self._shown = self._shown or texts(self.agents)
         return self._shown
 
-    def add_member(self, line: Line) -> None:
-        """Adds a line other than a rule; it applies to the agents since the last such line."""
-        if self._described < len(self.agents):
-            self._meant = frozenset(chain.from_iterable(self.names[self._described :]))
-            self._described = len(self.agents)
-        self.members.append((self._meant, line))
+    def members_for(self, names: set[str]) -> Iterator[Line]:
+        """Yields those lines other than rules that apply to *names*.
+
+        ``a, delay 1, b, delay 2`` is one group for its rules (2.2.4), but each delay was written
+        for the agents directly above it.
+        """
+        described, applies = 0, False
+        for above, line in self.members:
+            if described < above:
+                applies = not names.isdisjoint(chain.from_iterable(self.names[described:above]))
+                described = above
+            if applies:
+                yield line
 
 
 def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
@@ -171,7 +172,7 @@ class Groups:
         if line.field in FILE_WIDE:
             self.globals.append(line)
         elif self._current is not None:
-            self._current.add_member(line)
+            self._current.members.append((len(self._current.agents), line))
 
     def _by_name(self) -> dict[str, list[int]]:
         dialect, found = self._dialect, dict[str, list[int]]()

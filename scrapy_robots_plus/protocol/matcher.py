@@ -267,7 +267,9 @@ class Matcher:
         best = NO_RANK
         if path.startswith(self._prefixes):
             known, per_octet, size = self._literal.get, self._per_octet, len(path)
-            for length in self._lengths or self._measure():
+            if not self._lengths:
+                self._lengths = sorted(set(map(len, self._literal)), reverse=True)
+            for length in self._lengths:
                 if length <= size:
                     rank = known(path[:length])
                     if rank is not None:
@@ -281,10 +283,6 @@ class Matcher:
                 if path.startswith(prefixes):
                     best = _best_of(rules, path, places, best)
         return self._best_sought(path, best) if self._sought else best
-
-    def _measure(self) -> list[int]:
-        self._lengths = sorted(set(map(len, self._literal)), reverse=True)
-        return self._lengths
 
     def _best_sought(self, path: bytes, best: Rank) -> Rank:
         places = Places(path)

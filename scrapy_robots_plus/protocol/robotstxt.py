@@ -193,9 +193,8 @@ class RobotsTxt:
         """Yields the lines of one *field*, except rules, in the crawler's groups, in file order."""
         names = set(self.names_for(agent))
         for section in self.rules_for(agent).chosen:
-            meant = _meant(section, names)
-            for described, line in section.members:
-                if line.field is field and not meant.isdisjoint(described):
+            for line in section.members_for(_meant(section, names)):
+                if line.field is field:
                     yield line
 
     @property
