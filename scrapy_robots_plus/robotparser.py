@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 from urllib.robotparser import RequestRate
 from urllib.robotparser import RobotFileParser as _RobotFileParser
 
 from .protocol import RFC9309, Dialect, Explanation, RobotsTxt, Verdict, dialect_named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 __all__ = ["RequestRate", "RobotFileParser"]
 

@@ -25,7 +25,7 @@ MAX_PATHS = 1_000
 class CleanParams:
     """The Clean-param rules of a file. No file makes it raise."""
 
-    __slots__ = ("_length", "_names_by_path")
+    __slots__ = ("_names_by_path",)
 
     def __init__(self, rules: Iterable[CleanParam]) -> None:
         by_path: dict[Pattern, set[str]] = {}
@@ -34,11 +34,10 @@ class CleanParams:
             if rule.params and (path in by_path or len(by_path) < MAX_PATHS):
                 by_path.setdefault(path, set()).update(map(unquote, rule.params))
         self._names_by_path = tuple(by_path.items())
-        self._length = sum(map(len, by_path.values()))
 
     def __len__(self) -> int:
         """Returns the number of parameter names, counted for each path separately."""
-        return self._length
+        return sum(len(names) for _, names in self._names_by_path)
 
     def cleaned(self, url: str) -> str | None:
         """Returns *url* without the parameters that do not count there, and without its fragment.

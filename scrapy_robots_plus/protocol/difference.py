@@ -14,7 +14,7 @@ from string import ascii_letters
 from typing import TYPE_CHECKING
 
 from .matcher import NO_RANK, Pattern, Rank, line_of, spelled
-from .rules import rank_by_length
+from .rules import Rules, rank_by_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .pace import RequestRate, VisitTime
     from .product_token import Agent
     from .robotstxt import RobotsTxt
-    from .rules import Rules
     from .verdict import Verdict
 
 

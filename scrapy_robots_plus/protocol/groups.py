@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .fields import ABOUT_USES, FILE_WIDE, INITIALS, RULES, Field, Line, read_line
 from .matcher import matches
-from .octets import texts
+from .octets import text
 from .product_token import AgentNames, names_of, token_in, word_in
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Section:
     @property
     def shown(self) -> tuple[str, ...]:
         """The agents as text: one tuple for all that show them."""
-        self._shown = self._shown or texts(self.agents)
+        self._shown = self._shown or tuple(map(text, self.agents))
         return self._shown
 
     def members_for(self, names: set[str]) -> Iterator[Line]:
@@ -68,12 +68,12 @@ def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
     """
     if value == b"*":
         return _STAR
-    text = value.decode("utf-8", "replace")
+    name = value.decode("utf-8", "replace")
     if value.isalpha() or dialect.names_are_parts:  # as most tokens are
-        return (text.lower(),)
+        return (name.lower(),)
     if value[:1] == b"*" and value[1:2].isspace():
         return _STAR
-    token, word = token_in(text), word_in(text)
+    token, word = token_in(name), word_in(name)
     return (token,) if token == word or dialect.tokens_only else (token, word)
 
 
@@ -126,11 +126,11 @@ class Groups:
             elif blank_ends and not line:
                 rules = self._current = None
 
-    def _read(self, number: int, text: bytes) -> list[int] | None:
+    def _read(self, number: int, served: bytes) -> list[int] | None:
         """Reads a line; returns the list that directly following rules go to, if known."""
-        start, line = text.lstrip()[:1], None
+        start, line = served.lstrip()[:1], None
         if start in INITIALS:
-            line = read_line(number, text, self._dialect.forgiving)
+            line = read_line(number, served, self._dialect.forgiving)
         elif self._dialect.blank_line_ends_group and not start:
             self._current = None
         if line is None or line.field is _NOTHING:
@@ -240,11 +240,11 @@ def lines_apart(lines: list[bytes], forgiving: bool) -> Iterator[Line]:
     reader. RFC 9309 has them in no group, or in the group above (2.1, 2.2.4).
     """
     apart, has_group, has_only_agents = True, False, False
-    for number, text in enumerate(lines, 1):
-        line = read_line(number, text, forgiving)
+    for number, served in enumerate(lines, 1):
+        line = read_line(number, served, forgiving)
         if line is None or line.field is Field.NOTHING:
             # A blank line between user-agent lines and the rest of their group does not end it.
-            apart = apart or not (text.strip() or has_only_agents)
+            apart = apart or not (served.strip() or has_only_agents)
         elif line.field is Field.USER_AGENT:
             apart, has_group, has_only_agents = False, True, True
         elif line.field in ABOUT_USES and apart:

@@ -7,18 +7,16 @@ as stale (RFC 9111 4.2.1), and the minimum lifetime makes that harmless.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import timezone
 from email.utils import parsedate_to_datetime
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .rfc9309 import EXPIRY
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    Headers = Mapping[str, str]
-    """Headers, names in lower case; the values of a repeated header are joined with commas."""
+Headers = Mapping[str, str]
+"""Headers, names in lower case; the values of a repeated header are joined with commas."""
 
 _ENTITY_TAG = r'(?:W/)?"(?P<opaque>[!#-~\x80-\xff]*)"'
 """An entity tag (RFC 9110 8.8.3), as latin-1."""
@@ -129,9 +127,7 @@ def mail_date(value: str) -> float | None:
     """
     try:
         parsed = parsedate_to_datetime(value)
-        if parsed.tzinfo is None:
-            parsed = parsed.replace(tzinfo=timezone.utc)
-        return parsed.timestamp()
+        return parsed.replace(tzinfo=parsed.tzinfo or timezone.utc).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
 

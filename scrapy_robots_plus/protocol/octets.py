@@ -7,7 +7,6 @@ are still found (2.3.1.5).
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 from functools import lru_cache
@@ -88,8 +87,3 @@ def whole_lines(body: bytes, size: int) -> bytes:
 def text(octets: bytes) -> str:
     """Decodes octets to readable text: those that are not UTF-8 are shown as ``\\xe9``."""
     return octets.decode("utf-8", "backslashreplace")
-
-
-def texts(values: Iterable[bytes]) -> tuple[str, ...]:
-    """Returns each of *values* as readable text."""
-    return tuple(map(text, values))

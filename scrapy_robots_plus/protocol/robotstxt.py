@@ -10,7 +10,7 @@ from . import pace
 from .dialect import RFC9309, Dialect, dialect_named
 from .fields import Field, Line, read_line, to_lines
 from .groups import STAR, Groups, Section, lines_apart
-from .octets import Body, as_octets, text, texts, to_utf8, whole_lines
+from .octets import Body, as_octets, text, to_utf8, whole_lines
 from .product_token import Agent, as_names, as_text
 from .rules import Rules
 
@@ -233,7 +233,7 @@ class RobotsTxt:
         Parsed again, they mean the same, unless one is not UTF-8: its octets are shown as
         ``\\xe9``.
         """
-        return "\n".join(texts(self._lines))
+        return "\n".join(map(text, self._lines))
 
     @property
     def lines(self) -> Iterator[Line]:

@@ -13,23 +13,20 @@ and unknown ones are ignored; semicolons and blanks separate directives, too.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.http_caching import mail_date
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.product_token import Agent, as_text, fold, names_of, token_in
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-
 _LONGEST = 100
 """The most characters of a date; the longest form that makes sense has 50."""
 
-_ZONE = re.compile(r"\s*(?:Z|UTC|GMT|([+-]\d\d):?(\d\d))\Z")
+_UTC = re.compile(r"\s*(?:Z|UTC|GMT)\Z")
+_ZONE = re.compile(r"\s*([+-]\d\d):?(\d\d)\Z")
 
 
 def moment_in(text: str) -> float | None:
@@ -42,14 +39,10 @@ def moment_in(text: str) -> float | None:
     if len(text) > _LONGEST:
         return None
     try:  # before Python 3.11, fromisoformat() reads neither Z nor +0200
-        moment = datetime.fromisoformat(_ZONE.sub(_hours_and_minutes, text))
+        moment = datetime.fromisoformat(_ZONE.sub(r"\1:\2", _UTC.sub("+00:00", text)))
     except ValueError:
         return mail_date(text if ":" in text else f"{text} 00:00:00")
     return moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp()
-
-
-def _hours_and_minutes(zone: re.Match[str]) -> str:
-    return f"{zone[1]}:{zone[2]}" if zone[1] else "+00:00"
 
 
 NOINDEX = "noindex"

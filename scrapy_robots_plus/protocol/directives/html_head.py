@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Container, Iterator
 from html import unescape
-from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.product_token import as_text, fold
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
 
 _RAW = ("title", "textarea", "script", "style", "noscript", "noframes", "noembed", "iframe", "xmp")
 """The elements that contain only text: what looks like a tag there is none."""

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.fields import ABOUT_USES, Field, Line
-from scrapy_robots_plus.protocol.groups import STAR
-from scrapy_robots_plus.protocol.matcher import line_of
+from scrapy_robots_plus.protocol.groups import STAR, Section
+from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of
 from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.preferences.values import statements_in
@@ -19,9 +19,6 @@ from .findings import Code, Finding, finding, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from scrapy_robots_plus.protocol.groups import Section
-    from scrapy_robots_plus.protocol.matcher import Pattern, Rank
 
     from .reading import Reading
 

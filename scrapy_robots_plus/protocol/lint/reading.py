@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus.protocol.fields import ABOUT_USES, RULES, Field, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.groups import STAR, Groups
 from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, spelled, take_apart
-from scrapy_robots_plus.protocol.octets import as_octets, text, to_utf8, whole_lines
+from scrapy_robots_plus.protocol.octets import Body, as_octets, text, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.preferences.values import statements_in
 from scrapy_robots_plus.protocol.robotstxt import READERS
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.octets import Body
 
 _ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
 """Octets that no URI has (RFC 3986 2) and all clients send escaped, in paths and queries."""

@@ -5,12 +5,10 @@ Here are the uses, statements about them, and the combination of several stateme
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from scrapy_robots_plus.protocol.printable import Word, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _SHOWN = 200
 """The number of characters of a statement's text that are handed on."""

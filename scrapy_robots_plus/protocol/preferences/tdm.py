@@ -8,7 +8,8 @@ there were none; ``tdm-policy`` is the URL of a policy, under which mining may s
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from scrapy_robots_plus.protocol.dialect import RFC9309
 from scrapy_robots_plus.protocol.matcher import NO_RANK, Matcher, line_of, rank_of
@@ -16,9 +17,6 @@ from scrapy_robots_plus.protocol.rules import path_in_form
 
 from . import TRAINING, Preference, Source, Statement
 from .in_file import in_form
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 RESERVATION, POLICY = "tdm-reservation", "tdm-policy"
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 from scrapy_robots_plus.protocol.fields import Field, Line
 from scrapy_robots_plus.protocol.octets import text
 
 from . import LABELS, LEVELS, SIGNALS, TRAINING, Preference, Source, Statement, first_of_each
 from .structured_fields import tokens_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 USAGE_TOKENS = {"y": Preference.ALLOW, "n": Preference.DISALLOW}
 SIGNAL_WORDS = {"yes": Preference.ALLOW, "no": Preference.DISALLOW}
