@@ -113,10 +113,7 @@ def dialect_named(name: str | Dialect) -> Dialect:
 
     Returns a dialect unchanged. Raises ValueError, listing the known names, for anything else.
     """
-    if isinstance(name, Dialect):
-        return name
-    try:
-        return DIALECTS[name.upper()]
-    except (KeyError, AttributeError):
-        names = ", ".join(DIALECTS)
-        raise ValueError(f"{name!r} is not a dialect; choose one of {names}") from None
+    known = name if isinstance(name, Dialect) else DIALECTS.get(str(name).upper())
+    if known is None:
+        raise ValueError(f"{name!r} is not a dialect; choose one of {', '.join(DIALECTS)}")
+    return known

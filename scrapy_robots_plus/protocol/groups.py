@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 STAR = "*"
 """The name that stands for all crawlers."""
-_STAR = (STAR,)
 
 
 class Section:
@@ -66,13 +65,11 @@ def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
     The word is left out if it is the token. If the dialect's names are not tokens, the whole value
     is the name.
     """
-    if value == b"*":
-        return _STAR
     name = value.decode("utf-8", "replace")
     if value.isalpha() or dialect.names_are_parts:  # as most tokens are
         return (name.lower(),)
-    if value[:1] == b"*" and value[1:2].isspace():
-        return _STAR
+    if value[:1] == b"*" and not value[1:2].strip():
+        return (STAR,)
     token, word = token_in(name), word_in(name)
     return (token,) if token == word or dialect.tokens_only else (token, word)
 

@@ -18,8 +18,8 @@ from .rfc9309 import EXPIRY
 Headers = Mapping[str, str]
 """Headers, names in lower case; the values of a repeated header are joined with commas."""
 
-_ENTITY_TAG = r'(?:W/)?"(?P<opaque>[!#-~\x80-\xff]*)"'
-"""An entity tag (RFC 9110 8.8.3), as latin-1."""
+_ENTITY_TAG = r'(?:W/)?"[!#-~\x80-\xff]+"'
+"""An entity tag (RFC 9110 8.8.3), as latin-1; not an empty one."""
 
 CLOCK_SKEW = 60.0
 """The seconds that a time may lie in the future before its clock is distrusted."""
@@ -170,7 +170,7 @@ def entity_tag(headers: Headers) -> str:
     An empty tag is well-formed, but a server that sends one sends it with every version.
     """
     found = re.fullmatch(_ENTITY_TAG, headers.get("etag", "").strip())
-    return found[0] if found and found["opaque"] else ""
+    return found[0] if found else ""
 
 
 def confirms(received: Headers, stored: Headers) -> bool:

@@ -12,8 +12,9 @@ TDMREP = "/.well-known/tdmrep.json"
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SCHEMES = {scheme: scheme for scheme in _DEFAULT_PORTS}  # the same string for all origins
-_BARE_URL = re.compile(r"(https?)://([a-z0-9._-]+)(?::([1-9][0-9]{0,4}))?(?:[/?#]|\Z)")
-_MOST_PORT = 65_535
+_BARE_URL = re.compile(
+    r"(https?)://([a-z0-9._-]+)(?::([1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?:[/?#]|\Z)"
+)
 
 LONGEST_URL = 8_000
 """The most characters of a URL that a site may name (RFC 9110 4.1 recommends 8,000 octets): it is
@@ -59,8 +60,6 @@ class Origin(NamedTuple):
             return None
         scheme, host, named = bare.groups()
         port = int(named) if named else _DEFAULT_PORTS[scheme]
-        if port > _MOST_PORT:
-            return None
         return tuple.__new__(cls, (_SCHEMES[scheme], host, port, ROBOTS_TXT))  # as ``_make`` does
 
     @classmethod

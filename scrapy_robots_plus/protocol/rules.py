@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from .escapes import SIMPLE, path_of, rule_form, url_form, usual_url
@@ -210,10 +211,9 @@ class Rules:
         """
         if self.size > MOST_SCANNED:
             return None
-        best: dict[bytes, Rank] = {}
-        for pattern, rank in self._ranked():
-            best[pattern] = max(rank, best.get(pattern, rank))
-        compact = b"".join([each + b"\n" for each in sorted(best, key=best.__getitem__)[::-1]])
+        strongest_first = sorted(self._ranked(), key=itemgetter(1), reverse=True)
+        best = dict.fromkeys(pattern for pattern, _ in strongest_first)
+        compact = b"".join([pattern + b"\n" for pattern in best])
         fits = len(compact) <= MOST_OCTETS and compact.count(b"\n") == len(best)
         return compact if fits else None
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.preferences.structured_fields import tokens_in
+from scrapy_robots_plus.protocol.preferences.values import tokens_in
 from tests.protocol.preferences import slow_structured_fields as slow
 from tests.protocol.worst_cases import seconds
 
