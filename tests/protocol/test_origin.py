@@ -67,7 +67,8 @@ def test_a_port_that_is_none_is_told(url: str) -> None:
 @pytest.mark.parametrize(
     ("rest", "is_short"),
     [
-        *(("", True), (":1", True), (":443", True), (":65535", True), (":8080?a:9", True)),
+        *(("", True), (":1", True), (":443", True), (":59999", True), (":8080?a:9", True)),
+        *((":60000", False), (":65535", False)),
         *((":", False), (":0", False), (":080", False), (":65536", False), (":99999", False)),
         *((":8080@y.example", False), (":8080x", False), (":٣", False), ("@y.example:8080", False)),
     ],
