@@ -80,18 +80,16 @@ NO_RANK: Rank = -(2**80) + 1
 
 
 def rank_of(weight: int, line: int, allow: bool) -> Rank:
-    """Returns the rank of a rule. Of equal weights, the first in the file ranks highest."""
+    """Returns the rank of a rule. Of equal weights, the first in the file ranks highest.
+
+    It is odd if the rule allows.
+    """
     return (weight << 33) - (line << 1) + allow
 
 
 def line_of(rank: Rank) -> int:
     """Returns the line number of the rule with this rank."""
     return -(rank >> 1) & _LINES
-
-
-def allows(rank: Rank) -> bool:
-    """Returns whether the rule with this rank allows."""
-    return rank & 1 == 1
 
 
 LONGEST = 32

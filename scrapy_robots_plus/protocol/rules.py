@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING
 
 from .escapes import SIMPLE, path_of, rule_form, url_form, usual_url
 from .fields import Field, field_of, split_line
-from .matcher import (
-    MOST_SCANNED,
-    NO_RANK,
-    Matcher,
-    Places,
-    Rank,
-    allows,
-    line_of,
-    matches,
-    rank_of,
-    take_apart,
-)
+from .matcher import MOST_SCANNED, NO_RANK, Matcher, Places, line_of, matches, rank_of, take_apart
 from .octets import text
 from .verdict import Explanation, Reason, Verdict
 
@@ -30,7 +19,7 @@ if TYPE_CHECKING:
 
     from .dialect import Dialect
     from .groups import Section
-    from .matcher import Pattern
+    from .matcher import Pattern, Rank
 
 
 _WEIGHT_OF_OCTET = 2
@@ -253,4 +242,4 @@ class Rules:
         rule = text(self._lines[number - 1].partition(b"#")[0].strip())
         at = bisect_right(self._with_rules, number, key=lambda group: group.rules[0])
         group = self._with_rules[at - 1]
-        return Verdict(allows(rank), Reason.RULE, rule, number, group.shown)
+        return Verdict(rank & 1 == 1, Reason.RULE, rule, number, group.shown)

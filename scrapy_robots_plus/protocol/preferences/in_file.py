@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.escapes import rule_form
 from scrapy_robots_plus.protocol.fields import Field, Line
 from scrapy_robots_plus.protocol.groups import STAR
-from scrapy_robots_plus.protocol.matcher import (
-    NO_RANK,
-    Matcher,
-    Places,
-    line_of,
-    matches,
-    rank_of,
-    take_apart,
-)
+from scrapy_robots_plus.protocol.matcher import Matcher, Places, matches, rank_of, take_apart
 from scrapy_robots_plus.protocol.rules import path_in_form
 
 from . import TRAINING, Preference, Source, Statement, first_of_each
@@ -26,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.matcher import Pattern
+    from scrapy_robots_plus.protocol.matcher import Pattern, Rank
     from scrapy_robots_plus.protocol.product_token import Agent
     from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
 
@@ -39,33 +31,28 @@ class UsageRules:
     wildcards may.
     """
 
-    __slots__ = ("_best", "_equals")
+    __slots__ = ("_best", "_said")
 
     def __init__(self, lines: Iterable[Line], dialect: Dialect) -> None:
         said: dict[bytes, list[Statement]] = {}
         for line in lines:  # a line that states nothing still counts
             path, stated = statements_in(line)
             said.setdefault(in_form(path, dialect), []).extend(stated)
-        rules = [(path, rank_of(len(path), index, True)) for index, path in enumerate(said)]
-        self._best = Matcher({}, rules, wildcards=dialect.wildcards).best
-        by_length: dict[int, list[tuple[Pattern, tuple[Statement, ...]]]] = {}
+        ranks = {path: rank_of(len(path), 0, True) for path in said}
+        self._best = Matcher({}, ranks.items(), wildcards=dialect.wildcards).best
+        self._said: dict[Rank, list[tuple[Pattern, tuple[Statement, ...]]]] = {}
+        """What is stated about the paths of each length, by their rank."""
         for path, statements in said.items():
             about = take_apart(path, dialect.wildcards), first_of_each(statements)
-            by_length.setdefault(len(path), []).append(about)
-        self._equals = [by_length[len(path)] for path in said]
-        """The statements about paths as long as each path."""
+            self._said.setdefault(ranks[path], []).append(about)
 
     def __bool__(self) -> bool:
-        return bool(self._equals)
+        return bool(self._said)
 
     def statements(self, path: bytes) -> tuple[Statement, ...]:
         """Returns the statements about a path, which is in the dialect's form."""
-        rank = self._best(path)
-        if rank == NO_RANK:
-            return ()
-        places = Places(path)
-        equals = self._equals[line_of(rank)]
-        matching = (said for pattern, said in equals if matches(pattern, path, places))
+        places, as_long = Places(path), self._said.get(self._best(path), ())
+        matching = (said for pattern, said in as_long if matches(pattern, path, places))
         return first_of_each(chain.from_iterable(matching))
 
 
