@@ -50,13 +50,13 @@ class RobotFileParser(_RobotFileParser):
                 self.allow_all = True
             error.close()
         else:
-            self._file = RobotsTxt.parse(body, self.dialect, charset, None)
+            self._file = RobotsTxt.parse(body, self.dialect, charset)
             self.modified()
 
     def parse(self, lines: Iterable[str]) -> None:
         """Parses *lines*, with or without their line ends."""
         body = "\n".join(line.rstrip("\r\n") for line in lines)
-        self._file = RobotsTxt.parse(body, self.dialect, max_bytes=None)
+        self._file = RobotsTxt.parse(body, self.dialect)
         self.modified()
 
     def can_fetch(self, useragent: str, url: str) -> bool:

@@ -73,12 +73,13 @@ def _name(charset: str) -> str:
     return aliases.get(name, name)
 
 
-def whole_lines(body: bytes, size: int) -> bytes:
+def whole_lines(body: bytes, size: int | None) -> bytes:
     """Returns at most *size* octets of *body*, without the line that the limit would cut in two.
 
-    Half a rule is another rule: ``Disallow: /private`` could be cut to ``Disallow: /``.
+    Half a rule is another rule: ``Disallow: /private`` could be cut to ``Disallow: /``. None is no
+    limit.
     """
-    if len(body) <= size:
+    if size is None or len(body) <= size:
         return body
     end = max(body.rfind(b"\n", 0, size + 1), body.rfind(b"\r", 0, size + 1))
     return body[:size] if end < 0 else body[:end]

@@ -12,9 +12,7 @@ TDMREP = "/.well-known/tdmrep.json"
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SCHEMES = {scheme: scheme for scheme in _DEFAULT_PORTS}  # the same string for all origins
-_BARE_URL = re.compile(
-    r"(https?)://([a-z0-9._-]+)(?::([1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?:[/?#]|\Z)"
-)
+_BARE_URL = re.compile(r"(https?)://([a-z0-9._-]+)(?::([1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?![^/?#])")
 
 LONGEST_URL = 8_000
 """The most characters of a URL that a site may name (RFC 9110 4.1 recommends 8,000 octets): it is

@@ -104,9 +104,8 @@ class RobotsTxt:
         """
         dialect = dialect_named(dialect)
         octets, charset = as_octets(body, charset or dialect.charset)
-        if max_bytes is not None:
-            octets = whole_lines(octets, max_bytes)
-        return cls(to_lines(to_utf8(octets, charset), dialect.forgiving), dialect)
+        octets = to_utf8(whole_lines(octets, max_bytes), charset)
+        return cls(to_lines(octets, dialect.forgiving), dialect)
 
     def rules_for(self, agent: Agent) -> Rules:
         """Returns the rules that apply to a crawler.

@@ -11,8 +11,7 @@ from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
 from scrapy_robots_plus.protocol.product_token import Agent, as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from .faults import faults
-from .findings import Code, Finding
+from .faults import Code, Finding, faults
 from .reading import Meaning, Reading, meanings
 
 if TYPE_CHECKING:

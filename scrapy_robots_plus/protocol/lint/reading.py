@@ -31,7 +31,7 @@ class Reading:
     ) -> None:
         """Reads a file as :meth:`.RobotsTxt.parse` does."""
         served, served_in = as_octets(body, charset or "utf-8")
-        known = served if max_bytes is None else whole_lines(served, max_bytes)
+        known = whole_lines(served, max_bytes)
         octets = to_utf8(known, served_in)
         self.dialect = dialect
         self.unread = len(served) - len(known)

@@ -214,15 +214,11 @@ def combine(statements: Iterable[Statement]) -> Preferences:
     A reservation of mining that another one overrules is kept, but leaves the preference unknown
     (TDM Reservation Protocol).
     """
-    return Preferences(_in_force(tuple(statements)))
-
-
-def _in_force(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
-    known = {each.source for each in statements if each.preference is not Preference.UNKNOWN}
+    stated = tuple(statements)
+    known = {each.source for each in stated if each.preference is not Preference.UNKNOWN}
     overruled = [each for each in _OVERRULING if each in known][:-1]
-    if not overruled:
-        return statements
-    return tuple(
+    in_force = [
         each._replace(preference=Preference.UNKNOWN) if each.source in overruled else each
-        for each in statements
-    )
+        for each in stated
+    ]
+    return Preferences(tuple(in_force))
