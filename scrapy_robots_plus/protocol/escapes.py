@@ -27,11 +27,7 @@ def path_of(url: bytes) -> bytes:
     Like the reference parser: without scheme, authority and fragment, and ``/`` for a URL without a
     path.
     """
-    head = _HEAD.match(url)
-    at = head.end() if head else 0
-    if b"#" in url[:at]:
-        return b"/"
-    path = url[at:].partition(b"#")[0]
+    path = _HEAD.sub(b"", url.partition(b"#")[0], count=1)
     return path if path.startswith(b"/") else b"/" + path
 
 

@@ -48,8 +48,7 @@ def lifetime(headers: Headers, now: float, limits: Limits) -> float:
     Cache-Control ``max-age``, else ``Expires``, else what the dialect says; minus the response's
     age. Within ``ROBOTS_TTL``.
     """
-    declared = _declared_lifetime(headers, now)
-    fresh_for = (limits.expiry if declared is None else declared) - age(headers, now)
+    fresh_for = _declared_lifetime(headers, now, limits.expiry) - age(headers, now)
     return min(max(fresh_for, limits.ttl_min), limits.ttl_max)
 
 
@@ -80,8 +79,8 @@ def age(headers: Headers, now: float) -> float:
     return max(apparent, stated or 0.0)
 
 
-def _declared_lifetime(headers: Headers, now: float) -> float | None:
-    """Returns the lifetime that the server declares (RFC 9111 4.2.1); None if it declares none."""
+def _declared_lifetime(headers: Headers, now: float, otherwise: float) -> float:
+    """Returns the lifetime that the server declares (RFC 9111 4.2.1), or else *otherwise*."""
     directives = _cache_control(headers.get("cache-control", ""))
     if "no-store" in directives or "no-cache" in directives:
         return 0.0
@@ -94,7 +93,7 @@ def _declared_lifetime(headers: Headers, now: float) -> float | None:
         date = http_date(headers.get("date", ""))
         # 5.3: an invalid date, especially "0", means already expired.
         return 0.0 if expires is None else expires - (now if date is None else date)
-    return None
+    return otherwise
 
 
 def _cache_control(value: str) -> dict[str, list[str]]:

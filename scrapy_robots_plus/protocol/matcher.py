@@ -319,12 +319,11 @@ def _by_sought(starred: list[Starred]) -> dict[int, dict[bytes, list[Starred]]]:
 
     Of rules with the same pattern, only the best is kept.
     """
-    found: dict[int, dict[bytes, list[Starred]]] = {}
-    known: set[Pattern] = set()
+    best: dict[Pattern, Starred] = {}
     for rule in starred:
-        _, needed, pattern = rule
-        if pattern not in known:
-            known.add(pattern)
-            sought = needed[:_SOUGHT]
-            found.setdefault(len(sought), {}).setdefault(sought, []).append(rule)
+        best.setdefault(rule[2], rule)
+    found: dict[int, dict[bytes, list[Starred]]] = {}
+    for rule in best.values():
+        sought = rule[1][:_SOUGHT]
+        found.setdefault(len(sought), {}).setdefault(sought, []).append(rule)
     return found

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from .matcher import Pattern, Rank
 
 
-_WEIGHT_OF_OCTET = 2
-"""The weight of one octet. An allow gets 1 more: it beats a disallow of the same length, but not a
-longer one."""
-
-_PER_OCTET = rank_of(_WEIGHT_OF_OCTET, 0, False)
-"""The amount by which a rank grows with each octet."""
+_PER_OCTET = rank_of(2, 0, False)
+"""The amount by which a rank grows with each octet. An allow weighs 1 more than a disallow: it
+beats one of the same length, but not a longer one."""
 
 
 def ranked(
@@ -64,7 +61,7 @@ def ranked(
 
 def rank_by_length(pattern: bytes, number: int, allow: bool) -> Rank:
     """Returns the rank of a rule where the one with the most octets decides."""
-    return rank_of(len(pattern) * _WEIGHT_OF_OCTET + allow, number, allow)
+    return len(pattern) * _PER_OCTET + rank_of(allow, number, allow)
 
 
 MOST_OCTETS = 8192
