@@ -35,7 +35,9 @@ class Section:
         self.rules: list[int] = []
         """The line numbers of the allow and disallow lines."""
         self.members: list[tuple[int, Line]] = []
-        """The other lines of the group, each with the number of agents above it."""
+        """The other lines of the group, each with the number of agents above it: ``a, delay 1, b,
+        delay 2`` is one group for its rules (2.2.4), but each delay was written for the agents
+        directly above it."""
         self._shown: tuple[str, ...] = ()
 
     @property
@@ -43,20 +45,6 @@ class Section:
         """The agents as text: one tuple for all that show them."""
         self._shown = self._shown or tuple(map(text, self.agents))
         return self._shown
-
-    def members_for(self, names: set[str]) -> Iterator[Line]:
-        """Yields those lines other than rules that apply to *names*.
-
-        ``a, delay 1, b, delay 2`` is one group for its rules (2.2.4), but each delay was written
-        for the agents directly above it.
-        """
-        described, applies = 0, False
-        for above, line in self.members:
-            if described < above:
-                applies = not names.isdisjoint(chain.from_iterable(self.names[described:above]))
-                described = above
-            if applies:
-                yield line
 
 
 def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:

@@ -192,8 +192,12 @@ class RobotsTxt:
         """Yields the lines of one *field*, except rules, in the crawler's groups, in file order."""
         names = set(self.names_for(agent))
         for section in self.rules_for(agent).chosen:
-            for line in section.members_for(_meant(section, names)):
-                if line.field is field:
+            meant, described, applies = _meant(section, names), 0, False
+            for above, line in section.members:
+                if described < above:
+                    agents = section.names[described:above]
+                    applies, described = not meant.isdisjoint(chain.from_iterable(agents)), above
+                if applies and line.field is field:
                     yield line
 
     @property
