@@ -43,8 +43,7 @@ class Origin(NamedTuple):
         parts = urlsplit(url) if isinstance(url, str) else url
         if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
             return None
-        port = parts.port
-        port = _DEFAULT_PORTS[parts.scheme] if port is None else port
+        port = _DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port
         return cls(_SCHEMES[parts.scheme], parts.hostname, port)
 
     @classmethod

@@ -242,8 +242,7 @@ class RobotsTxt:
     def lines(self) -> Iterator[Line]:
         """The lines that have a key and a value, in file order."""
         for number, line in enumerate(self._lines, 1):
-            read = read_line(number, line, self.dialect.forgiving)
-            if read is not None:
+            if read := read_line(number, line, self.dialect.forgiving):
                 yield read
 
     @property

@@ -86,10 +86,8 @@ def deciding_pattern(compact: bytes, url: str | bytes, dialect: Dialect) -> byte
     if _is_robots_txt(path, dialect):
         return b"\n"
     for pattern in compact.split(b"\n")[:-1]:
-        if dialect.wildcards and (b"*" in pattern or pattern.endswith(b"$")):
-            if matches(take_apart(pattern), path):
-                return pattern
-        elif path.startswith(pattern):
+        starred = dialect.wildcards and (b"*" in pattern or pattern.endswith(b"$"))
+        if matches(take_apart(pattern), path) if starred else path.startswith(pattern):
             return pattern
     return None
 

@@ -54,16 +54,15 @@ def sent_forms(url: str) -> tuple[str, ...]:
 
 
 def _forms_of(url: str) -> tuple[str, ...]:
-    forms = dict[str, None]()
+    forms: list[str] = []
     senders = (*_SENDERS, _curl_again) if _NO_ESCAPE.search(url) else _SENDERS
     for cleaned in dict.fromkeys((url, *_cleaned(url))):
         parts = _PARTS.match(cleaned)
         if parts is None:
             return ()
         head, path, query = parts[1], parts[2] or "/", parts[3]
-        forms[head + path + query] = None
-        forms.update(dict.fromkeys(head + send(path, query) for send in senders))
-    return tuple(forms)[1:]
+        forms += (head + path + query, *(head + send(path, query) for send in senders))
+    return tuple(dict.fromkeys(forms))[1:]
 
 
 def _cleaned(url: str) -> Iterator[str]:
