@@ -135,7 +135,7 @@ SITES = [
     for _, sites in WRAPPED
     for site in sites
     # Scrapy has the signal from 2.18 on.
-    if "send_catch_log_async" not in site or hasattr(signals, "robots_parsed")
+    if "signals.send_catch_log" not in site or hasattr(signals, "robots_parsed")
 ]
 
 

@@ -9,6 +9,7 @@ from scrapy.settings import BaseSettings
 
 from scrapy_robots_plus.origins.judging import Delay, delay_of, pace_of
 from scrapy_robots_plus.protocol import RobotsTxt
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.declared import TooLong
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
@@ -76,3 +77,15 @@ def test_of_two_delays_the_one_that_asks_for_more_counts() -> None:
     assert asked("Crawl-delay: 0", "Request-rate: 1/5") == Delay(5, 5)
     assert asked("Crawl-delay: 70", "Request-rate: 1/80") == Delay(80, 60)
     assert asked() is None
+
+
+def test_the_users_own_delay_counts_if_no_file_asks_or_an_override_sets_it() -> None:
+    file: Any = RobotsTxt.parse("User-agent: *\nCrawl-delay: 5")
+    overrides = {"a.example": {"crawl_delay": 2}}
+    settings = BaseSettings({"ROBOTSTXT_OBEY": True, "ROBOTS_OVERRIDES": overrides})
+    origin = Origin.of("http://a.example/")
+    assert origin is not None
+    own = RobotsSettings.from_settings(settings).for_origin(origin)
+
+    assert pace_of(file, "Foobot", own) == pace_of(None, "Foobot", own)
+    assert pace_of(None, "Foobot", own).delay == Delay(2, 2, own=True)
