@@ -94,10 +94,9 @@ def run(name: str, variant: str, options: Sequence[str] = (), *, without_dead: b
 
     Raises CalledProcessError or TimeoutExpired where it fails.
     """
-    environment = {
-        **os.environ,
-        "PYTHONWARNINGS": "ignore",
-    }
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    # As for users, modules are compiled once, not in each crawl.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with subprocess.Popen(
         [sys.executable, "-m", "benchmarks.crawl_server", name],
         stdin=subprocess.PIPE,
