@@ -18,7 +18,7 @@ from scrapy_robots_plus.audit.entries import ENTRIES, fields_of
 from scrapy_robots_plus.crawl import requests, stats
 from scrapy_robots_plus.protocol.access import PRESETS, Access
 from scrapy_robots_plus.protocol.lint import Code
-from scrapy_robots_plus.settings.declared import DECLARED, NEEDS, Declared
+from scrapy_robots_plus.settings.all_settings import DECLARED, NEEDS, Declared
 from scrapy_robots_plus.settings.robots_settings import PRESETS as POLITENESS
 
 from . import rooms
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from scrapy_robots_plus.audit.entries import Entry
-    from scrapy_robots_plus.settings.declared import Setting
+    from scrapy_robots_plus.settings.all_settings import Setting
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

@@ -24,7 +24,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.report.outages import Outages
 from scrapy_robots_plus.report.progress import log_progress
 from scrapy_robots_plus.report.table import headline, table, uses_line
-from scrapy_robots_plus.settings.declared import DECLARED
+from scrapy_robots_plus.settings.all_settings import DECLARED
 from scrapy_robots_plus.settings.scrapys_own import (
     class_in,
     has_our_priority_queue,

@@ -150,7 +150,7 @@ PURE = (
     "protocol*",
     "hosts.book*|hosts.departures",
     "redis.host_queue",
-    "settings.declared|settings.host_patterns|settings.override",
+    "settings.all_settings|settings.host_patterns|settings.override",
     "storage*",
 )
 """What can be used, and is tested, without a crawl."""

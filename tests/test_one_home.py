@@ -18,7 +18,7 @@ from scrapy_robots_plus.crawl import events
 from scrapy_robots_plus.protocol import DIALECTS, Dialect, dialect
 from scrapy_robots_plus.protocol.fields import Field
 from scrapy_robots_plus.protocol.lint import lint
-from scrapy_robots_plus.settings.declared import DECLARED, Declared
+from scrapy_robots_plus.settings.all_settings import DECLARED, Declared
 from scrapy_robots_plus.storage import SCHEMES, check_store_uri
 from tests.storage import test_memory, test_redis, test_sqlite
 from tests.storage.conformance import StoreConformance
@@ -73,7 +73,7 @@ def test_every_dialect_has_its_name() -> None:
 @pytest.mark.parametrize("name", DIALECTS)
 def test_a_dialect_is_public_and_described(name: str) -> None:
     assert name in protocol.__all__, "import it in protocol/__init__.py"
-    assert f"`{name}`" in docs_of(Declared)["dialect"], "name it in settings/declared.py"
+    assert f"`{name}`" in docs_of(Declared)["dialect"], "name it in settings/all_settings.py"
     assert getattr(protocol, name) is DIALECTS[name]
     assert f"\n| `{name}`" in page("dialects.md"), "add a row to the table of docs/dialects.md"
 
@@ -99,7 +99,7 @@ def test_each_store_has_to_conform() -> None:
 
 @pytest.mark.parametrize("field", DECLARED)
 def test_each_setting_does_something(field: str) -> None:
-    others = (path for path in PACKAGE.rglob("*.py") if path.name != "declared.py")
+    others = (path for path in PACKAGE.rglob("*.py") if path.name != "all_settings.py")
     reads = re.compile(rf"\.{field}\b|DECLARED\[\"{field}\"\]")
     assert any(reads.search(path.read_text()) for path in others), (
         f"no code reads settings.{field}: {DECLARED[field].name} changes nothing"

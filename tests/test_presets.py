@@ -8,7 +8,7 @@ import pytest
 from scrapy.settings import Settings
 
 from scrapy_robots_plus import RobotsSettingsError
-from scrapy_robots_plus.settings.declared import DECLARED, Politeness
+from scrapy_robots_plus.settings.all_settings import DECLARED, Politeness
 from scrapy_robots_plus.settings.robots_settings import PRESETS, RobotsSettings
 
 FIELDS = {declared.name: field for field, declared in DECLARED.items()}

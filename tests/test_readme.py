@@ -13,7 +13,7 @@ from benchmarks import comparison
 from docs import tables
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Failure
-from scrapy_robots_plus.settings.declared import DECLARED, names
+from scrapy_robots_plus.settings.all_settings import DECLARED, names
 
 from .samples import PAGES, ROOT
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from scrapy_robots_plus.settings.declared import Setting
+    from scrapy_robots_plus.settings.all_settings import Setting
 
 PACKAGE = ROOT / "scrapy_robots_plus"
 README = (ROOT / "README.md").read_text()

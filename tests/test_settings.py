@@ -17,8 +17,8 @@ from scrapy_robots_plus.protocol import RFC9309
 from scrapy_robots_plus.protocol.access import PRESETS, Access
 from scrapy_robots_plus.protocol.http_caching import lifetime
 from scrapy_robots_plus.protocol.printable import cut
+from scrapy_robots_plus.settings.all_settings import DECLARED, Declared, names
 from scrapy_robots_plus.settings.checks import number, whole_number
-from scrapy_robots_plus.settings.declared import DECLARED, Declared, names
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings, report_unknown_settings
 
 from .crawling import crawl, make_crawler, run

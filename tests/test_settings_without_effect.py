@@ -8,7 +8,7 @@ import pytest
 import pytest_twisted
 from scrapy.settings import Settings
 
-from scrapy_robots_plus.settings.declared import DECLARED, NEEDS
+from scrapy_robots_plus.settings.all_settings import DECLARED, NEEDS
 from scrapy_robots_plus.settings.robots_settings import (
     PRESETS,
     RobotsSettings,

@@ -10,8 +10,8 @@ from scrapy.utils.versions import get_versions
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
+from scrapy_robots_plus.settings.all_settings import OVERRIDE_KEYS
 from scrapy_robots_plus.settings.checks import WrongPartsError
-from scrapy_robots_plus.settings.declared import OVERRIDE_KEYS
 from scrapy_robots_plus.settings.override import override_from
 from scrapy_robots_plus.settings.robots_settings import (
     RobotsSettings,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.pace import VisitTime
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.settings.declared import TooLong
+    from scrapy_robots_plus.settings.all_settings import TooLong
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
     from .parsers import ParsedFile

@@ -22,7 +22,7 @@ from scrapy_robots_plus.protocol.preferences import LABELS, Preference, Statemen
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.declared import ContentUse, uses_of
+from scrapy_robots_plus.settings.all_settings import ContentUse, uses_of
 from scrapy_robots_plus.storage.record import RobotsRecord
 
 from .agents import Agents

@@ -16,8 +16,8 @@ from scrapy.utils.python import global_object_name
 from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.printable import printable
 
+from .all_settings import DECLARED, NEEDS, Declared, names, uses_of
 from .checks import read_or_tell
-from .declared import DECLARED, NEEDS, Declared, names, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -10,7 +10,7 @@ from scrapy.settings import BaseSettings
 from scrapy_robots_plus.origins.judging import Delay, delay_of, pace_of
 from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.settings.declared import TooLong
+from scrapy_robots_plus.settings.all_settings import TooLong
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 CLAMP, SKIP = get_args(TooLong)

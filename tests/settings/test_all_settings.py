@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_robots_plus.settings.declared import uses_of
+from scrapy_robots_plus.settings.all_settings import uses_of
 
 
 def test_uses_are_named_as_statements_name_them() -> None:
