@@ -54,6 +54,7 @@ class FetchBudget:
         """Whether this process looks names up by itself: False if, say, a proxy does."""
         self._average: float | None = None
         self._queue: OrderedDict[Deferred[None], Origin] = OrderedDict()
+        self._is_admitting = False
         self._alarm = Alarm(self._admit, clock, call_later)
 
     @classmethod
@@ -129,8 +130,9 @@ class FetchBudget:
     def abandon(self) -> None:
         """Ends all waits, as the crawl ends. Those who waited check for that themselves."""
         self._alarm.cancel()
-        for turn in list(self._queue):
-            del self._queue[turn]
+        waiting = list(self._queue)
+        self._queue.clear()  # first: without asyncio, each goes on at once, and gives a place back
+        for turn in waiting:
             turn.callback(None)
 
     def _find_silent(self) -> None:
@@ -143,10 +145,18 @@ class FetchBudget:
             self._silent[origin] = began
 
     def _admit(self) -> None:
-        while self._queue and self._has_room():
-            turn, origin = self._queue.popitem(last=False)
-            self.take(origin)
-            turn.callback(None)
+        if self._is_admitting:
+            return
+        # Without asyncio, a fetch goes on within the callback. If it ends there, it gives its place
+        # back: this loop goes on with that, instead of one call within the other for each fetch.
+        self._is_admitting = True
+        try:
+            while self._queue and self._has_room():
+                turn, origin = self._queue.popitem(last=False)
+                self.take(origin)
+                turn.callback(None)
+        finally:
+            self._is_admitting = False
         if self._queue and self.next_change is not None:
             self._alarm.set(self.next_change)
 

@@ -114,3 +114,27 @@ def test_who_waits_when_the_crawl_ends_is_let_go() -> None:
     waiting.addBoth(lambda _: let_go.append(1))
     budget.abandon()
     assert not budget._queue
+
+
+@without_asyncio
+@pytest.mark.parametrize("is_end", [False, True])
+def test_a_thousand_fetches_that_end_as_they_begin_are_not_one_within_the_other(
+    is_end: bool,
+) -> None:
+    budget, _ = make(1)
+    budget.take(origin(0))
+    ended = []
+
+    async def fetch(number: int) -> None:
+        await budget.wait(origin(number))
+        ended.append(number)
+        budget.give_back(origin(number))
+
+    fetches = [Deferred.fromCoroutine(fetch(number)) for number in range(1, 1_001)]
+    if is_end:
+        budget.abandon()
+    else:
+        budget.give_back(origin(0))
+
+    assert ended == [*range(1, 1_001)]
+    assert all(each.called for each in fetches)
