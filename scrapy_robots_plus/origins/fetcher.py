@@ -156,7 +156,10 @@ class Fetcher:
 
         async def look_up(url: str) -> FetchResult:
             # Only the storage is asked: the middleware would ask the site for what is missing.
-            found = cache.storage.retrieve_response(self._crawler.spider, Request(url))
+            try:
+                found = cache.storage.retrieve_response(self._crawler.spider, Request(url))
+            except Exception as error:  # noqa: BLE001 - a damaged entry, in any storage
+                return FetchResult(Failure.ERROR, url, detail=f"in the HTTP cache: {error!r}")
             if found is None:
                 return FetchResult(Failure.ERROR, url, detail="not in the HTTP cache")
             found.flags.append(CACHED)

@@ -212,3 +212,18 @@ async def test_what_a_middleware_asks_for_again_comes_from_the_site(
     await crawl(host.url("/open"), DOWNLOADER_MIDDLEWARES={AsksAgain: 550}, **cache(tmp_path))
     assert host.robots_hits == 2
     assert host.fetched == []
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_damaged_entry_is_none_and_the_failure_of_the_site_counts(
+    sites: Sites, tmp_path: Path
+) -> None:
+    settings = {**cache(tmp_path), "ROBOTS_STATUS_POLICY": "fail-open"}
+    host = keeps_pages(sites.host(in_turn(answer(RULES), hang_up)))
+    await crawl(host.url("/open"), **settings)
+    (body,) = (each for each in tmp_path.rglob("response_body") if each.read_text() == RULES)
+    (body.parent / "pickled_meta").write_bytes(b"\x80\x04")
+
+    later = await crawl(host.url("/closed"), **settings)
+
+    assert later.spider.got == [host.url("/closed")]
