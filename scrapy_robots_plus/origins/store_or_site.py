@@ -81,21 +81,22 @@ class Retrieval:
         """Returns the policy of *origin*, up to date; *previous* is the one in memory."""
         known = previous.record if previous else None
         wanted = Wanted(origin, known, previous is not None and previous.may_answer)
-        policy = self._read(await self._find(wanted), previous)
+        policy, found = self._read(await self._find(wanted), previous)
         if self._asks_of_uses(origin.tdmrep, policy):
             try:
-                found = await self._find(Wanted(origin.tdmrep, is_refresh=True))
-                policy.apply_tdmrep(found.record, previous)
+                tdmrep = await self._find(Wanted(origin.tdmrep, is_refresh=True))
+                policy.apply_tdmrep(tdmrep.record, previous)
             except compat.CANCELLED:
                 if not compat.is_closing(self._crawler):  # else no waiter is left
                     raise
-        return policy
+        return self._announce(policy, found, previous)
 
     def failed(self, origin: Origin, previous: Policy | None) -> Policy:
         """Returns the policy of *origin* after a retrieval that was interrupted."""
         result = FetchResult(Failure.ERROR, origin.robots_url, interrupted=True)
         known = previous.record if previous else None
-        return self._read(self._found(origin, result, known), previous)
+        policy, found = self._read(self._found(origin, result, known), previous)
+        return self._announce(policy, found, previous)
 
     # A file: a robots.txt, or a ``tdmrep.json``
 
@@ -196,8 +197,8 @@ class Retrieval:
         verdict = policy.judged(file.robots_url, agent)
         return verdict.allowed or verdict.reason is Reason.AI_PREFERENCE
 
-    def _read(self, found: Found, previous: Policy | None) -> Policy:
-        """Returns the policy of *found*. Counts a change, sends its signal, tells the listeners.
+    def _read(self, found: Found, previous: Policy | None) -> tuple[Policy, Found]:
+        """Returns the policy of *found*, and *found*, or the failure to parse it.
 
         Memory does without the text of the rules and most headers: only the store keeps them.
         """
@@ -222,6 +223,10 @@ class Retrieval:
                 return self._read(self._found(record.origin, failure, last), previous)
         detail = cut(detail, _MOST_OF_A_DETAIL)
         policy = Policy(slim, file, settings, self._clock, self._stats, detail, source=found.source)
+        return policy, found
+
+    def _announce(self, policy: Policy, found: Found, previous: Policy | None) -> Policy:
+        """Counts a change, sends its signal, and tells the listeners of *policy*; returns it."""
         is_news = previous and (
             previous.file is not policy.file or previous.access is not policy.access
         )
@@ -234,7 +239,7 @@ class Retrieval:
                 after=policy,
                 spider=self._crawler.spider,
             )
-        return self.tell(Retrieved(previous, policy, record))
+        return self.tell(Retrieved(previous, policy, found.record))
 
     def tell(self, retrieved: Retrieved) -> Policy:
         """Tells the listeners of *retrieved*; returns its policy."""

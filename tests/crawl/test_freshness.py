@@ -18,7 +18,7 @@ from tests.crawling import (
     run,
     stat,
 )
-from tests.sites import Host, Sites, answer, in_turn, validated, when
+from tests.sites import TDMREP, Host, Sites, answer, in_turn, validated, when
 
 RULES = "User-agent: *\nDisallow: /closed\n"
 CLOSED = "User-agent: *\nDisallow: /\n"
@@ -118,6 +118,26 @@ async def test_a_file_that_closes_in_mid_crawl_closes_the_site(sites: Sites) -> 
     assert (origin, before, then) == (host.origin, "rules", "rules")
     assert [each.after.rule for each in change.paths if not each.allowed] == ["Disallow: /"]
     assert stat(crawler, "robotstxt/changed") == 1
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_what_a_site_reserves_is_known_when_a_change_is_told(sites: Sites) -> None:
+    closed = "User-agent: *\nDisallow: /\nAllow: /.well-known/\n"
+    host = sites.host(in_turn(answer(RULES, **EACH_SECOND), answer(closed, **EACH_SECOND)))
+    reserved = b'[{"location": "/", "tdm-reservation": 1}]'
+    host.pages[TDMREP] = answer(reserved, content_type="application/json")
+    settings = {**AT_ONCE, "ROBOTS_AI_USES": ["train-ai"]}
+    crawler = make_crawler(type("Spider", (SteadySpider,), denied(3)), **settings)
+    told: list[Any] = []
+
+    def note(after: Any) -> None:
+        said = after.preferences(host.url("/page"), ("Foobot",))
+        told.append([each.source for each in said.statements])
+
+    crawler.signals.connect(note, robots_changed)
+    await run(crawler, urls=steadily(host))
+    assert told == [["tdmrep.json"]]
 
 
 @names_rules
