@@ -11,7 +11,7 @@
 | which of several crawls goes next? | ``book*.py``; ``shared_pace.py`` asks |
 | what happens when a host refuses pages? | ``refusals.py``: 429, 503, Retry-After, walls |
 | how often may a host that refuses requests be asked? | ``throttle.py``, ``gap_search.py`` |
-| does it refuse fewer requests then? | ``refusal_shares.py`` |
+| does it refuse fewer requests then? | ``refusal_shares.py``, ``probes.py`` |
 | what counts towards ``CONCURRENT_REQUESTS``? | ``downloader.py`` |
 | what if this machine is short of files or ports? | ``own_shortage.py`` |
 | when is a robots.txt fetched? | ``discovery.py`` |

@@ -85,7 +85,7 @@ class State(Enum):
     POLICY = "waiting for robots.txt"
     HELD = "held back"
     """A lane that waits until its robots.txt is fetched again, or its visiting hours begin."""
-    REFUSED = "with an unreadable robots.txt"
+    REFUSED = "whose requests fail"
     """A lane that may be chosen, and whose requests will fail."""
     EMPTY = "empty"
     """A lane without requests."""

@@ -25,7 +25,7 @@ _GROUPS = {
     State.LATER: "waiting for their delay",
     State.AT_DOOR: "waiting for their delay",
     State.HELD: "held back",
-    State.REFUSED: "with an unreadable robots.txt",
+    State.REFUSED: "whose requests fail",
 }
 """The words for the states of a lane. In any other state it is ready."""
 _ASKED_FOR_THEIR_DELAY = 1_000
