@@ -16,7 +16,7 @@
 | what if this machine is short of files or ports? | ``own_shortage.py`` |
 | when is a robots.txt fetched? | ``discovery.py`` |
 | what does robots.txt say of requests that wait? | ``origin_states.py`` |
-| which hosts and sites are not asked for a while? | ``origin_states.py`` |
+| which hosts and sites are not asked for a while? | ``given_up.py`` |
 | what does the queue ask and tell the crawl? | ``known.py`` |
 | where are the requests themselves? | ``lanes.py``, ``stored_lanes.py`` |
 """

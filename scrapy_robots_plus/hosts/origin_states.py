@@ -1,17 +1,15 @@
-"""Whether requests to an origin may go, wait, or will fail: because of robots.txt, or as the host
-or site is not asked for a while.
-"""
+"""What robots.txt says of the requests that wait for an origin: they may go, wait, or will fail."""
 
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import LEAST_PAUSE
-from scrapy_robots_plus.protocol.verdict import Reason
 
+from .given_up import GivenUp
 from .host import State
 
 if TYPE_CHECKING:
@@ -19,44 +17,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.pace import VisitTime
-
-
-class GivenUp:
-    """The hosts that answer nothing but 429, and the origins that wall off the crawl.
-
-    A host stands for all its origins. If there are too many, the oldest are forgotten. An origin
-    whose robots.txt is not obeyed never counts as given up.
-    """
-
-    SECONDS: ClassVar = {Reason.GIVEN_UP: 3_600.0, Reason.WALLED: 600.0}
-    """Seconds until a host or an origin is tried again, by reason."""
-
-    def __init__(self, crawl: Crawl) -> None:
-        self._settings = crawl.settings
-        self._clock = crawl.clock.monotonic
-        self._until: Recent[str | Origin, float] = Recent(crawl.settings.cache_size)
-        """The times until which given-up hosts (by name) and walled origins are not asked."""
-
-    def reason(self, origin: Origin) -> Reason | None:
-        """Returns why requests to *origin* fail; None if they do not."""
-        if not self._until:  # as in almost every crawl
-            return None
-        now = self._clock()
-        for held, reason in ((origin.host, Reason.GIVEN_UP), (origin, Reason.WALLED)):
-            if now < self._until.get(held, now) and self._settings.for_origin(origin).obey:
-                return reason
-        return None
-
-    def __contains__(self, origin: Origin) -> bool:
-        return self.reason(origin) is not None
-
-    def add(self, origin: Origin, reason: Reason) -> None:
-        held = origin.host if reason is Reason.GIVEN_UP else origin
-        self._until.put(held, self._clock() + self.SECONDS[reason])
-
-    def open(self, origin: Origin) -> None:
-        """Forgets that *origin* was walled."""
-        self._until.pop(origin, None)
 
 
 class OriginState(NamedTuple):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.pace import VisitTime
 
-    from .origin_states import GivenUp
+    from .given_up import GivenUp
     from .throttle import Throttle
 
 

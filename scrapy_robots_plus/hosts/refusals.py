@@ -36,7 +36,7 @@ from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Stand
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .door import Door
-from .origin_states import GivenUp
+from .given_up import GivenUp
 from .throttle import Refusal, Throttle
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from scrapy_robots_plus.crawl.requests import (
     asks_for_sitemaps,
     says_not_to_ask,
 )
-from scrapy_robots_plus.hosts.origin_states import GivenUp
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.origins.policies import Policies, closing_verdict
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.tally import Tally

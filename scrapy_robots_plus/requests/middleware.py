@@ -27,7 +27,7 @@ from scrapy_robots_plus.crawl.requests import (
     origin_to_ask,
 )
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.origin_states import GivenUp
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import Policies

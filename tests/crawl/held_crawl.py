@@ -20,7 +20,7 @@ from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl as RealCrawl
 from scrapy_robots_plus.hosts.book import BookInMemory
 from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.origin_states import GivenUp
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.hosts.shared_pace import BookedPace
 from scrapy_robots_plus.protocol.origin import Origin

@@ -23,9 +23,10 @@ from scrapy.squeues import (
     PickleLifoDiskQueue,
 )
 
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.host import Address
 from scrapy_robots_plus.hosts.known import Outlook
-from scrapy_robots_plus.hosts.origin_states import UNKNOWN, GivenUp, OriginState, OriginStates
+from scrapy_robots_plus.hosts.origin_states import UNKNOWN, OriginState, OriginStates
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.hosts.turns import Hosts
 from scrapy_robots_plus.origins.agents import Agents

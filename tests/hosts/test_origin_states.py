@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.origin_states import (
     FAILING,
     OPEN,
     UNKNOWN,
-    GivenUp,
     OriginState,
     OriginStates,
 )

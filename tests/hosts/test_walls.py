@@ -20,7 +20,7 @@ from scrapy_robots_plus import Origin, Reason, RobotsWalled
 from scrapy_robots_plus.audit.entries import FileEntry, StandingEntry, VerdictEntry
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.hosts.origin_states import GivenUp
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
