@@ -80,11 +80,11 @@ class SchedulerWiring:
         """Changes the settings. Called by Scrapy before it freezes them."""
         settings, folder = crawler.settings, None
         if job_folder(settings) is not None:
-            from .job import wiring
+            from .job import jobdir
 
-            folder = wiring.folder_for(crawler)
+            folder = jobdir.folder_for(crawler)
         if has_our_priority_queue(settings):
-            if unknown_queue(settings) or (folder and wiring.is_in_files(folder)):
+            if unknown_queue(settings) or (folder and jobdir.is_in_files(folder)):
                 scrapys_own = default_settings.SCHEDULER_PRIORITY_QUEUE
                 settings.set("SCHEDULER_PRIORITY_QUEUE", scrapys_own, "addon")
             elif folder:

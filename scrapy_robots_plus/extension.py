@@ -61,7 +61,7 @@ class RobotsExtension:
         if is_replaced(type(self), crawler.settings, "EXTENSIONS"):
             raise NotConfigured
         if job_folder(crawler.settings) is not None:
-            from scrapy_robots_plus.job.wiring import open_job
+            from scrapy_robots_plus.job.jobdir import open_job
 
             open_job(crawler)
         self._crawl = crawl = Crawl.of(crawler)

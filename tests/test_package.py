@@ -47,6 +47,7 @@ def test_no_file_names_a_folder_of_a_machine_or_leaves_something_undone() -> Non
 
 FOR_OTHERS = (
     "scrapy_robots_plus.redis",
+    "scrapy_robots_plus.redis.dupefilter",
     "scrapy_robots_plus.redis.queue",
 )
 

@@ -8,7 +8,8 @@
 | from which moment does a delay count? | ``departures.py`` |
 | what keeps delays, even for redirects, retries and other queues? | ``door.py``, ``line.py`` |
 | what delay does a downloader slot show? | ``slot_delays.py`` |
-| which of several crawls goes next? | ``book*.py``; ``shared_pace.py`` asks |
+| which of several crawls goes next? | ``book*.py`` |
+| how are other crawls asked? | ``turn_among_crawls.py`` for a host, ``shared_pace.py`` for all |
 | what happens when a host refuses pages? | ``refusals.py``: 429, 503, Retry-After, walls |
 | how often may a host that refuses requests be asked? | ``throttle.py``, ``gap_search.py`` |
 | does it refuse fewer requests then? | ``refusal_shares.py``, ``probes.py`` |

@@ -17,8 +17,8 @@ from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import valid_origin_of
 
 from .pace import Pace
-from .shared_pace import SharedPace, TurnAmongCrawls
 from .slot_delays import ShownDelay
+from .turn_among_crawls import TurnAmongCrawls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.crawl import Crawl
+
+    from .shared_pace import SharedPace
 
 
 class Doorway:

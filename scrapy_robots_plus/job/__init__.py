@@ -4,7 +4,7 @@
 ``schema.py`` defines its contents, ``requests.py`` reads and changes them, ``recent.py`` keeps what
 was done since the file was written; ``mending.py`` rebuilds a damaged file; ``reading.py`` shows
 what a file holds. ``job.py`` and the modules that import it connect the file to a crawl: a request
-leaves the file when the engine has finished with it.
+leaves the file when the engine has finished with it. ``jobdir.py`` checks the folder first.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The classes for ``SCHEDULER_QUEUE_CLASS`` and ``DUPEFILTER_CLASS`` need scrapy-redis, so they are
 loaded when they are first used. ``host_queue.py`` is the queue on the server, which the Lua files
-beside it read and change; it needs no Scrapy. ``queue.py`` connects it to a crawl.
+beside it read and change; it needs no Scrapy. ``queue.py`` and ``dupefilter.py`` connect it to a
+crawl.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .queue import RobotsDupeFilter, RobotsQueue
+    from .dupefilter import RobotsDupeFilter
+    from .queue import RobotsQueue
 
 __all__ = ["RobotsDupeFilter", "RobotsQueue"]
 
@@ -18,6 +20,6 @@ __all__ = ["RobotsDupeFilter", "RobotsQueue"]
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import queue
+    from . import dupefilter, queue
 
-    return getattr(queue, name)
+    return getattr(queue if name == "RobotsQueue" else dupefilter, name)

@@ -1,4 +1,4 @@
-"""The queue class and the duplicate filter for scrapy-redis."""
+"""The queue class for scrapy-redis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DontCloseSpider
-from scrapy_redis.dupefilter import RFPDupeFilter
 from scrapy_redis.queue import Base
 
 from scrapy_robots_plus import compat
@@ -28,9 +27,6 @@ from .session import Session, terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
@@ -381,45 +377,3 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         self._hand_in(seconds=inf)
         self._alarm.cancel()
         self._session.leave()
-
-
-class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
-    """The ``DUPEFILTER_CLASS`` of Scrapy to use with :class:`RobotsQueue`.
-
-    A fingerprint is stored together with its request, so that neither is ever without the other.
-    Requests are looked up a few milliseconds after they come, many at a time: until then they count
-    as new. While the server is away, they are kept in memory; they are looked up when it is back.
-    ``SCHEDULER_DUPEFILTER_KEY`` and ``DUPEFILTER_DEBUG`` mean what they mean for scrapy-redis.
-    """
-
-    crawler: Crawler
-    queue: RobotsQueue
-
-    @classmethod
-    def from_spider(cls, spider: Spider) -> Self:
-        """Creates the filter for scrapy-redis. Raises ValueError without ``RobotsQueue``."""
-        queue = Crawl.of(spider.crawler).queue
-        if not isinstance(queue, RobotsQueue):
-            raise ValueError("RobotsDupeFilter needs RobotsQueue in SCHEDULER_QUEUE_CLASS")
-        dupefilter: Self = super().from_spider(spider)
-        dupefilter.crawler, dupefilter.queue = spider.crawler, queue
-        queue.pushing.seen_key = dupefilter.key
-        queue.pushing.on_seen = dupefilter._was_seen
-        return dupefilter
-
-    @guarded("the duplicate filter of the shared queue", otherwise=False)
-    def request_seen(self, request: Request) -> bool:
-        """Returns whether any worker is known to have seen a request like *request*."""
-        return self.queue.pushing.is_seen(request, self.request_fingerprint(request))
-
-    def _was_seen(self, request: Request) -> None:
-        """Drops *request* as a duplicate, which scrapy-redis has counted as new."""
-        spider = compat.spider_of(self.crawler)
-        self.log(request, spider)
-        count_for_scrapy_redis = self.crawler.stats.inc_value
-        count_for_scrapy_redis("scheduler/enqueued/redis", -1)
-        self.crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=spider)
-
-    def clear(self) -> None:
-        """Removes all fingerprints; at the end of a crawl, only if no other worker is alive."""
-        self.queue.clear_seen(self.key)

@@ -41,8 +41,8 @@ def folder(path: str) -> Part:
     return Part(path.rpartition("/")[2], (f"{path}/**/*.py",), (f"{path}/test_*.py",), gate=0.95)
 
 
-def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
-    """Files of ``crawl`` that need no crawl. Nor do their tests, but for two of settings."""
+def files(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
+    """Files that need no crawl. Nor do their tests, but for two of settings."""
     return Part(name, sources, tests, gate=0.90)
 
 
@@ -152,8 +152,8 @@ PARTS = (
         tests=("storage/redis/test_*.py",),
         gate=0.90,
     ),
-    of_crawl(
-        "pacing",
+    files(
+        "refusals",
         "hosts/gap_search.py",
         "hosts/probes.py",
         "hosts/refusal_shares.py",
@@ -167,7 +167,7 @@ PARTS = (
             "hosts/test_walls.py",
         ),
     ),
-    of_crawl(
+    files(
         "hosts",
         # Without known.py: it joins the queue to Scrapy's engine, and only crawls run it; without
         # test_queue_properties.py, which takes longer than all the others together.
@@ -189,7 +189,7 @@ PARTS = (
             "!hosts/test_throttle.py",
         ),
     ),
-    of_crawl(
+    files(
         "lease",
         "origins/fetch_lease.py",
         tests=(
@@ -198,7 +198,7 @@ PARTS = (
             "origins/test_fetch_lease.py",
         ),
     ),
-    of_crawl(
+    files(
         "settings",
         "settings/*.py",
         *(f"!settings/{each}.py" for each in ("host_patterns", "override")),
@@ -210,7 +210,7 @@ PARTS = (
             "test_settings.py",
         ),
     ),
-    of_crawl(
+    files(
         "parsers",
         "origins/parsers.py",
         tests=(

@@ -1,4 +1,4 @@
-"""The choice of what a job is kept in, from the settings and from what earlier runs have left."""
+"""The folder of a job (``JOBDIR``): which one, and whether the settings fit what is in it."""
 
 from __future__ import annotations
 
