@@ -6,6 +6,7 @@ import pytest
 
 from scrapy_robots_plus.protocol import DIALECTS, FIRST_MATCH, GOOGLE, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import dialect_named
+from scrapy_robots_plus.protocol.fields import Field
 
 DEFAULTS: dict[str, object] = {
     "forgiving": True,
@@ -101,3 +102,19 @@ def test_a_dialect_cannot_be_changed_by_accident_and_no_two_are_equal() -> None:
     with pytest.raises(AttributeError):
         GOOGLE.name = "x"  # type: ignore[misc]
     assert len({*DIALECTS.values()}) == len(DIALECTS)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "fields", "apart"),
+    [
+        (DIALECTS["RFC9309"], [Field.USER_AGENT, Field.DISALLOW, Field.CONTENT_USAGE], []),
+        (DIALECTS["GYM2008"], [Field.NOTHING, Field.NOTHING, Field.CONTENT_USAGE], [3]),
+    ],
+)
+def test_keys_that_are_misspelt_count_only_in_a_forgiving_dialect(
+    dialect: Dialect, fields: list[Field], apart: list[int]
+) -> None:
+    """Wherever lines are read again: what is no user-agent line begins no group."""
+    file = RobotsTxt.parse(b"User agent: *\nDissalow: /\nContent-Usage: train-ai=n\n", dialect)
+    assert [line.field for line in file.lines] == fields
+    assert [line.number for line in file.uses_for_all] == apart
