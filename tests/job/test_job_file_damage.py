@@ -92,6 +92,22 @@ def test_a_page_that_turns_out_to_be_damaged_takes_what_was_in_it_alone(path: Pa
         assert file.stored == 0
 
 
+def test_a_copy_of_a_killed_job_is_read_as_a_whole_before_it_is_used(path: Path) -> None:
+    """A copy may hold pages of two moments, and damage of its own; the killed file itself does not.
+
+    It is looked at page by page, as it is used.
+    """
+    with JobFile(path) as file:
+        for number in range(300):
+            file.add("host", 0, b"%05d" % number * 40)
+    with JobFile(path) as file:
+        file.commit()
+        killed = kill_copy(path, path.parent / "killed")
+    spoil_page_of(killed, b"%05d" % 150 * 40)
+    with JobFile(killed) as file:
+        assert 5 < file.lost < 100
+
+
 def test_what_is_under_way_when_its_page_is_lost_is_counted(path: Path) -> None:
     bodies = [b"%05d" % number * 40 for number in range(300)]
     with JobFile(path) as file:

@@ -9,7 +9,8 @@ import pytest
 from scrapy import Request
 
 from scrapy_robots_plus.job import FILE_NAME, UNSORTED, JobFile
-from tests.job.jobs import kill_copy
+
+from .jobs import kill_copy
 
 if TYPE_CHECKING:
     from pathlib import Path
