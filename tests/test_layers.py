@@ -145,7 +145,7 @@ PURE = (
     "audit.[!cr]*|audit.chain|audit.report*",
     "hosts.book|hosts.departures|hosts.pace|hosts.throttle",
     "hosts.host|hosts.discovery",
-    "job.file|job.fingerprints|job.mending|job.reading|job.recent|job.requests|job.schema",
+    "job.file|job.fingerprints|job.mending|job.reading|job.recent_steps|job.requests|job.schema",
     "origins.freshness|origins.judging",
     "protocol*",
     "hosts.book*|hosts.departures",

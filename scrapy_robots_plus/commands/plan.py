@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy import Request
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.protocol.pace import seconds_for
+from scrapy_robots_plus.protocol.crawl_delay import seconds_for
 from scrapy_robots_plus.protocol.printable import counted, duration
 
 from .check import EXITS, word_for
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.judging import Pace
+    from scrapy_robots_plus.origins.judging import AgentPace
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
@@ -40,7 +40,7 @@ class Host(NamedTuple):
     own_delay: float
     """Seconds between requests by the settings: ``DOWNLOAD_DELAY``, ``DOWNLOAD_SLOTS``."""
     counts: Counter[str]
-    paces: dict[str, Pace]
+    paces: dict[str, AgentPace]
     """What the robots.txt of each origin asks for, by origin."""
 
     def fields(self, start: float) -> Fields:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.crawl_delay import VisitTime
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.pace import VisitTime
 
     from .given_up import GivenUp
     from .pace import Pace

@@ -15,8 +15,8 @@ from .host import State
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.crawl_delay import VisitTime
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.pace import VisitTime
 
 
 class OriginState(NamedTuple):

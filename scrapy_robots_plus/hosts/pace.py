@@ -11,8 +11,8 @@ from .departures import Departures
 if TYPE_CHECKING:
     from scrapy import Request
 
+    from scrapy_robots_plus.protocol.crawl_delay import VisitTime
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.pace import VisitTime
 
     from .given_up import GivenUp
     from .throttle import Throttle

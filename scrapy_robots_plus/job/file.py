@@ -18,7 +18,7 @@ from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.storage.sqlite_file import identity, is_damage
 
 from .mending import MENDED, alone, check_tables, finish_replacing, salvage
-from .recent import Recent, Step, read_recent, recent_of
+from .recent_steps import RecentSteps, Step, read_recent, recent_of
 from .requests import LOSSES, UNSORTED, JobRequests, guarded
 from .schema import (
     ELSEWHERE,
@@ -84,7 +84,7 @@ class JobFile(JobRequests):
         """The number of requests lost to damage, as far as they could be counted."""
         self.troubles = list[str]()
         """Messages for the user: what was damaged, and what was saved."""
-        self._recent = Recent(recent_of(self.path))
+        self._recent = RecentSteps(recent_of(self.path))
         self._is_open = False
         self._spider = spider
         try:

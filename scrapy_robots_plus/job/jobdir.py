@@ -20,7 +20,7 @@ from scrapy_robots_plus.settings.scrapys_own import (
 
 from . import FILE_NAME, QUEUE_FOLDER, JobFileError, overview
 from .job import Job
-from .recent import recent_of
+from .recent_steps import recent_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.storage.sqlite_file import create, is_damage, keep_aside
 
-from .recent import read_recent, recent_of
+from .recent_steps import read_recent, recent_of
 from .schema import (
     FAULTS,
     TABLES,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus.storage.sqlite_file import identity
 
 from .fingerprints import DIGEST
-from .recent import read_recent, recent_of
+from .recent_steps import read_recent, recent_of
 from .requests import JobRequests
 from .schema import FAULTS, State, StoredRequest, check_layout, explained, journal_of
 

@@ -15,7 +15,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .fingerprints import Fingerprints
-from .recent import Done, Step
+from .recent_steps import Done, Step
 from .schema import (
     CACHE_KIB,
     ELSEWHERE,

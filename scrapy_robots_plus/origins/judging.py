@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_for
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.pace import VisitTime
+    from scrapy_robots_plus.protocol.crawl_delay import VisitTime
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.all_settings import TooLong
@@ -49,7 +49,7 @@ def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
     return Delay(asked, maximum, skip=too_long == "skip")
 
 
-class Pace(NamedTuple):
+class AgentPace(NamedTuple):
     """The delay and the visiting hours of one agent, within the limits of the settings."""
 
     delay: Delay | None = None
@@ -57,11 +57,11 @@ class Pace(NamedTuple):
     """The visiting hours, if ``ROBOTS_VISIT_TIME`` is ``obey``."""
 
 
-ANY_PACE = Pace()
+ANY_PACE = AgentPace()
 """The pace without limits: one object for all origins that have none, to save memory."""
 
 
-def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings) -> Pace:
+def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings) -> AgentPace:
     """Returns *agent*'s pace: the longer of Crawl-delay and Request-rate, and the visiting hours.
 
     If the two delays are equal, that is the Crawl-delay. The user's own delay applies if an
@@ -70,7 +70,7 @@ def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings
     own = settings.own_delay
     delay = Delay(own, own, own=True) if own else None
     if file is None:
-        return Pace(delay) if delay else ANY_PACE
+        return AgentPace(delay) if delay else ANY_PACE
     visits = file.visit_time(agent) if settings.visit_time == "obey" else None
     if settings.crawl_delay is None:
         # Without ROBOTSTXT_OBEY nothing is dropped.
@@ -79,11 +79,11 @@ def pace_of(file: ParsedFile | None, agent: AgentNames, settings: RobotsSettings
         asked = (file.crawl_delay(agent), rate and rate.delay)
         kept = (delay_of(each, settings.crawl_delay_max, too_long) for each in asked)
         delay = max(filter(None, kept), key=lambda each: each.asked, default=delay)
-    pace = Pace(delay, visits)
+    pace = AgentPace(delay, visits)
     return ANY_PACE if pace == ANY_PACE else pace
 
 
-class Known(Protocol):
+class OriginFacts(Protocol):
     """What :func:`verdict` has to know about an origin: a ``Policy`` does."""
 
     file: ParsedFile | None
@@ -92,12 +92,12 @@ class Known(Protocol):
     @property
     def access(self) -> Access: ...
 
-    def pace_of(self, agent: AgentNames) -> Pace: ...
+    def pace_of(self, agent: AgentNames) -> AgentPace: ...
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences: ...
 
 
-def verdict(known: Known, url: str, agent: AgentNames) -> Verdict:
+def verdict(known: OriginFacts, url: str, agent: AgentNames) -> Verdict:
     """Returns whether *agent* may fetch *url*, and why (RFC 9309 2.2.2, 2.3.1).
 
     Raises whatever the parser raises.
@@ -107,7 +107,7 @@ def verdict(known: Known, url: str, agent: AgentNames) -> Verdict:
     return decided if objected is None else objected
 
 
-def _by_rules(known: Known, url: str, agent: AgentNames) -> Verdict:
+def _by_rules(known: OriginFacts, url: str, agent: AgentNames) -> Verdict:
     if not known.settings.obey:
         return Verdict(allowed=True, reason=Reason.NOT_OBEYED)
     access = known.access
@@ -129,7 +129,7 @@ def _by_rules(known: Known, url: str, agent: AgentNames) -> Verdict:
     return decided
 
 
-def _objected(known: Known, url: str, agent: AgentNames) -> Verdict | None:
+def _objected(known: OriginFacts, url: str, agent: AgentNames) -> Verdict | None:
     """Returns the refusal if the site objects to a use of *url*, in any form that may be sent."""
     uses = known.settings.skipped_uses
     if not uses:

@@ -20,14 +20,14 @@ from scrapy_robots_plus.storage.record import RobotsRecord
 
 from . import judging
 from .freshness import Source, access_at, fresh_for, may_answer, under_statuses
-from .judging import Delay, Pace, pace_of
+from .judging import AgentPace, Delay, pace_of
 from .parsers import ParsedFile, RobotsParser, Uses, guarded, is_short, parser_failed
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_robots_plus.protocol import RobotsTxt
-    from scrapy_robots_plus.protocol.pace import VisitTime
+    from scrapy_robots_plus.protocol.crawl_delay import VisitTime
     from scrapy_robots_plus.protocol.verdict import Verdict
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
@@ -98,7 +98,7 @@ class Policy:
     """Where the crawl got the policy: ``network``, ``store``, ``cache`` or ``override``."""
     paces: Paces = field(default_factory=Paces)
     """The paces in force. Copies of this policy under other settings share them."""
-    _asked: dict[AgentNames, Pace] = field(default_factory=dict, init=False)
+    _asked: dict[AgentNames, AgentPace] = field(default_factory=dict, init=False)
     """The paces of agents that were looked up."""
     _enforced_for: AgentNames | None = field(default=None, init=False)
     """The agent whose pace was last put in force."""
@@ -249,7 +249,7 @@ class Policy:
         file = self.file and self.file.read_as(settings.dialect)
         return replace(self, record=record, file=file, settings=settings)
 
-    def pace_of(self, agent: AgentNames) -> Pace:
+    def pace_of(self, agent: AgentNames) -> AgentPace:
         """Returns the pace that the file or the user asks of *agent*. Puts nothing in force."""
         pace = self._asked.get(agent)
         if pace is None:

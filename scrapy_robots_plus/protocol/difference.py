@@ -19,7 +19,7 @@ from .rules import Rules, rank_by_length
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .pace import RequestRate, VisitTime
+    from .crawl_delay import RequestRate, VisitTime
     from .product_token import Agent
     from .robotstxt import RobotsTxt
     from .verdict import Verdict

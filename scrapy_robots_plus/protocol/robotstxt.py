@@ -6,7 +6,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import pace
+from . import crawl_delay
 from .dialect import RFC9309, Dialect, dialect_named
 from .fields import Field, Line, read_line, to_lines
 from .groups import STAR, Groups, Section, lines_apart
@@ -17,16 +17,16 @@ from .rules import Rules
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .pace import RequestRate, VisitTime
+    from .crawl_delay import RequestRate, VisitTime
     from .verdict import Explanation, Verdict
 
 
 __all__ = ["RobotsTxt"]
 
 READERS: dict[Field, Callable[[bytes], Any]] = {
-    Field.CRAWL_DELAY: pace.crawl_delay,
-    Field.REQUEST_RATE: pace.request_rate,
-    Field.VISIT_TIME: pace.visit_time,
+    Field.CRAWL_DELAY: crawl_delay.crawl_delay,
+    Field.REQUEST_RATE: crawl_delay.request_rate,
+    Field.VISIT_TIME: crawl_delay.visit_time,
 }
 """The parsers of values about pace and visiting hours; each returns None for an invalid value."""
 

@@ -32,7 +32,8 @@ LONGEST_PAUSE = 10.0
 _LONGEST_MESSAGE = 300
 _SWAP = Path(__file__).with_name("swap.lua").read_bytes()
 
-_LASTING = re.compile(r"\b(WRONGTYPE|NOAUTH|CROSSSLOT)\b|unknown command|can't run|permission")
+_LASTING = re.compile(r"\bWRONGTYPE\b|unknown command|can't run|permission")
+"""What errors that a retry does not mend say, if redis-py has no class of its own for them."""
 
 
 class ServerError(StoreError):
@@ -42,8 +43,8 @@ class ServerError(StoreError):
     """
 
     is_lasting = False
-    """Whether a retry would fail, too: the user may not, a key holds something else, or the server
-    is a node of a cluster and the client does not know."""
+    """Whether a retry would fail, too: the user may not, the password is wrong, a key holds
+    something else, or the server is a node of a cluster and the client does not know."""
 
 
 class ServerAwayError(ServerError):
@@ -155,7 +156,9 @@ class Server:
     def _failed(self, error: Exception) -> NoReturn:
         from redis import exceptions
 
-        is_lasting, words = bool(_LASTING.search(str(error))), str(error) or type(error).__name__
+        lasting = exceptions.AuthenticationError, exceptions.ClusterCrossSlotError
+        words = str(error) or type(error).__name__
+        is_lasting = isinstance(error, lasting) or bool(_LASTING.search(words))
         if isinstance(error, exceptions.MovedError):
             is_lasting = True
             words = f"the server belongs to a Redis Cluster: {self.for_a_cluster}"
@@ -163,16 +166,15 @@ class Server:
             words = words.replace(secret, "***")
         why = f"{self.name}: {printable(words.rstrip('.'), _LONGEST_MESSAGE)}"
         if isinstance(error, (exceptions.ResponseError, exceptions.DataError)):
-            self._pause = 0.0
-            refused = ServerError(why)
-            refused.is_lasting = is_lasting
-            raise refused from None  # its text may hold the password
-        if not _is_of_redis(error):
+            self._pause, told = 0.0, ServerError(why)
+        elif _is_of_redis(error):
+            self._why, told = why, ServerAwayError(why)
+            self._pause = min(max(self._pause * 2, FIRST_PAUSE), self._longest_pause)
+            self._alone_until = self._monotonic() + self._pause
+        else:
             raise error
-        self._why = why
-        self._pause = min(max(self._pause * 2, FIRST_PAUSE), self._longest_pause)
-        self._alone_until = self._monotonic() + self._pause
-        raise ServerAwayError(why) from None
+        told.is_lasting = is_lasting
+        raise told from None  # its text may hold the password
 
 
 class Seen(NamedTuple):

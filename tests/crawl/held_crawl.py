@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Slot
 
     from scrapy_robots_plus.hosts.pace import Pace
-    from scrapy_robots_plus.protocol.pace import VisitTime
+    from scrapy_robots_plus.protocol.crawl_delay import VisitTime
 
 NOW = 1_000_000.0
 URL = "http://a.example/"

@@ -11,7 +11,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.origins.judging import ANY_PACE, Delay, Pace, pace_of
+from scrapy_robots_plus.origins.judging import ANY_PACE, AgentPace, Delay, pace_of
 from scrapy_robots_plus.origins.policy import AGENTS_REMEMBERED, Policy
 from scrapy_robots_plus.protocol import VisitTime
 from scrapy_robots_plus.protocol.access import Access
@@ -84,7 +84,7 @@ class TestWhatIsAsked:
     )
     def test_the_longer_of_crawl_delay_and_request_rate(self, lines: str, asked: float) -> None:
         file = read(f"User-agent: *\n{lines}\nDisallow:\n".encode())
-        assert pace_of(file, "Foobot", settings_of()) == Pace(Delay(asked, asked))
+        assert pace_of(file, "Foobot", settings_of()) == AgentPace(Delay(asked, asked))
 
     def test_hours_for_visits_where_they_are_to_be_obeyed(self) -> None:
         pace = pace_of(read(FILE), "morning", settings_of(ROBOTS_VISIT_TIME="obey"))
@@ -220,7 +220,7 @@ class TestHostsThatNameNoDelay:
         changed = {"ROBOTS_CRAWL_DELAY_MAX": 10, "ROBOTS_CRAWL_DELAY_TOO_LONG": "skip"}
         kept = Kept(ROBOTS_DEFAULT_DELAY=100, **changed)
         kept.policy.enforce("free")
-        assert kept.policy.pace_of("free") == Pace(Delay(100, 100, own=True))
+        assert kept.policy.pace_of("free") == AgentPace(Delay(100, 100, own=True))
         assert (kept.policy.asked_delay, kept.policy.delay) == (None, 100)
         assert kept.counted(keys.DELAYS_KEPT) == kept.counted(keys.DELAYS_CLAMPED) == 0
 

@@ -18,7 +18,7 @@ from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.crawl.requests import fields_of
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.shared_pace import Ask
-from scrapy_robots_plus.protocol.pace import VisitTime
+from scrapy_robots_plus.protocol.crawl_delay import VisitTime
 from tests.crawl.held_crawl import URL, Crawl
 from tests.crawl.held_crawl import crawls_end as crawls_end
 from tests.waiting import in_loop, until

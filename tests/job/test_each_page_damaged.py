@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.job import JobFile, JobFileError, overview
-from scrapy_robots_plus.job.recent import recent_of
+from scrapy_robots_plus.job.recent_steps import recent_of
 
 from .jobs import drain, kill_copy
 

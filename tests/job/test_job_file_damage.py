@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.job import JobFile, JobFileError
-from scrapy_robots_plus.job.recent import recent_of
+from scrapy_robots_plus.job.recent_steps import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
 from .jobs import drain, drained, failed, fill, kill_copy, under_way

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.job import JobFile, JobFileError, overview
-from scrapy_robots_plus.job.recent import recent_of
+from scrapy_robots_plus.job.recent_steps import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
 from .jobs import drain, fill, kill_copy

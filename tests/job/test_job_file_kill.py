@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.job import FILE_NAME, JobFile
-from scrapy_robots_plus.job.recent import recent_of
+from scrapy_robots_plus.job.recent_steps import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
 from .worker import LAST, handled, start

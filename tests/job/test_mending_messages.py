@@ -11,7 +11,7 @@ import pytest
 
 from scrapy_robots_plus.job import JobFile, JobFileError
 from scrapy_robots_plus.job.mending import part_of, salvage
-from scrapy_robots_plus.job.recent import recent_of
+from scrapy_robots_plus.job.recent_steps import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
 from .jobs import failed, kill_copy

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_robots_plus.job import JobFile, JobFileError, overview, reading
-from scrapy_robots_plus.job.recent import recent_of
+from scrapy_robots_plus.job.recent_steps import recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
 from .jobs import kill_copy

@@ -14,7 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
-from scrapy_robots_plus.job import JobFile, JobFileError, recent, schema
+from scrapy_robots_plus.job import JobFile, JobFileError, recent_steps, schema
 from tests.programs import Program
 
 LAST = 3_000
@@ -60,7 +60,7 @@ def handle_next(file: JobFile, out: int) -> bool:
 def main() -> None:
     path, log, limit, steps = [*sys.argv[1:], "", ""][:4]
     if steps:
-        recent.MOST_STEPS, schema.CACHE_KIB = int(steps), 200
+        recent_steps.MOST_STEPS, schema.CACHE_KIB = int(steps), 200
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     if limit:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -100,7 +100,7 @@ PARTS = (
                 "fingerprints",
                 "mending",
                 "reading",
-                "recent",
+                "recent_steps",
                 "requests",
                 "schema",
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_robots_plus.origins import judging
-from scrapy_robots_plus.origins.judging import Delay, Pace, unreachable
+from scrapy_robots_plus.origins.judging import AgentPace, Delay, unreachable
 from scrapy_robots_plus.protocol import Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.preferences import combine
@@ -27,7 +27,7 @@ SITE = "http://a.example"
 
 
 @dataclass(frozen=True)
-class Known:
+class OriginFacts:
     """An origin whose file was read, unless a test says otherwise."""
 
     file: Any = FILE
@@ -39,8 +39,8 @@ class Known:
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         return combine(FilePreferences(USES, agent).statements(url))
 
-    def pace_of(self, agent: AgentNames) -> Pace:
-        return Pace(self.delay if agent == "foobot" else None)
+    def pace_of(self, agent: AgentNames) -> AgentPace:
+        return AgentPace(self.delay if agent == "foobot" else None)
 
     @property
     def settings(self) -> SimpleNamespace:
@@ -54,19 +54,19 @@ class Nameless:
         return Verdict(FILE.allowed(url, agent), Reason.RULE)
 
 
-READ = Known()
+READ = OriginFacts()
 UNREAD = replace(READ, access=Access.UNREACHABLE)
 NEVER_READ = replace(UNREAD, file=None)
 NONE_THERE = replace(READ, access=Access.UNAVAILABLE, file=None)
 NOT_OBEYED = replace(READ, obeys=False)
 
 
-def verdict(of: Known, url: str, agent: AgentNames) -> Verdict:
+def verdict(of: OriginFacts, url: str, agent: AgentNames) -> Verdict:
     known: Any = of
     return judging.verdict(known, url, agent)
 
 
-def refusal(known: Known, url: str, agent: AgentNames) -> Verdict | None:
+def refusal(known: OriginFacts, url: str, agent: AgentNames) -> Verdict | None:
     found = verdict(known, url, agent)
     return None if found.allowed else found
 
@@ -116,7 +116,7 @@ def test_rules_are_asked_once_for_a_url(path: str) -> None:
 
 
 @pytest.mark.parametrize("known", [UNREAD, NEVER_READ, replace(READ, file=None)])
-def test_without_the_file_all_but_robots_txt_is_refused(known: Known) -> None:
+def test_without_the_file_all_but_robots_txt_is_refused(known: OriginFacts) -> None:
     refused = Verdict(False, Reason.UNREACHABLE)
     assert refusal(known, f"{SITE}/a", "foobot") == unreachable(f"{SITE}/a") == refused
     url = f"{SITE}/robots.txt"
@@ -134,7 +134,7 @@ def test_without_the_file_all_but_robots_txt_is_refused(known: Known) -> None:
         (replace(NONE_THERE, obeys=False), Reason.NOT_OBEYED),
     ],
 )
-def test_without_rules_to_obey_nothing_is_refused(known: Known, reason: Reason) -> None:
+def test_without_rules_to_obey_nothing_is_refused(known: OriginFacts, reason: Reason) -> None:
     assert refusal(replace(known, delay=Delay(90, 60, skip=True)), f"{SITE}/b", "foobot") is None
     assert verdict(known, f"{SITE}/b", "foobot") == Verdict(True, reason)
 
@@ -185,7 +185,7 @@ def test_rules_and_delays_come_before_it() -> None:
 
 
 @pytest.mark.parametrize("known", [NOT_OBEYED, NONE_THERE])
-def test_what_else_the_site_says_counts_where_its_rules_do_not(known: Known) -> None:
+def test_what_else_the_site_says_counts_where_its_rules_do_not(known: OriginFacts) -> None:
     assert refusal(known, f"{SITE}/a", "foobot") is None
     skipped = refusal(replace(known, skipped_uses=("train-ai",)), f"{SITE}/a", "foobot")
     assert skipped is not None

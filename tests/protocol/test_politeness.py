@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.pace import VisitTime, seconds_for
+from scrapy_robots_plus.protocol.crawl_delay import VisitTime, seconds_for
 
 DAY = 86_400
 MIDNIGHT = 20_000 * DAY

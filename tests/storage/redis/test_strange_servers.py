@@ -87,3 +87,30 @@ def test_is_left_alone_for_a_while(answer: bytes) -> None:
                 server.run(lambda client: asked.append(client.ping()))
         assert asked == []
         server.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_lasting"),
+    [
+        (b"-WRONGTYPE Operation against a key holding the wrong kind of value", True),
+        (b"-NOAUTH Authentication required.", True),
+        (b"-WRONGPASS invalid username-password pair or user is disabled.", True),
+        (b"-NOPERM User crawler has no permissions to run the 'scan' command", True),
+        (b"-CROSSSLOT Keys in request don't hash to the same slot", True),
+        (b"-ERR unknown command 'SCAN', with args beginning with: '0'", True),
+        (b"-ERR You can't run this", True),
+        (b"-MOVED 1 127.0.0.1:1", True),
+        (b"-OOM command not allowed when used memory > 'maxmemory'.", False),
+        (b"-READONLY You can't write against a read only replica.", False),
+        (b"-LOADING Redis is loading the dataset in memory", False),
+        (b"-ERR max number of clients reached", False),
+        (b"", False),
+    ],
+)
+def test_an_error_is_lasting_if_it_would_come_again(answer: bytes, is_lasting: bool) -> None:
+    with answering(answer and answer + b"\r\n") as url:
+        server = Server(url)
+        with pytest.raises(ServerError) as caught:
+            server.run(lambda client: client.scan(0))
+        assert caught.value.is_lasting is is_lasting
+        server.close()

@@ -7,7 +7,7 @@ from datetime import time
 import pytest
 
 from scrapy_robots_plus.protocol import CleanParam, RequestRate, RobotsTxt, VisitTime
-from scrapy_robots_plus.protocol.pace import visit_time
+from scrapy_robots_plus.protocol.crawl_delay import visit_time
 
 
 def parse(*lines: str) -> RobotsTxt:

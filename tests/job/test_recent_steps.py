@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_robots_plus.job import JobFile, recent, schema
-from scrapy_robots_plus.job.recent import Recent, Step, read_recent, recent_of
+from scrapy_robots_plus.job import JobFile, recent_steps, schema
+from scrapy_robots_plus.job.recent_steps import RecentSteps, Step, read_recent, recent_of
 from scrapy_robots_plus.storage.sqlite_file import identity
 
 from .jobs import drain, kill_copy
@@ -64,7 +64,7 @@ def test_nothing_is_left_beside_a_file_that_was_closed(path: Path) -> None:
 def test_what_is_beside_the_file_is_bounded(
     path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(recent, limit, {"MOST_STEPS": 100, "MOST_OCTETS": 40_000}[limit])
+    monkeypatch.setattr(recent_steps, limit, {"MOST_STEPS": 100, "MOST_OCTETS": 40_000}[limit])
     file, most = JobFile(path), 0
     for number in range(1_000):
         file.add(f"host-{number % 7}", 0, DATA)
@@ -78,7 +78,7 @@ def test_what_is_beside_the_file_is_bounded(
 
 
 def test_steps_are_read_as_they_were_written(path: Path) -> None:
-    file = Recent(path)
+    file = RecentSteps(path)
     done = [(Step.ADD, 1, "host", 0, b"1", 0), (Step.MOVE, 1, 1)], [(Step.END, 1)]
     path.touch()
     file.begin(7, identity(path))

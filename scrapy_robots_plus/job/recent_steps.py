@@ -87,7 +87,7 @@ def read_recent(path: Path) -> Found:
     )
 
 
-class Recent:
+class RecentSteps:
     """A writer of steps. Raises OSError if it cannot write."""
 
     def __init__(self, path: Path) -> None:
