@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -16,6 +17,7 @@ from scrapy_robots_plus.settings.scrapys_own import (
     has_workers,
     job_folder,
     names_our_queue,
+    redis_url,
     user_agent_in_headers,
 )
 
@@ -92,3 +94,43 @@ def test_it_is_ours_where_scrapy_redis_is_not_installed(monkeypatch: pytest.Monk
     monkeypatch.delattr("scrapy_robots_plus.redis.queue", raising=False)
     settings = Settings({"SCHEDULER_QUEUE_CLASS": "scrapy_robots_plus.redis.RobotsQueue"})
     assert names_our_queue(settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "url"),
+    [
+        ({}, "redis://localhost:6379"),
+        ({"REDIS_URL": "rediss://h.example:1/2"}, "rediss://h.example:1/2"),
+        (
+            {"REDIS_HOST": "h.example", "REDIS_PORT": 7000, "REDIS_DB": 3},
+            "redis://h.example:7000/3",
+        ),
+        (
+            {"REDIS_URL": "redis://a.example", "REDIS_PARAMS": {"host": "b", "socket_timeout": 3}},
+            "redis://a.example:6379?socket_timeout=3",
+        ),
+        ({"REDIS_PARAMS": {"redis_cls": "redis.StrictRedis"}}, "redis://localhost:6379"),
+        (
+            {"REDIS_PARAMS": {"redis_cls": "redis.RedisCluster"}},
+            "redis://localhost:6379?cluster=true",
+        ),
+        (
+            {"REDIS_PARAMS": {"ssl": True, "host": "h.example", "ssl_cert_reqs": "CERT_NONE"}},
+            "rediss://h.example:6379?ssl_cert_reqs=none",
+        ),
+        (
+            {"REDIS_PARAMS": {"host": "::1", "username": "u", "password": "p/w"}},
+            "redis://u:p%2Fw@[::1]:6379",
+        ),
+        (
+            {"REDIS_PARAMS": {"unix_socket_path": "/run/redis.sock", "db": 2}},
+            "unix:///run/redis.sock?db=2",
+        ),
+        ({"REDIS_PARAMS": {"redis_cls": "redis.Sentinel"}}, None),
+        ({"REDIS_PARAMS": {"connection_pool": object()}}, None),
+        ({"REDIS_URL": "http://h.example"}, None),
+    ],
+)
+def test_the_url_of_the_server_of_scrapy_redis(settings: dict[str, Any], url: str | None) -> None:
+    pytest.importorskip("redis")
+    assert redis_url(Settings(settings)) == url

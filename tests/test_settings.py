@@ -76,6 +76,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_AI_TOKENS", {"Google-Extended": True}, USE_TOKENS),
     ("ROBOTS_ITEM_FIELD", 5, "expected a text that is not empty"),
     ("ROBOTS_ITEM_FIELD", " ", "expected a text that is not empty"),
+    ("ROBOTS_ITEM_FIELD", ":json", "expected the name of a field; "),
     ("ROBOTS_ITEM_FIELD", "robots:yaml", "expected the name of a field; "),
     ("ROBOTS_NOFOLLOW", "drop", "expected 'ignore', 'observe' or 'obey'"),
     ("ROBOTS_NOINDEX", True, "expected 'ignore', 'observe' or 'obey'"),

@@ -188,6 +188,33 @@ def test_an_origin_always_gets_the_same_settings() -> None:
     assert settings.for_origin(Origin("http", "x.org", 80)) is settings
 
 
+def test_the_override_of_a_request_is_laid_over_that_of_its_host() -> None:
+    hosts = settings_with({"a.example": {"crawl_delay": 1, "ai_policy": "skip", "reason": "host"}})
+    of_request = settings_with({"a.example": {"crawl_delay": 2, "reason": "request"}})
+    origin = Origin("http", "a.example", 80)
+    over = of_request.for_origin(origin).override
+    assert over is not None
+    both = hosts.for_origin(origin).under(over)
+    assert (both.crawl_delay, both.ai_policy) == (2, "skip")
+    assert both.override is not None
+    assert both.override.as_json() == {
+        "crawl_delay": 2,
+        "ai_policy": "skip",
+        "reason": "request",
+    }
+
+
+def test_a_file_that_none_needs_is_fetched_by_the_rules_of_the_crawl_if_it_has_any() -> None:
+    """Code may ask for it all the same."""
+    origin = Origin("http", "a.example", 80)
+    obeys = settings_with({"a.example": OFF}, ROBOTSTXT_OBEY=True)
+    assert obeys.for_fetching(origin) is obeys
+    needs_none = settings_with({"a.example": OFF}, ROBOTSTXT_OBEY=False)
+    assert needs_none.for_fetching(origin).needs_file
+    needs_it = settings_with({"a.example": {"dialect": "GOOGLE"}}, ROBOTSTXT_OBEY=True)
+    assert needs_it.for_fetching(origin) is needs_it.for_origin(origin)
+
+
 @pytest.mark.parametrize(
     ("keys", "more", "needed"),
     [
