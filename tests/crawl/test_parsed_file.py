@@ -319,3 +319,17 @@ def test_each_agent_is_told_what_is_said_to_it_and_to_its_use_tokens() -> None:
         assert lines_for("barbot") == []
         assert lines_for("barbot", "X-Training") == [8]
         assert lines_for("foobot", "X-Training") == [2, 8]
+
+
+@pytest.mark.parametrize("agent", ["Foobot", ("Foobot", "Other")])
+def test_a_foreign_parser_gets_the_first_name(agent: str | tuple[str, ...]) -> None:
+    asked: list[object] = []
+
+    def answer(*arguments: object) -> bool:
+        asked.append(arguments[-1])
+        return True
+
+    file = ParsedFile(Duck(allowed=answer, crawl_delay=answer))  # type: ignore[arg-type]
+    assert file.verdict("http://a.example/", agent).allowed
+    file.crawl_delay(agent)
+    assert asked == ["Foobot", "Foobot"]
