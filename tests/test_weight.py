@@ -122,3 +122,16 @@ def test_what_settings_ask_for_is_imported(sites: Sites, tmp_path: Path) -> None
     rooms = ("job.file", "job.dupefilter", "storage.sqlite_store", "audit", "audit.recorder")
     for room in (*rooms, "hosts.book_in_file", "protocol.directives"):
         assert of(room, modules), room
+
+
+def test_what_scrapy_imports_for_each_command_is_light() -> None:
+    """It imports the module of ``scrapy robots`` for each of its own commands, too."""
+    program = (
+        "import sys, scrapy_robots_plus.commands.robots\n"
+        "print(*(each for each in sys.modules if each.startswith('scrapy_robots_plus.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    heavy = ("compat", "crawl", "hosts", "job", "origins", "pages", "requests")
+    assert [each for each in done.stdout.split() if each.split(".")[1] in heavy] == []

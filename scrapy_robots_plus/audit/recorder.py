@@ -216,11 +216,14 @@ class Recorder:
         )
         self._add(entry)
         # An unchanged file may come without its text; an empty body with a new hash is its text.
-        has_text = bool(record.sha256) and (record.body or record.sha256 != previous)
-        if self._bodies is None or not has_text:
+        if record.sha256 and (record.body or record.sha256 != previous):
+            self._store(record.sha256, record.body)
+
+    def _store(self, digest: str, body: bytes) -> None:
+        if self._bodies is None:
             return
         try:
-            self._bodies.put(record.sha256, record.body)
+            self._bodies.put(digest, body)
         except OSError as error:
             where, why = self._bodies.folder, error.strerror or error
             self.log.went_wrong(f"a robots.txt cannot be stored in {where} ({why})")
@@ -237,6 +240,8 @@ class Recorder:
         about: dict[str, Any] = {"robots_url": verdict.robots_url}
         if policy is not None:
             about = _about_decision(policy, verdict)
+            if (text := policy.settings.robots_txt) is not None:  # it is never retrieved again
+                self._store(policy.record.sha256, text.encode("utf-8", "replace"))
         self._add_verdict(request, verdict, {"origin": str(origin), "agent": agent, **about})
 
     def _exempted(self, request: Request) -> None:

@@ -13,8 +13,8 @@ from scrapy_robots_plus.origins.freshness import fresh_for, within_limits
 from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.printable import counted, duration
 
-from .inputs import JSON, WrongUsageError, argument, site_of
-from .subcommand import Exit, Subcommand, complain, say
+from .inputs import JSON, argument, site_of
+from .subcommand import Exit, Subcommand, WrongUsageError, complain, say
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.http_caching import Limits

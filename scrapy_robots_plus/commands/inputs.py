@@ -19,6 +19,8 @@ from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings import checks
 
+from .subcommand import WrongUsageError
+
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -37,10 +39,6 @@ _TOGETHER = 5_000
 
 _TURN = 100
 """The number of URLs that are answered before the event loop gets a turn."""
-
-
-class WrongUsageError(ValueError):
-    """Raised for wrong arguments that argparse cannot detect; the text says what is expected."""
 
 
 class UnreadableError(OSError):

@@ -21,13 +21,12 @@ from scrapy_robots_plus.whole_file import whole_file
 from .inputs import (
     JSON,
     UnreadableError,
-    WrongUsageError,
     agent_option,
     argument,
     dialect_option,
     read_by,
 )
-from .subcommand import Exit, Subcommand, complain
+from .subcommand import Exit, Subcommand, WrongUsageError, complain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

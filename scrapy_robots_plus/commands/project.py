@@ -239,16 +239,15 @@ class Source(NamedTuple):
 
 def _wrong_path(settings: BaseSettings, error: BaseException | None) -> str:
     """Describes the setting that names what *error* cannot import; returns "" if there is none."""
-    missing = ".".join(re.findall(r"'([\w.]+)'", str(error)))
-    if not (missing and isinstance(error, (ImportError, NameError))):
-        # After a failed import, closing the engine may fail too: the context is the cause.
-        return _wrong_path(settings, error.__context__) if error else ""
-    for name, value in settings.items():
+    names = isinstance(error, (ImportError, NameError)) and re.findall(r"'([\w.]+)'", str(error))
+    missing = ".".join(names or ())
+    for name, value in settings.items() if missing else ():
         paths = [*value, *value.values()] if isinstance(value, Mapping) else [value]
         for path in paths:
             if isinstance(path, str) and f"{path}.".startswith(f"{missing}."):
                 return f"{name} = {path!r}: {error}"
-    return ""
+    # After a failed import, closing the engine may fail too: the context is the cause.
+    return _wrong_path(settings, error.__context__) if error else ""
 
 
 def _use_store_of_job(settings: BaseSettings) -> None:

@@ -16,8 +16,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
-from .inputs import WrongUsageError
-from .subcommand import Exit, Subcommand, complain
+from .subcommand import Exit, Subcommand, WrongUsageError, complain
 
 if TYPE_CHECKING:
     import argparse

@@ -117,6 +117,23 @@ def test_an_error_in_a_class_of_the_project_is_told_with_its_place(
     assert "No module named 'no'" in errors
 
 
+def test_so_it_is_if_the_class_says_in_its_own_words_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "own_words.py").write_text(
+        "from scrapy.utils.misc import load_object\n"
+        "class Middleware:\n"
+        "    @classmethod\n"
+        "    def from_crawler(cls, crawler):\n"
+        "        try:\n"
+        "            return load_object(crawler.settings['MY_CACHE'])()\n"
+        "        except ImportError:\n"
+        "            raise ImportError(\"the extra 'cache' is not installed\")\n"
+    )
+    settings = {"DOWNLOADER_MIDDLEWARES": {"own_words.Middleware": 5}, "MY_CACHE": "nope.Cache"}
+    status, errors = _ended(tmp_path, settings)
+    told = "scrapy robots check: MY_CACHE = 'nope.Cache': No module named 'nope'\n"
+    assert (status, errors) == (2, told)
+
+
 def test_a_fault_is_not_taken_for_a_denial(tmp_path: Path) -> None:
     """Python's own status for an exception is 1."""
     (tmp_path / "faulty.py").write_text(

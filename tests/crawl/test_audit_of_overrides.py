@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -61,6 +62,36 @@ async def test_of_a_host_that_was_not_asked_nothing_is_claimed(
     assert robots("report", log, "-o", "report.html").status == 0
     page = (tmp_path / "report.html").read_text().partition("<main>")[2]
     assert not re.search(r"\b404\b", page)  # as a part of a hash it says nothing
+
+
+class TakesBodiesAway(StepSpider):
+    """Before the last of its URLs."""
+
+    bodies: Path
+
+    def request(self, url: str, **named: Any) -> scrapy.Request:
+        if url == self.urls[-1]:
+            rmtree(self.bodies)
+        return super().request(url, **named)
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_a_text_of_ones_own_is_stored_again_if_it_is_gone(
+    sites: Sites, log: Path, tmp_path: Path
+) -> None:
+    """No site is asked for it again, and the log could not be replayed."""
+    host, bodies = sites.host(RULES), tmp_path / "bodies"
+    await crawl(
+        *map(host.url, ("/1", "/mine", "/2")),
+        spider=TakesBodiesAway,
+        spider_attributes={"bodies": bodies},
+        ROBOTS_OVERRIDES={host.origin: {"robots_txt": OWN}},
+        ROBOTS_AUDIT_LOG=log,
+        ROBOTS_AUDIT_LOG_ALLOWED=True,
+        ROBOTS_AUDIT_BODIES=str(bodies),
+    )
+    assert Robots(tmp_path)("replay", log).lines == ["3 verdicts, 0 differ"]
 
 
 @names_rules
