@@ -13,8 +13,9 @@ from scrapy_robots_plus.origins.freshness import fresh_for, within_limits
 from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.printable import counted, duration
 
+from .errors import WrongUsageError
 from .inputs import JSON, argument, site_of
-from .subcommand import Exit, Subcommand, WrongUsageError, complain, say
+from .subcommand import Exit, Subcommand, complain, say
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.http_caching import Limits

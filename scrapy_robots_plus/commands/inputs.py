@@ -19,7 +19,7 @@ from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings import checks
 
-from .subcommand import WrongUsageError
+from .errors import WrongUsageError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -39,10 +39,6 @@ _TOGETHER = 5_000
 
 _TURN = 100
 """The number of URLs that are answered before the event loop gets a turn."""
-
-
-class UnreadableError(OSError):
-    """Raised if what a command needs is missing or unusable; the text names it and says why."""
 
 
 _standard_input = Once()

@@ -19,8 +19,9 @@ from scrapy_robots_plus.job.reading import held_requests, overview
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted
 
+from .errors import WrongUsageError
 from .inputs import JSON, argument
-from .subcommand import Exit, Subcommand, WrongUsageError, complain, picked, say
+from .subcommand import Exit, Subcommand, complain, picked, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

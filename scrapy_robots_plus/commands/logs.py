@@ -18,15 +18,15 @@ from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
+from .errors import UnreadableError, WrongUsageError
 from .inputs import (
     JSON,
-    UnreadableError,
     agent_option,
     argument,
     dialect_option,
     read_by,
 )
-from .subcommand import Exit, Subcommand, WrongUsageError, complain
+from .subcommand import Exit, Subcommand, complain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

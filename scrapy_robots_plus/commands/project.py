@@ -32,7 +32,8 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import open_store
 from scrapy_robots_plus.storage.record import RobotsRecord
 
-from .inputs import UnreadableError, opened, site_of, with_policies
+from .errors import UnreadableError
+from .inputs import opened, site_of, with_policies
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -16,7 +16,8 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
-from .subcommand import Exit, Subcommand, WrongUsageError, complain
+from .errors import WrongUsageError
+from .subcommand import Exit, Subcommand, complain
 
 if TYPE_CHECKING:
     import argparse

@@ -25,10 +25,6 @@ FORMAT = 1
 """The version of what ``--json`` prints, which grows if a key is removed or changes its meaning."""
 
 
-class WrongUsageError(ValueError):
-    """Raised for wrong arguments that argparse cannot detect; the text says what is expected."""
-
-
 def say(text: object) -> None:
     """Prints a line, escaping control characters and what the encoding lacks.
 
