@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 # A path-pattern is split at its wildcards (2.2.3). A rule is one number, its rank: of two rules
 # that match, the greater one decides. Numbers are fast to compare, and take little memory.
@@ -251,7 +252,7 @@ class Matcher:
             rank -= per_octet * len(prefix)
             if literal.setdefault(prefix, rank) < rank:
                 literal[prefix] = rank
-        starred.sort(reverse=True)
+        starred.sort(key=itemgetter(0), reverse=True)  # the patterns of equal ranks do not compare
         self._lengths: list[int] = []
         """The lengths of the literal rules, longest first; empty until one of them matches."""
         self._prefixes = tuple(literal) if len(literal) <= MOST_SCANNED else _ANY

@@ -392,3 +392,12 @@ def test_a_crawler_may_be_named_by_a_part_of_its_name() -> None:
     file = RobotsTxt.parse("User-agent: foo\nDisallow: /a\n", GYM2008)
     assert file.addressed_as("foobot") == {"foo"}
     assert file.addressed_as("barbot") == set()
+
+
+@pytest.mark.parametrize("url", ["/aab", "/abc", "/ab"])
+def test_paths_of_one_length_that_differ_at_their_end_alone(url: str) -> None:
+    lines = "Content-Usage: /a*b*c$ train-ai=n\n", "Content-Usage: /a*b*** search=y\n"
+    expected = {"train-ai disallow"} if url.endswith("c") else set[str]()
+    for body in ("".join(lines), "".join(reversed(lines))):
+        stated = {each[2:] for each in said(f"User-agent: *\n{body}", url).split(", ")}
+        assert stated == expected | {"search allow"}
