@@ -272,3 +272,9 @@ VERSION_2 = (
     "2181a94c97403116638f052da813b0e2351514a511a870ce3b231728f354ab91d8616d041f46cfb9e22f586f"
     "df8b0caf150daed9f1cd0e6ceee8e490a3"
 )
+
+
+def test_a_record_has_never_failed_unless_it_says_so() -> None:
+    site = Origin("http", "a.example", 80)
+    record = RobotsRecord(site, Access.RULES, 200, site.robots_url, START, 60.0)
+    assert (record.failure, record.failures, record.failed_at, record.retry_in) == (None, 0, 0, 0)

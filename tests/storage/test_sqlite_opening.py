@@ -124,6 +124,19 @@ def test_a_damaged_record_is_dropped_and_told(path: Path, caplog: pytest.LogCapt
     assert caplog.records[0].name == "scrapy_robots_plus.storage.sqlite_store"
 
 
+def test_a_damaged_record_that_cannot_be_deleted_is_none_all_the_same(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        change(path, 1, data=b"\x02" + bytes(60))
+        monkeypatch.setattr(store, "delete", fail)
+        assert store.get(origin(1)) is None
+
+
 def test_a_file_that_is_set_aside_is_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path.with_name("robots.db.damaged-1").touch()
     with SqliteStore(path, 10) as store:
