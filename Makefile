@@ -96,7 +96,7 @@ test-oldest-%: .venv-oldest/installed-dev
 test-select: .venv/installed-dev ## crawls with another reactor: those that may differ
 	$(RUN) $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, gate.py budget.py failures.py \
 		faults_at_every_await.py interleavings.py crawl_delay.py cut_bodies.py defer.py fetch_time.py closing.py \
-		queue.py retry_after.py rules_while_waiting.py)
+		queue.py retry_after.py rules_while_waiting.py tdmrep.py)
 
 test-select-all: .venv/installed-dev ## all crawls, with another reactor
 	$(RUN) $(PYTEST) --reactor=default $(CRAWLS)

@@ -363,7 +363,8 @@ class Policies:
 
     def _call_off(self) -> None:
         """Answers all waiters and cancels all fetches at closing, as the engine waits for both."""
-        for fetch in list(self._fetches.values()):
+        for origin, fetch in list(self._fetches.items()):
+            self._retrieval.announce(origin)
             fetch.answer(None)
             fetch.running.cancel()
 

@@ -76,20 +76,34 @@ class Retrieval:
         """The parsers of the crawl."""
         self.listeners: list[Callable[[Retrieved], None]] = []
         """Functions called with the result of each retrieval."""
+        self._unannounced: dict[Origin, tuple[Policy, Found, Policy | None]] = {}
+        """What was read of a site whose ``tdmrep.json`` is being fetched."""
 
     async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
         """Returns the policy of *origin*, up to date; *previous* is the one in memory."""
         known = previous.record if previous else None
         wanted = Wanted(origin, known, previous is not None and previous.may_answer)
         policy, found = self._read(await self._find(wanted), previous)
-        if self._asks_of_uses(origin.tdmrep, policy):
-            try:
+        self._unannounced[origin] = policy, found, previous
+        try:
+            if self._asks_of_uses(origin.tdmrep, policy):
                 tdmrep = await self._find(Wanted(origin.tdmrep, is_refresh=True))
                 policy.apply_tdmrep(tdmrep.record, previous)
-            except compat.CANCELLED:
-                if not compat.is_closing(self._crawler):  # else no waiter is left
-                    raise
-        return self._announce(policy, found, previous)
+        except compat.CANCELLED:
+            if not compat.is_closing(self._crawler):  # else no waiter is left
+                raise
+        finally:
+            self.announce(origin)
+        return policy
+
+    def announce(self, origin: Origin) -> None:
+        """Announces the robots.txt of *origin* that was read, if that is still to be done.
+
+        It waits for the site's ``tdmrep.json``, but not when the crawl ends: without asyncio, that
+        has ended before the fetch has.
+        """
+        if (read := self._unannounced.pop(origin, None)) is not None:
+            self._announce(*read)
 
     def failed(self, origin: Origin, previous: Policy | None) -> Policy:
         """Returns the policy of *origin* after a retrieval that was interrupted."""
