@@ -156,11 +156,11 @@ class Server:
     def _failed(self, error: Exception) -> NoReturn:
         from redis import exceptions
 
-        lasting = exceptions.AuthenticationError, exceptions.ClusterCrossSlotError
+        moved = exceptions.MovedError
+        lasting = moved, exceptions.AuthenticationError, exceptions.ClusterCrossSlotError
         words = str(error) or type(error).__name__
         is_lasting = isinstance(error, lasting) or bool(_LASTING.search(words))
-        if isinstance(error, exceptions.MovedError):
-            is_lasting = True
+        if isinstance(error, moved):
             words = f"the server belongs to a Redis Cluster: {self.for_a_cluster}"
         for secret in secrets_in(self._url):  # some servers quote an unknown command
             words = words.replace(secret, "***")
