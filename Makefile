@@ -15,14 +15,17 @@ PYTEST = pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl tests/hosts $(part_pages) $(addprefix --ignore=tests/crawl/test_, \
 	lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = hosts losses pages c abd-eg-il-m r-s t-z f p-q j-k no workers
+PARTS = hosts losses pages c abd-eg-il-m r redis s-z f few p-q j-k no workers
 # The files of a part, by the letters that they begin with; those of workers wait most.
 part = $(or $(part_$1),$(wildcard tests/crawl/test_[$1]*.py))
 part_hosts = tests/hosts
 part_pages = tests/pages tests/report tests/requests
 part_workers = $(wildcard tests/crawl/shared_queue/test_[m-z]*.py)
-part_losses = $(wildcard tests/crawl/shared_queue/test_[a-l]*.py tests/crawl/test_few*.py tests/crawl/test_full*.py)
-part_f = $(filter-out $(part_losses),$(wildcard tests/crawl/test_f*.py))
+part_losses = $(wildcard tests/crawl/shared_queue/test_[a-l]*.py)
+part_few = $(addprefix tests/crawl/test_, few_files.py full_disk.py)
+part_redis = $(wildcard tests/crawl/test_redis*.py)
+part_f = $(filter-out $(part_few),$(wildcard tests/crawl/test_f*.py))
+part_r = $(filter-out $(part_redis),$(wildcard tests/crawl/test_r*.py))
 LONG = others tools
 UNITS = $(LONG) commands-a-o commands-p-z files stores protocol
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-AT_ONCE = 14
+AT_ONCE = 16
 """Crawls mostly wait, so this may be more than there are processors. With many more, each evicts
 from the caches what the others need: all of them cost a third more then.
 """
