@@ -27,16 +27,17 @@ part_redis = $(wildcard tests/crawl/test_redis*.py)
 part_f = $(filter-out $(part_few),$(wildcard tests/crawl/test_f*.py))
 part_r = $(filter-out $(part_redis),$(wildcard tests/crawl/test_r*.py))
 LONG = others tools
-UNITS = $(LONG) commands-a-o commands-p-z files stores protocol
+UNITS = $(LONG) stores commands-a-o commands-p-z files engine protocol
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = $(addprefix tests/protocol/, directives lint preferences)
-UNITS_stores = $(wildcard tests/protocol/test_*.py) $(addprefix tests/, origins redis settings storage)
+UNITS_engine = $(wildcard tests/protocol/test_*.py)
+UNITS_stores = $(addprefix tests/, origins redis settings storage)
 UNITS_tools = $(addprefix tests/test_, build.py cluster_demo.py make.py package.py testing.py tutorial.py)
 UNITS_others = $(filter-out $(UNITS_tools),$(wildcard tests/test_*.py))
 UNITS_files = tests/audit tests/job
 # MEASURE=yes counts the lines that these run, for `make coverage`.
-MEASURED = $(addprefix test-units-, protocol stores)
+MEASURED = $(addprefix test-units-, engine protocol stores)
 INSTALLED = .venv/installed-$(if $(MEASURE),checks,dev)
 ifdef MEASURE
 $(MEASURED): RUN = $(BIN)/coverage run -m
@@ -125,7 +126,7 @@ test-next: .venv/python ## crawls on a Scrapy of one's own: a copy of its reposi
 # Crawls with a browser are left out where there is no chromium (apt install chromium).
 test-packages: .venv-packages/installed-dev ## crawls with scrapy-redis, scrapy-playwright, scrapy-poet and others
 	.venv-packages/bin/python -m $(PYTEST) --reactor=asyncio -m "stress or not stress" \
-		$(addprefix tests/crawl/test_, other_packages.py playwright.py)
+		$(addprefix tests/crawl/test_, other_packages.py playwright.py) tests/pages/test_item_feeds.py
 
 # All of them are imported, so that no helper is missing, and from there, though by the environment of the repository.
 test-sdist: build ## the tests that the sdist holds: all are imported, a part is run
