@@ -39,6 +39,8 @@ UNITS_files = tests/audit tests/job
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, engine protocol stores)
 INSTALLED = .venv/installed-$(if $(MEASURE),checks,dev)
+# Not forked: it imports by itself, while the process that forks still imports for all others.
+test-units-others test-units-tools: RUN = $(BIN)/python -m
 ifdef MEASURE
 $(MEASURED): RUN = $(BIN)/coverage run -m
 endif

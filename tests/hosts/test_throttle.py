@@ -112,7 +112,7 @@ def test_dead_pages_cost_a_number_of_further_tries_that_does_not_grow(
         assert ours.sent <= own.sent + 40
 
 
-@pytest.mark.parametrize("at_once", [1, 8])
+@pytest.mark.parametrize("at_once", [1, pytest.param(8, marks=pytest.mark.stress)])
 @pytest.mark.parametrize("share", [0.75, 0.9])
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_site_most_of_whose_pages_are_dead_is_waited_for_minutes_however_many_they_are(
@@ -199,7 +199,7 @@ def test_it_is_known_for_a_good_while_that_a_pace_does_not_help() -> None:
 # Limited sites
 
 
-@pytest.mark.parametrize("at_once", [1, 8, 16])
+@pytest.mark.parametrize("at_once", [1, pytest.param(8, marks=pytest.mark.stress), 16])
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("retry_after", [0.0, 1.0])
 @pytest.mark.parametrize("limiter", LIMITERS.values(), ids=LIMITERS)
@@ -216,7 +216,7 @@ def test_a_limit_of_two_a_second_is_found(
 
 
 @pytest.mark.parametrize("pages", [100, 1000])
-@pytest.mark.parametrize("at_once", [1, 4, 16])
+@pytest.mark.parametrize("at_once", [1, pytest.param(4, marks=pytest.mark.stress), 16])
 @pytest.mark.parametrize("limiter", LIMITERS.values(), ids=LIMITERS)
 def test_what_was_not_under_way_at_the_first_refusal_is_hardly_refused(
     limiter: Callable[[], Limiter], pages: int, at_once: int
