@@ -48,9 +48,9 @@ _SQL = (
     "SELECT|FROM|WHERE|AND|ORDER|INSERT|REPLACE|UPDATE|DELETE|PRAGMA|BEGIN|COMMIT|ROLLBACK|VACUUM"
 )
 _SYNONYM = re.compile(
-    r"\bFalse\b|(?<=['\"])(UTF-8|UTF-16|ISO-8859-1|(?i:COMMIT|ROLLBACK)|\(?(?i:"
+    r"\bFalse\b|(\\x[0-9a-fA-F]{2}|(?<=['\"])(?:UTF-8|UTF-16|ISO-8859-1|(?i:COMMIT|ROLLBACK)|\(?(?i:"
     + _SQL
-    + r") [^'\"]*)(?=['\"])"
+    + r") [^'\"]*)(?=['\"]))"
 )
 
 NO_BEHAVIOUR = (
@@ -67,6 +67,8 @@ NO_BEHAVIOUR = (
 """Types, docstrings, and what only saves memory."""
 
 CAST = m.Call(func=m.Name("cast"))
+IN_ANY_CASE = m.Call(args=[m.ZeroOrMore(), m.Arg(m.Attribute(attr=m.Name("IGNORECASE")))])
+"""Of a pattern."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +115,12 @@ class Mutant:
         return "\n".join(lines)
 
 
-def means_the_same(node: cst.CSTNode, changed: cst.CSTNode) -> bool:
-    """Whether only a False became None, which is a no as well, or SQL or the name of a codec
-    changed case."""
+def means_the_same(node: cst.CSTNode, changed: cst.CSTNode, *, in_any_case: bool) -> bool:
+    """Whether only a False became None, which is a no as well, or SQL, the name of a codec or an
+    escape changed case."""
     before, after = (cst.Module([]).code_for_node(each) for each in (node, changed))
+    if in_any_case and before.lower() == after.lower():
+        return True
     return _SYNONYM.sub(_one_form, before) == _SYNONYM.sub(_one_form, after)
 
 
@@ -155,6 +159,7 @@ class Finder(cst.CSTVisitor):
         self.path = path
         self.found: list[Mutant] = []
         self.statements: list[range] = []
+        self.calls_in_any_case = 0
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if m.matches(node, NO_BEHAVIOUR):
@@ -164,6 +169,7 @@ class Finder(cst.CSTVisitor):
             return False
         if isinstance(node, (cst.BaseStatement, cst.BaseSmallStatement)):
             self.statements.append(self.lines_of(node))
+        self.calls_in_any_case += m.matches(node, IN_ANY_CASE)
         for kind, operator in OPERATORS:
             if isinstance(node, kind):
                 self.add(node, operator)
@@ -172,13 +178,15 @@ class Finder(cst.CSTVisitor):
     def on_leave(self, original_node: cst.CSTNode) -> None:
         if m.matches(original_node, NO_BEHAVIOUR):
             return
+        self.calls_in_any_case -= m.matches(original_node, IN_ANY_CASE)
         if isinstance(original_node, (cst.BaseStatement, cst.BaseSmallStatement)):
             self.statements.pop()
 
     def add(self, node: cst.CSTNode, operator: Operator) -> None:
         lines = self.statements[-1] if self.statements else range(1, 2)
         for number, changed in enumerate(operator(node)):
-            if not means_the_same(node, changed):
+            in_any_case = self.calls_in_any_case and isinstance(node, cst.SimpleString)
+            if not means_the_same(node, changed, in_any_case=bool(in_any_case)):
                 self.found.append(Mutant(self.path, node, operator, number, lines))
 
     def lines_of(self, node: cst.CSTNode) -> range:
