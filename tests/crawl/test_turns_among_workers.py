@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from asyncio import CancelledError
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
@@ -24,7 +25,7 @@ from .hand_clock import HandClock
 from .scripted import turn as turn_of_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from twisted.internet.defer import Deferred
 
@@ -104,6 +105,49 @@ async def test_who_holds_the_lease_already_holds_it_until_it_is_released(
     assert await other.begin()
     one.release()  # once more
     assert workers.leases.holder(ORIGIN) is not None
+
+
+class CountedCalls(InPlace):
+    told = 0
+
+    def tell(self, *arguments: Any, **options: Any) -> None:
+        self.told += 1
+        super().tell(*arguments, **options)
+
+
+class InterruptedCalls(CountedCalls):
+    """The server does what it is asked, and who asked is cancelled before the answer comes."""
+
+    async def ask(self, call: Callable[[], Any]) -> Any:
+        await super().ask(call)
+        raise CancelledError
+
+
+@pytest_twisted.ensureDeferred
+async def test_only_what_may_be_held_is_released_and_once(server: RedisServer) -> None:
+    workers = Workers(server.asked())
+    workers.calls = calls = CountedCalls()
+    one, other = workers.turn(), workers.turn()
+    one.release()
+    assert await one.begin()
+    assert not await other.begin()
+    other.release()
+    assert calls.told == 0
+    one.release()
+    one.release()
+    assert calls.told == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_lease_whose_answer_did_not_come_is_released(server: RedisServer) -> None:
+    workers = Workers(server.asked())
+    workers.calls = InterruptedCalls()
+    one = workers.turn()
+    with pytest.raises(CancelledError):
+        await one.begin()
+    assert workers.leases.holder(ORIGIN) is not None
+    one.release()
+    assert workers.leases.holder(ORIGIN) is None
 
 
 @pytest_twisted.ensureDeferred

@@ -67,7 +67,12 @@ NO_BEHAVIOUR = (
 """Types, docstrings, and what only saves memory."""
 
 CAST = m.Call(func=m.Name("cast"))
-IN_ANY_CASE = m.Call(args=[m.ZeroOrMore(), m.Arg(m.Attribute(attr=m.Name("IGNORECASE")))])
+IN_ANY_CASE = m.Call(
+    args=[
+        m.ZeroOrMore(),
+        m.Arg(m.MatchIfTrue(lambda value: "IGNORECASE" in cst.Module([]).code_for_node(value))),
+    ]
+)
 """Of a pattern."""
 
 

@@ -59,6 +59,7 @@ def test_each_origin_has_its_own(leases: Leases) -> None:
 def test_one_that_was_left_behind_expires(shared: RedisServer) -> None:
     leases = Leases(shared.emptied().asked(), LONG)
     leases.take(ONE, b"a")
+    assert leases.seconds == LONG
     assert LONG - 60 < shared.client().pttl(key(ONE)) / 1000 <= LONG
     brief = Leases(shared.asked(), 0.05)
     brief.take(OTHER, b"dead")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.storage.redis_url import (
+    PIP,
     check_redis_url,
     hidden,
     is_cluster,
@@ -169,3 +171,7 @@ def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
     with pytest.raises(ValueError, match=r'pip install "scrapy-robots-plus\[redis\]"') as caught:
         check_redis_url("redis://:secret@a.example")
     assert "secret" not in str(caught.value)
+
+
+def test_what_installs_the_package_may_be_pasted_into_a_shell() -> None:
+    assert shlex.split(PIP) == ["pip", "install", "scrapy-robots-plus[redis]"]
