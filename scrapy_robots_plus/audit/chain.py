@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class State(IntEnum):
+class LogState(IntEnum):
     """The state of a log, or of parts that are read together. The worse, the greater."""
 
     WHOLE = 0
@@ -147,22 +147,22 @@ class _Chain:
     """The hash of the last line, as stated and as computed. If one was changed, the next line has
     the other."""
 
-    def take(self, line: Line, report: Callable[[State, str], None]) -> None:
+    def take(self, line: Line, report: Callable[[LogState, str], None]) -> None:
         """Adds the next *line*; calls *report* with what is wrong with it, if anything."""
         expected, number = self.number + 1, line.link.number
         if not line.is_genuine:
-            report(State.DAMAGED, "changed: its hash does not match")
+            report(LogState.DAMAGED, "changed: its hash does not match")
             number = expected
         elif number < expected:
             what = f"out of order: its number in its crawl is {number}, not {expected}"
-            report(State.DAMAGED, what)
+            report(LogState.DAMAGED, what)
             return
         elif number > expected:
             missing = counted(number - expected, "line")
-            report(State.CUT, f"{missing} of its crawl missing before it")
+            report(LogState.CUT, f"{missing} of its crawl missing before it")
         elif line.previous not in self.hashes:
             what = "does not follow the crawl's line before it, which was inserted later"
-            report(State.DAMAGED, what)
+            report(LogState.DAMAGED, what)
         self.number, self.hashes = number, (line.link.hash, line.digest)
 
 
@@ -186,7 +186,7 @@ class LogReader:
         """How many lines were read so far."""
         self.is_readable = False
         """Whether any line so far is one of an audit log of this version."""
-        self.state = State.WHOLE
+        self.state = LogState.WHOLE
         """The worst state that was found so far."""
         self.last = START
         """Number and hash of the last line that could be read."""
@@ -216,7 +216,7 @@ class LogReader:
                     if entry is not None:
                         yield entry
             if not self._position:  # one of several may be new, after a rotation
-                state = State.UNFINISHED if self._file else State.CUT
+                state = LogState.UNFINISHED if self._file else LogState.CUT
                 self.report(state, "the log is empty")
         for name in list(self.open_crawls):
             self._report_unfinished(name)
@@ -232,16 +232,16 @@ class LogReader:
         except ValueError as error:
             if is_torn(raw):
                 what = "has no end: its crawl was killed or is writing it, or it was cut off"
-                self.report(State.UNFINISHED, what)
+                self.report(LogState.UNFINISHED, what)
             else:
-                self.report(State.DAMAGED, f"not a line of a log: {error}")
+                self.report(LogState.DAMAGED, f"not a line of a log: {error}")
             return None
         self.last = line.link
         self._follow(line)
         try:
             entry = from_fields(line.fields)
         except ValueError as error:
-            self.report(State.DAMAGED, f"cannot be read: {error}")
+            self.report(LogState.DAMAGED, f"cannot be read: {error}")
             return None
         self.is_readable = True
         return entry
@@ -266,9 +266,9 @@ class LogReader:
             f"the end of crawl {name:.100}, which begins at {begin}, is missing: it was killed or "
             "still runs, or lines were removed"
         )
-        self.report(State.UNFINISHED, what)
+        self.report(LogState.UNFINISHED, what)
 
-    def report(self, state: State, what: str) -> None:
+    def report(self, state: LogState, what: str) -> None:
         """Counts a problem of the last line that was read; *state* is what it makes of the log."""
         self.state = max(self.state, state)
         self._damages += [f"{self.place}: {what}"] if self.damaged < SHOWN else []

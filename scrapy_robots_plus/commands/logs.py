@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
-from scrapy_robots_plus.audit.chain import MOST_OPEN_CRAWLS, SHOWN, LogReader, State
+from scrapy_robots_plus.audit.chain import MOST_OPEN_CRAWLS, SHOWN, LogReader, LogState
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from scrapy_robots_plus.audit.replay import Differences
 from scrapy_robots_plus.audit.report import MAKER, page, sentence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.audit.entries import Entry
 
 
-EXITS = {state: Exit[state.name] for state in State}
+EXITS = {state: Exit[state.name] for state in LogState}
 """The exit status for each state of a log, in all commands that read one."""
 
 LOGS = argument(
@@ -130,7 +130,7 @@ class Replay(LogCommand):
             try:
                 texts.get(digest)
             except BodyError as error:
-                self.reader.report(State.DAMAGED, f"its robots.txt: {error}")
+                self.reader.report(LogState.DAMAGED, f"its robots.txt: {error}")
         last = self.reader.last
         lines = [*self.reader.damages, self.state_in_words()]
         if last.number >= 0:
@@ -147,7 +147,7 @@ class Replay(LogCommand):
                 found.replay(self.reader.place, entry, crawl, texts)
         self.show([], self._in_words(found))
         self.status = EXITS[self.reader.state]
-        if self.reader.state not in (State.CUT, State.DAMAGED):
+        if self.reader.state not in (LogState.CUT, LogState.DAMAGED):
             differs = Exit.FOUND if found.kinds.total() else self.status
             self.status = Exit.UNDECIDED if found.undecided else differs
 
@@ -163,7 +163,7 @@ class Replay(LogCommand):
         parts = ", ".join(f"{count:,} {kind}" for kind, count in found.kinds.items() if count)
         text = f"{counted(found.verdicts, 'verdict')}, {found.kinds.total():,} {differ}"
         yield f"{text}: {parts}" if parts else text
-        if self.reader.state is not State.WHOLE:
+        if self.reader.state is not LogState.WHOLE:
             yield self.state_in_words()
 
 

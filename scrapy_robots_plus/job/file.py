@@ -19,14 +19,14 @@ from scrapy_robots_plus.storage.sqlite_file import identity, is_damage
 
 from .mending import MENDED, alone, check_tables, finish_replacing, salvage
 from .recent_steps import RecentSteps, Step, read_recent, recent_of
-from .requests import LOSSES, UNSORTED, JobRequests, guarded
+from .requests import LOSSES, UNSORTED, JobRequests, raises_file_errors
 from .schema import (
     ELSEWHERE,
     FAULTS,
     SUSPECT_AFTER,
     UNKNOWN,
     JobFileError,
-    State,
+    RequestState,
     StoredRequest,
     checksum,
     connect,
@@ -94,7 +94,7 @@ class JobFile(JobRequests):
             raise
         self._is_open = True
 
-    @guarded
+    @raises_file_errors
     def commit(self) -> None:
         """Makes all changes since the last commit survive a kill, as one.
 
@@ -109,12 +109,12 @@ class JobFile(JobRequests):
         else:
             self._recent.write(self.done)
 
-    @guarded
+    @raises_file_errors
     def fail_as_damaged(self) -> None:
         """Raises JobFileError. Call it if requests are counted, but no lane holds any: damage."""
         raise sqlite3.DatabaseError("requests are missing")
 
-    @guarded
+    @raises_file_errors
     def sort(self, name_of: Callable[[bytes], str | None]) -> None:
         """Moves requests of a newly converted job into the lanes that *name_of* returns for them.
 
@@ -124,7 +124,7 @@ class JobFile(JobRequests):
             return
         moved = "UPDATE requests SET lane = ?, crc = ? WHERE id = ?"
         for fields in self._run("SELECT * FROM requests ORDER BY id"):  # no id changes
-            id_, old, rank, data, *_ = whole(fields, State.WAITING)
+            id_, old, rank, data, *_ = whole(fields, RequestState.WAITING)
             lane = name_of(data)
             if lane is not None and lane != old:
                 self._run(moved, (lane, checksum(id_, lane, rank, data), id_))
@@ -132,22 +132,22 @@ class JobFile(JobRequests):
         self.set_note(UNSORTED, "")
         self._write()
 
-    @guarded
+    @raises_file_errors
     def recall(self) -> bool:
         """Lets a group of suspects wait at their old places again; returns whether there are any.
 
         The group is of those with the most kills, and its lanes are asleep. Call this only when
         nothing else waits and nothing is under way.
         """
-        last = self.requests(State.LAST)
+        last = self.requests(RequestState.LAST)
         kills = max((row.hard_ends for row in last), default=0)
         most = max(1, MOST_AT_ONCE >> 2 * max(0, kills - SUSPECT_AFTER))
         for row in [row for row in last if row.hard_ends == kills][:most]:
             self.awake.discard(row.lane)
-            self._move(row, State.WAITING)
+            self._move(row, RequestState.WAITING)
         return bool(last)
 
-    @guarded
+    @raises_file_errors
     def stop(self) -> None:
         """Notes that the run was told to end: no request is to blame for a kill from now on."""
         if self.note(_BOOT) != _STOPPED:
@@ -164,7 +164,7 @@ class JobFile(JobRequests):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @guarded
+    @raises_file_errors
     def _close(self) -> None:
         self.stage(running=0)
         self._run("COMMIT")
@@ -245,10 +245,10 @@ class JobFile(JobRequests):
             del self._elsewhere[id_]
         self.missing += len(gone)
         for fields in self._run(ELSEWHERE).fetchall():  # suspects that wait in lanes
-            self._move(whole(fields), State.LAST)
+            self._move(whole(fields), RequestState.LAST)
         boot = _boot_id()
         is_blamed = self.was_killed and self.note(_BOOT) in (None, boot)
-        under_way = self.requests(State.UNDER_WAY)
+        under_way = self.requests(RequestState.UNDER_WAY)
         self.recovered = len(under_way) if self.was_killed else 0
         is_alone = len(under_way) == 1 and not gone
         for row in under_way:
@@ -256,9 +256,9 @@ class JobFile(JobRequests):
             if is_blamed or not self.was_killed:  # a proper stop clears them
                 row = row._replace(hard_ends=row.hard_ends + 1 if is_blamed else 0)
             if is_found:
-                self.newly_aside.append(self._move(row, State.SET_ASIDE))
+                self.newly_aside.append(self._move(row, RequestState.SET_ASIDE))
             else:
-                self._move(row, State.LAST if row.is_suspect else State.WAITING)
+                self._move(row, RequestState.LAST if row.is_suspect else RequestState.WAITING)
         self.set_note(_BOOT, boot)
         self.put_all_to_sleep()
 

@@ -24,7 +24,7 @@ from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 
 from . import FILE_NAME, JobFile, JobFileError, StoredRequest
-from .schema import State
+from .schema import RequestState
 from .written import read, url_in, written
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class Job:
         self._handed_out += 1
         if taken.is_suspect:
             self._handed_out = 0  # the next run must know which requests ran beside it
-            if len(self.file.requests(State.UNDER_WAY)) == 1 and not self.file.held:
+            if len(self.file.requests(RequestState.UNDER_WAY)) == 1 and not self.file.held:
                 self._alone = request
         if self._handed_out <= self.WRITTEN_AT_ONCE:
             self.file.commit()
@@ -293,7 +293,7 @@ class Job:
                 printable(url_in(aside.data)),
                 _RETRY,
             )
-        if number := len(file.requests(State.SET_ASIDE)):
+        if number := len(file.requests(RequestState.SET_ASIDE)):
             self._log.warning(
                 'Set aside and not sent in this job: %s. "scrapy robots job show JOBDIR" names '
                 "each one. %s",

@@ -21,7 +21,7 @@ from .schema import (
     UNKNOWN,
     Counts,
     JobFileError,
-    State,
+    RequestState,
     StoredRequest,
     journal_of,
     read_counts,
@@ -73,7 +73,7 @@ def check_tables(run: Run) -> None:
 def _numbers(run: Run) -> tuple[int, int]:
     """Counts the requests that wait in lanes, and those in any state."""
     count = "SELECT coalesce(sum(state = ?), 0), count(*) FROM requests"
-    waiting, stored = run(count, (State.WAITING,)).fetchone()
+    waiting, stored = run(count, (RequestState.WAITING,)).fetchone()
     return waiting, stored
 
 
@@ -168,8 +168,8 @@ def _copy(damaged: Run, new: sqlite3.Connection) -> None:
     """Copies all that is intact: requests have checksums, and the rest matters less."""
     for values in _rows(damaged, "requests"):
         if len(values) == len(StoredRequest._fields) and (row := StoredRequest(*values)).is_whole:
-            if row.state not in set(State):
-                row = row._replace(state=State.WAITING)  # or it would never be sent
+            if row.state not in set(RequestState):
+                row = row._replace(state=RequestState.WAITING)  # or it would never be sent
             if not row.has_kills:
                 row = row._replace(hard_ends=0)
             new.execute("REPLACE INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)", row)

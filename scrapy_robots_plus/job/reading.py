@@ -11,7 +11,7 @@ from scrapy_robots_plus.storage.sqlite_file import identity
 from .fingerprints import DIGEST
 from .recent_steps import read_recent, recent_of
 from .requests import JobRequests
-from .schema import FAULTS, State, StoredRequest, check_layout, explained, journal_of
+from .schema import FAULTS, RequestState, StoredRequest, check_layout, explained, journal_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,10 +50,10 @@ def overview(path: Path, most_lanes: int) -> Overview:
             waiting=job.held,
             stored=job.stored,
             lanes=lanes,
-            under_way=len(job.requests(State.UNDER_WAY)),
-            last=len(job.requests(State.LAST)),
+            under_way=len(job.requests(RequestState.UNDER_WAY)),
+            last=len(job.requests(RequestState.LAST)),
             losses=job.losses,
-            set_aside=job.requests(State.SET_ASIDE),
+            set_aside=job.requests(RequestState.SET_ASIDE),
             fingerprints=fingerprints,
             largest=connection.execute(_LARGEST, (most_lanes,)).fetchall(),
         )
@@ -68,11 +68,11 @@ def held_requests(path: Path) -> Iterator[tuple[StoredRequest, str]]:
     with _opened(path) as (connection, _):
         for fields in connection.execute("SELECT * FROM requests ORDER BY id"):
             request = StoredRequest(*fields)
-            yield request, State(request.state).name.lower().replace("_", " ")
+            yield request, RequestState(request.state).name.lower().replace("_", " ")
 
 
 _SEEN = f"SELECT coalesce(sum(length(digests)), 0) / {DIGEST} FROM seen"  # noqa: S608
-_WAITING = f"FROM requests WHERE state = {State.WAITING}"
+_WAITING = f"FROM requests WHERE state = {RequestState.WAITING}"
 _LARGEST = (
     f"SELECT lane, count(*) AS number {_WAITING} GROUP BY lane ORDER BY number DESC, lane LIMIT ?"
 )

@@ -36,7 +36,7 @@ class Step:
 
     ADD = 1
     MOVE = 2
-    """A request moved to another :class:`~scrapy_robots_plus.job.schema.State`."""
+    """A request moved to another :class:`~scrapy_robots_plus.job.schema.RequestState`."""
     END = 3
     SEE = 4
     NOTE = 5

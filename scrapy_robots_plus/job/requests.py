@@ -23,7 +23,7 @@ from .schema import (
     Contents,
     Counts,
     JobFileError,
-    State,
+    RequestState,
     StoredRequest,
     checksum,
     read_counts,
@@ -41,12 +41,12 @@ UNSORTED, LOSSES = "unsorted", "lost"
 """Keys of notes. UNSORTED: the job was converted, and its lanes are not those of a crawl. LOSSES: a
 line for each time that damage took requests."""
 
-WAITING, UNDER_WAY, _, SET_ASIDE = State
+WAITING, UNDER_WAY, _, SET_ASIDE = RequestState
 
 _METHOD = TypeVar("_METHOD", bound="Callable[..., Any]")
 
 
-def guarded(work: _METHOD) -> _METHOD:
+def raises_file_errors(work: _METHOD) -> _METHOD:
     """Makes *work* raise the error of a file that failed, and ValueError for one bad request."""
 
     @wraps(work)
@@ -106,7 +106,7 @@ class JobRequests:
 
     # Requests
 
-    @guarded
+    @raises_file_errors
     def add(self, lane: str, rank: int, data: bytes) -> None:
         """Adds a request, written as *data*, to *lane*. A new lane is asleep.
 
@@ -120,7 +120,7 @@ class JobRequests:
         self._last_id = id_
         self.done.append((Step.ADD, id_, lane, rank, data))
 
-    @guarded
+    @raises_file_errors
     def take(self, lane: str, rank: int, *, newest: bool) -> StoredRequest | None:
         """Takes the newest or oldest request of *rank* that waits in *lane*; None if there is none.
 
@@ -136,20 +136,20 @@ class JobRequests:
         id_, *others = found
         return self._move(whole((id_, lane, rank, *others), WAITING), UNDER_WAY)
 
-    @guarded
+    @raises_file_errors
     def end(self, id_: int) -> None:
         """Removes a request that is finished. Does nothing if it is not under way."""
         if self._is_out(id_):
             del self._elsewhere[id_]
             self.done.append((Step.END, id_))
 
-    @guarded
+    @raises_file_errors
     def set_aside(self, id_: int) -> None:
         """Sets a request aside, if it is under way: it is not handed out any more."""
         if self._is_out(id_):
             self._move(self._elsewhere[id_], SET_ASIDE)
 
-    @guarded
+    @raises_file_errors
     def retry(self, ids: Collection[int] | None = None) -> list[StoredRequest]:
         """Lets requests set aside, all or *ids*, wait again at their old places; returns them."""
         rows = [row for row in self.requests(SET_ASIDE) if ids is None or row.id in ids]
@@ -162,18 +162,18 @@ class JobRequests:
         """The number of requests in any state, including those lost to damage."""
         return self.held + len(self._elsewhere) + self.missing
 
-    def requests(self, state: State) -> list[StoredRequest]:
+    def requests(self, state: RequestState) -> list[StoredRequest]:
         """Returns all requests in *state*, which is not WAITING, oldest first."""
         return sorted(row for row in self._elsewhere.values() if row.state == state)
 
     # Lanes
 
-    @guarded
+    @raises_file_errors
     def contents(self, lane: str) -> Contents:
         """Returns how many requests of each rank wait in *lane*."""
         return dict(self._run(_CONTENTS, (lane,)).fetchall())
 
-    @guarded
+    @raises_file_errors
     def wake(self, most: int) -> dict[str, Contents]:
         """Wakes up to *most* lanes that are asleep, in turn; returns their contents by name."""
         woken = dict[str, Contents]()
@@ -184,14 +184,14 @@ class JobRequests:
                 raise sqlite3.DatabaseError("requests are missing")
         return woken
 
-    @guarded
+    @raises_file_errors
     def wake_one(self, lane: str) -> None:
         """Wakes *lane*, if it is asleep, as each one is that holds a request and is not awake."""
         if self._run("DELETE FROM lanes WHERE name = ?", (lane,)).rowcount:
             self.asleep -= 1
             self.awake.add(lane)
 
-    @guarded
+    @raises_file_errors
     def sleep(self, lane: str) -> None:
         """Puts *lane* to sleep, behind the others of its priority; forgets it if it is empty."""
         self.awake.discard(lane)
@@ -218,7 +218,7 @@ class JobRequests:
 
     # What else is kept
 
-    @guarded
+    @raises_file_errors
     def see(self, fingerprint: bytes) -> bool:
         """Adds *fingerprint* in the same transaction as what follows; returns whether it is new."""
         is_new = self._fingerprints.add(fingerprint)
@@ -226,13 +226,13 @@ class JobRequests:
             self.done.append((Step.SEE, fingerprint))
         return is_new
 
-    @guarded
+    @raises_file_errors
     def note(self, key: str) -> str | None:
         """Returns what :meth:`set_note` has stored for *key*; None if there is nothing."""
         row = self._run("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
-    @guarded
+    @raises_file_errors
     def set_note(self, key: str, value: str) -> None:
         """Stores *value* for *key* in the file."""
         self._run("REPLACE INTO notes VALUES (?, ?)", (key, value))
@@ -264,7 +264,7 @@ class JobRequests:
                 case Step.NOTE, key, value:
                     self.set_note(key, value)
 
-    def _move_again(self, id_: int, state: State) -> None:
+    def _move_again(self, id_: int, state: RequestState) -> None:
         row = self._elsewhere.get(id_) or self._find(id_)
         if row is None:  # damage took it: we know only that it was there
             row = StoredRequest(id_, "", 0, b"", -1, state=UNDER_WAY)
@@ -296,7 +296,7 @@ class JobRequests:
     def _is_out(self, id_: int) -> bool:
         return id_ in self._elsewhere and self._elsewhere[id_].state == UNDER_WAY
 
-    def _move(self, row: StoredRequest, state: State) -> StoredRequest:
+    def _move(self, row: StoredRequest, state: RequestState) -> StoredRequest:
         """Moves *row* to *state* from whatever state it is in; returns it as it is then."""
         if row.id not in self._elsewhere:
             if self._run(_DELETE, (row.id,)).rowcount != 1:

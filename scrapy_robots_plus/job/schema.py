@@ -52,7 +52,7 @@ class JobFileError(Exception):
         self.path = path
 
 
-class State(IntEnum):
+class RequestState(IntEnum):
     """The state of a request."""
 
     WAITING = 0
@@ -87,7 +87,7 @@ class StoredRequest(NamedTuple):
     crc: int
     hard_ends: int = 0
     """How many times the process was killed while this request was under way."""
-    state: int = State.WAITING
+    state: int = RequestState.WAITING
 
     @property
     def priority(self) -> int:
@@ -113,14 +113,14 @@ def checksum(id_: int, lane: str, rank: int, data: bytes) -> int:
     return crc32(data, crc32(f"{id_} {rank} {lane}".encode()))
 
 
-def whole(fields: Collection[Any], *states: State) -> StoredRequest:
+def whole(fields: Collection[Any], *states: RequestState) -> StoredRequest:
     """Returns the request of *fields*. Raises sqlite3.DatabaseError if it is malformed.
 
     Its state must be one of *states*, if any are given.
     """
     if len(fields) == len(StoredRequest._fields):
         row = StoredRequest(*fields)
-        if row.is_whole and row.has_kills and row.state in (states or set(State)):
+        if row.is_whole and row.has_kills and row.state in (states or set(RequestState)):
             return row
     raise sqlite3.DatabaseError(f"request {next(iter(fields))} is malformed")
 
@@ -165,7 +165,7 @@ def write_counts(run: Run, counts: Counts) -> None:
         run(f"UPDATE {copy} SET {values}", (*counts, counts.crc))  # noqa: S608
 
 
-_APART = f"state <> {State.WAITING} OR hard_ends >= {SUSPECT_AFTER}"
+_APART = f"state <> {RequestState.WAITING} OR hard_ends >= {SUSPECT_AFTER}"
 ELSEWHERE = f"SELECT * FROM requests WHERE {_APART}"  # noqa: S608
 """The query for requests that do not just wait: they are few, and found by an index."""
 

@@ -430,7 +430,7 @@ def parser_failed(error: Exception, subject: object, collector: StatsCollector) 
     return f"ROBOTSTXT_PARSER failed: {type(error).__name__}: {error}"
 
 
-def guarded(
+def answer_or(
     ask: Callable[[], _T], otherwise: _E, subject: object, collector: StatsCollector
 ) -> _T | _E:
     """Returns what *ask* returns; if it raises, counts and logs that, and returns *otherwise*.

@@ -21,7 +21,7 @@ from scrapy_robots_plus.storage.record import RobotsRecord
 from . import judging
 from .freshness import Source, access_at, fresh_for, may_answer, under_statuses
 from .judging import AgentPace, Delay, pace_of
-from .parsers import ParsedFile, RobotsParser, Uses, guarded, is_short, parser_failed
+from .parsers import ParsedFile, RobotsParser, Uses, answer_or, is_short, parser_failed
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
@@ -259,7 +259,7 @@ class Policy:
             if file is None:
                 return own
             subject = f"the pace of {self.origin}"
-            pace = guarded(lambda: pace_of(file, agent, settings), own, subject, self._stats)
+            pace = answer_or(lambda: pace_of(file, agent, settings), own, subject, self._stats)
             if len(self._asked) >= AGENTS_REMEMBERED:
                 del self._asked[next(iter(self._asked))]
             self._asked[agent] = pace
@@ -327,7 +327,7 @@ class Policy:
         ours, tokens = self._ours, self.settings.ai_tokens
         if ours is None or not self.settings.obey or self.access is not _RULES:
             return ()
-        return guarded(lambda: ours.statements(url, agent, tokens), (), url, self._stats)
+        return answer_or(lambda: ours.statements(url, agent, tokens), (), url, self._stats)
 
     def licenses(self, agent: AgentNames) -> tuple[str, ...]:
         """Returns the URLs of the first licences that the file names (RSL 1.0)."""
@@ -339,7 +339,7 @@ class Policy:
         ours, tokens = self._ours, self.settings.ai_tokens
         if ours is None:
             return None
-        return guarded(lambda: ours.uses(agent, tokens), None, self.origin, self._stats)
+        return answer_or(lambda: ours.uses(agent, tokens), None, self.origin, self._stats)
 
     def signed(self, verdict: Verdict) -> Verdict:
         """Returns *verdict* with the URL and status of the robots.txt, and the override."""

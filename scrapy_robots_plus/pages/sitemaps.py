@@ -17,7 +17,7 @@ from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.origins.fetch_results import CACHED
 from scrapy_robots_plus.origins.freshness import Source
-from scrapy_robots_plus.origins.parsers import guarded
+from scrapy_robots_plus.origins.parsers import answer_or
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import LONGEST_URL, Origin
 from scrapy_robots_plus.protocol.printable import printable
@@ -137,7 +137,7 @@ class Sitemaps:
 
     def lines(self, policy: Policy) -> tuple[str, ...]:
         """Returns the Sitemap lines as they are; none if the parser fails."""
-        return guarded(lambda: policy.sitemaps, (), policy.record.url, self._stats)
+        return answer_or(lambda: policy.sitemaps, (), policy.record.url, self._stats)
 
     async def response(self, request: Request, policy: Policy) -> Response | None:
         """Returns the response to *request*, for the Sitemap lines of a robots.txt, from *policy*.

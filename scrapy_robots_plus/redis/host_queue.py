@@ -82,7 +82,7 @@ class Exchange(NamedTuple):
     and counts as alive."""
 
 
-class State(NamedTuple):
+class QueueState(NamedTuple):
     """The state of the queue, as one worker sees it."""
 
     waiting: int
@@ -207,9 +207,9 @@ class HostQueue:
         found = {name.decode(): each.decode() for name, each in self._client.hgetall(key).items()}
         return {name: there for name, there in found.items() if terms.get(name, there) != there}
 
-    def state(self) -> State:
+    def state(self) -> QueueState:
         """Returns how many requests wait, and what the other workers have."""
-        return State(*self._run("state", [self.worker]))
+        return QueueState(*self._run("state", [self.worker]))
 
     def clear(self) -> None:
         """Removes all requests that wait, in pieces."""

@@ -20,7 +20,7 @@ from scrapy_robots_plus.hosts.origin_states import OriginStates
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.printable import counted, printable
 
-from .host_queue import Report, State, Taken
+from .host_queue import QueueState, Report, Taken
 from .leased_requests import LeasedRequest, LeasedRequests
 from .pushing import Pushing, Serialization
 from .session import Session, terms
@@ -302,7 +302,7 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
             self._ask_at = 0.0
             self._alarm.set(self._now())
 
-    def _state(self) -> State | None:
+    def _state(self) -> QueueState | None:
         """Returns :meth:`.Session.state`; notes how many requests wait."""
         state = self._session.state()
         if state is not None:

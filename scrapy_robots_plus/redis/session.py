@@ -19,7 +19,7 @@ from scrapy_robots_plus.settings.scrapys_own import redis_url
 from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError, ServerError
 from scrapy_robots_plus.storage.redis_url import is_cluster
 
-from .host_queue import Exchange, HostQueue, Report, State
+from .host_queue import Exchange, HostQueue, QueueState, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -235,7 +235,7 @@ class Session:
         """Adds *fingerprint* to the set at *key*; returns False if the server had it already."""
         return self.attempt(self.client.sadd, key, fingerprint) != 0
 
-    def state(self) -> State | None:
+    def state(self) -> QueueState | None:
         """Returns :meth:`.HostQueue.state`; None if the server is away. Logs what was lost."""
         state = self.attempt(self.queue.state)
         if state is not None and state.lost not in (0, self._told_lost):

@@ -11,7 +11,7 @@ from scrapy_robots_plus.crawl.events import RobotsDuplicate
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import REDIRECT_META_KEY, SCHEDULED_META_KEY
-from scrapy_robots_plus.origins.parsers import guarded
+from scrapy_robots_plus.origins.parsers import answer_or
 from scrapy_robots_plus.protocol.clean_param import CleanParams
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class EqualUrls:
         key, url = policy.record.sha256, policy.record.url
         rules = self._rules.get(key, self._long.get(key))
         if rules is None:
-            params = guarded(lambda: ours.file.clean_params, (), url, self._stats)
+            params = answer_or(lambda: ours.file.clean_params, (), url, self._stats)
             rules = CleanParams(params) or _NO_RULES
         (self._long if len(rules) > self.SHORT else self._rules).put(key, rules)
         return rules

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from scrapy_robots_plus.audit.chain import Link, State
+    from scrapy_robots_plus.audit.chain import Link, LogState
     from scrapy_robots_plus.audit.entries import Entry
 
 
@@ -103,11 +103,11 @@ def damages_in(*paths: Path) -> list[str]:
     return found_in(*paths)[1]
 
 
-def state_of(*paths: Path) -> State:
+def state_of(*paths: Path) -> LogState:
     return found_in(*paths)[0]
 
 
-def found_in(*paths: Path) -> tuple[State, list[str]]:
+def found_in(*paths: Path) -> tuple[LogState, list[str]]:
     """The state of a log, or of its parts, and what is wrong with them."""
     reader = LogReader(paths)
     for _ in reader:

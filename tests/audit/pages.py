@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.chain import Link, LogReader, State
+from scrapy_robots_plus.audit.chain import Link, LogReader, LogState
 from scrapy_robots_plus.audit.report import page
 from scrapy_robots_plus.audit.summary import Summary
 
@@ -94,7 +94,7 @@ def text_of(
         summary.add(entry)
     log = LogReader([Path("audit.jsonl")])
     for damage in damages:
-        log.report(State.DAMAGED, damage)
+        log.report(LogState.DAMAGED, damage)
     log.lines, log.last, log.is_readable = summary.totals.lines, Link(1, "5f" * 32), True
     return page(summary, log, title)
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit.chain import Link, LogReader, State, parse, seal
+from scrapy_robots_plus.audit.chain import Link, LogReader, LogState, parse, seal
 from scrapy_robots_plus.audit.entries import from_fields
 
 from .entries import any_entry
@@ -59,7 +59,7 @@ def test_a_line_is_ascii_json_with_its_hash_at_the_end() -> None:
 
 def test_the_worse_a_log_is_the_greater_is_its_state() -> None:
     words = ["WHOLE", "UNFINISHED", "CUT", "DAMAGED"]
-    assert [state.name for state in sorted(State)] == words
+    assert [state.name for state in sorted(LogState)] == words
 
 
 @given(st.data())

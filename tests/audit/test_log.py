@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_robots_plus.audit.chain import START, State
+from scrapy_robots_plus.audit.chain import START, LogState
 from scrapy_robots_plus.audit.entries import CrawlEntry
 from scrapy_robots_plus.audit.log import AuditLog
 from tests.audit.logs import (
@@ -115,7 +115,7 @@ def test_a_log_that_was_cut_goes_on_when_it_is_opened_again(tmp_path: Path, part
     assert entries_in(path) == [*before, begin("b"), end("b")]
     assert path.read_bytes().startswith(whole)
     assert len(warned) == (whole[-1:] not in (b"", b"\n"))
-    assert state_of(path) is (State.UNFINISHED if 0 < part < 1 else State.WHOLE)
+    assert state_of(path) is (LogState.UNFINISHED if 0 < part < 1 else LogState.WHOLE)
 
 
 def test_an_empty_file_is_a_log(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_file_that_is_removed_begins_anew(tmp_path: Path) -> None:
     assert isinstance(again, CrawlEntry)
     assert last == end()
     assert damages_in(path) == ["line 1: 6 lines of its crawl missing before it"]
-    assert state_of(path) is State.CUT
+    assert state_of(path) is LogState.CUT
     assert log.errors == 3
     (warning,) = warned
     assert "it was removed, replaced or cut" in warning
@@ -193,7 +193,7 @@ def test_a_line_that_another_tore_while_this_crawl_runs_is_told(tmp_path: Path) 
     log.add(end())
     assert log.flush()
     log.close()
-    assert state_of(path) is State.UNFINISHED
+    assert state_of(path) is LogState.UNFINISHED
     (damage,) = damages_in(path)
     assert damage.startswith("line 2: has no end: its crawl was killed or is writing it")
 
@@ -205,7 +205,7 @@ def test_a_log_cut_at_any_byte_is_unfinished(tmp_path: Path) -> None:
     ends = {0, len(whole) - 1}  # an empty file, and one without its last newline
     for length in ends ^ set(range(len(whole))):
         path.write_bytes(whole[:length])
-        assert state_of(path) is State.UNFINISHED, length
+        assert state_of(path) is LogState.UNFINISHED, length
         path.write_bytes(whole[:length] + b"\n" + whole)  # the next crawl begins a new line
         assert not any("not a line" in damage for damage in damages_in(path)), length
 

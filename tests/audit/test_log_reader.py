@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.chain import START, LogReader, State, seal
+from scrapy_robots_plus.audit.chain import START, LogReader, LogState, seal
 from scrapy_robots_plus.audit.entries import EndEntry, Entry, VerdictEntry, to_fields
 from scrapy_robots_plus.protocol.printable import moment_of
 from tests.audit.logs import (
@@ -55,7 +55,7 @@ def test_a_crawl_without_an_end_is_told_with_its_first_line(tmp_path: Path) -> N
     assert log.flush()
     log.close()
     state, (damage,) = found_in(path)
-    assert state is State.UNFINISHED
+    assert state is LogState.UNFINISHED
     assert damage == (
         "line 5: the end of crawl b, which begins at line 4, is missing: it was killed or still "
         "runs, or lines were removed"
@@ -70,7 +70,7 @@ def test_a_line_that_is_not_one_is_told_once_and_the_rest_is_read(tmp_path: Path
     path.write_bytes(b"".join([*lines, b"rubbish\n"]))
     assert damages_in(path) == ["line 4: not a line of a log: it does not end in a hash"]
     assert len(entries_in(path)) == 3
-    assert state_of(path) is State.DAMAGED
+    assert state_of(path) is LogState.DAMAGED
 
 
 def test_an_entry_of_a_later_kind_has_what_all_have_and_a_wrong_one_is_told(tmp_path: Path) -> None:

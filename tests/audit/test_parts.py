@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit.chain import State
+from scrapy_robots_plus.audit.chain import LogState
 from scrapy_robots_plus.audit.entries import CrawlEntry
 from scrapy_robots_plus.audit.log import AuditLog
 from tests.audit.logs import (
@@ -87,8 +87,8 @@ def test_parts_together_are_one_whole_log(
     tmp_path: Path, rotate: Callable[[Path, Path], None]
 ) -> None:
     parts = rotated(tmp_path, rotate)
-    assert found_in(*parts) == (State.WHOLE, [])
-    assert found_in(*reversed(parts)) == (State.WHOLE, [])
+    assert found_in(*parts) == (LogState.WHOLE, [])
+    assert found_in(*reversed(parts)) == (LogState.WHOLE, [])
 
 
 def test_parts_are_in_order_though_the_clock_was_set_back(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_parts_are_in_order_though_the_clock_was_set_back(tmp_path: Path) -> Non
         parts.append(tmp_path / f"audit.jsonl.{3 - number}")
         path.rename(parts[-1])
     finish(log)
-    assert found_in(path, *parts) == (State.WHOLE, [])
+    assert found_in(path, *parts) == (LogState.WHOLE, [])
 
 
 def test_a_part_whose_first_line_a_kill_has_torn_is_in_its_place(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_part_whose_first_line_a_kill_has_torn_is_in_its_place(tmp_path: Path)
     add(log, 1)
     finish(log)
     state, damages = found_in(path, part)
-    assert state is State.UNFINISHED
+    assert state is LogState.UNFINISHED
     assert [each.partition(":")[0] for each in damages] == [f"{path.name}, line 1"]
 
 
@@ -131,7 +131,10 @@ def test_logrotate_as_the_cookbook_sets_it_up(tmp_path: Path) -> None:
     assert len(packed) == 2
     for part in packed:
         part.with_suffix("").write_bytes(gzip.decompress(part.read_bytes()))
-    assert found_in(path, *(tmp_path / f"audit.jsonl.{n}" for n in (1, 2, 3))) == (State.WHOLE, [])
+    assert found_in(path, *(tmp_path / f"audit.jsonl.{n}" for n in (1, 2, 3))) == (
+        LogState.WHOLE,
+        [],
+    )
 
 
 def test_parts_from_pipes_are_read_once_in_the_order_given(tmp_path: Path) -> None:
@@ -141,7 +144,7 @@ def test_parts_from_pipes_are_read_once_in_the_order_given(tmp_path: Path) -> No
         os.write(end_to_write, part.read_bytes())
         os.close(end_to_write)
         pipes.append(end_to_read)
-    assert found_in(*(Path(f"/dev/fd/{pipe}") for pipe in pipes)) == (State.WHOLE, [])
+    assert found_in(*(Path(f"/dev/fd/{pipe}") for pipe in pipes)) == (LogState.WHOLE, [])
     for pipe in pipes:
         os.close(pipe)
 
@@ -151,10 +154,10 @@ def test_a_part_alone_is_told_with_the_number_of_lines_before_it(
     tmp_path: Path, rotate: Callable[[Path, Path], None]
 ) -> None:
     first, second, last = rotated(tmp_path, rotate)
-    assert state_of(first) is State.UNFINISHED
-    assert state_of(second) is State.CUT
+    assert state_of(first) is LogState.UNFINISHED
+    assert state_of(second) is LogState.CUT
     assert damages_in(last) == ["line 1: 22 lines of its crawl missing before it"]
-    assert state_of(last) is State.CUT
+    assert state_of(last) is LogState.CUT
     assert isinstance(entries_in(last)[0], CrawlEntry)
 
 
@@ -164,7 +167,7 @@ def test_a_part_that_is_missing_in_the_middle_is_found(
 ) -> None:
     first, _, last = rotated(tmp_path, rotate)
     state, damages = found_in(first, last)
-    assert state is State.CUT
+    assert state is LogState.CUT
     (damage,) = damages
     assert damage == "audit.jsonl, line 1: 11 lines of its crawl missing before it"
 
@@ -178,7 +181,7 @@ def test_a_log_that_is_cut_back_in_mid_crawl_is_not_whole(tmp_path: Path, kept: 
     add(log, 100)
     finish(log)
     state, (damage,) = found_in(path)
-    assert state is State.CUT
+    assert state is LogState.CUT
     missing = 101 - kept
     assert damage == f"line {kept + 1}: {missing} lines of its crawl missing before it"
     (warning,) = warned
@@ -191,7 +194,7 @@ def test_a_log_that_is_emptied_in_mid_crawl_is_not_whole(tmp_path: Path) -> None
     add(log, 1)
     os.truncate(path, 0)
     finish(log)
-    assert state_of(path) is State.CUT
+    assert state_of(path) is LogState.CUT
 
 
 def test_a_log_that_is_cut_to_the_same_length_by_others_is_not_whole(tmp_path: Path) -> None:
@@ -203,7 +206,7 @@ def test_a_log_that_is_cut_to_the_same_length_by_others_is_not_whole(tmp_path: P
     other = path.with_name("other").read_bytes()
     path.write_bytes(other + b" " * (len(content) - len(other) - 1) + b"\n")
     finish(log)
-    assert state_of(path) >= State.CUT
+    assert state_of(path) >= LogState.CUT
 
 
 @WAYS
@@ -220,8 +223,8 @@ def test_parts_that_two_crawls_write_are_one_whole_log(
         add(logs[name], 3, crawl=name)
     for name in "ab":
         finish(logs[name], name)
-    assert found_in(part, path) == (State.WHOLE, [])
-    assert state_of(path) is State.CUT
+    assert found_in(part, path) == (LogState.WHOLE, [])
+    assert state_of(path) is LogState.CUT
 
 
 @WAYS
@@ -238,7 +241,7 @@ def test_of_parts_that_two_crawls_write_a_cut_is_found(
     lines = part.read_bytes().splitlines(keepends=True)
     for kept in range(1, len(lines)):
         part.write_bytes(b"".join(lines[:kept]))
-        assert state_of(part, path) >= State.CUT
+        assert state_of(part, path) >= LogState.CUT
 
 
 @WAYS
@@ -253,9 +256,9 @@ def test_a_crawl_that_began_in_the_new_file_does_not_break_the_others(
     add(other, 2, crawl="b")
     finish(log)
     finish(other, "b")
-    assert found_in(part, path) == (State.WHOLE, [])
+    assert found_in(part, path) == (LogState.WHOLE, [])
     state, (damage,) = found_in(path)
-    assert state is State.CUT
+    assert state is LogState.CUT
     assert damage == "line 3: 2 lines of its crawl missing before it"
 
 
@@ -271,7 +274,7 @@ def test_a_crawl_that_writes_seldom_knows_where_the_others_are(tmp_path: Path) -
     for name in "ab":
         add(logs[name], 4, crawl=name)
         finish(logs[name], name)
-    assert found_in(*parts, path) == (State.WHOLE, [])
+    assert found_in(*parts, path) == (LogState.WHOLE, [])
 
 
 def test_an_empty_part_is_told(tmp_path: Path) -> None:
@@ -279,16 +282,16 @@ def test_an_empty_part_is_told(tmp_path: Path) -> None:
     path, part = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
     write(path)
     copied(path, part)
-    assert found_in(part) == (State.WHOLE, [])
-    assert state_of(part, path) is State.UNFINISHED
-    assert state_of(path) is State.CUT
+    assert found_in(part) == (LogState.WHOLE, [])
+    assert state_of(part, path) is LogState.UNFINISHED
+    assert state_of(path) is LogState.CUT
 
 
 def test_two_logs_of_their_own_are_two_logs(tmp_path: Path) -> None:
     one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
     write(one, verdict(URL))
     write(other, verdict(URL, crawl="b"), crawl="b")
-    assert found_in(one, other) == (State.WHOLE, [])
+    assert found_in(one, other) == (LogState.WHOLE, [])
 
 
 Parts = list[list[bytes]]
@@ -383,4 +386,4 @@ def test_whatever_is_done_to_parts_is_found(data: st.DataObject) -> None:
         paths = [Path(folder) / str(number) for number in range(len(parts))]
         for path, lines in zip(paths, parts, strict=True):
             path.write_bytes(b"".join(lines))
-        assert state_of(*paths) is not State.WHOLE
+        assert state_of(*paths) is not LogState.WHOLE

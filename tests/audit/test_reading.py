@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.bodies import Bodies
-from scrapy_robots_plus.audit.chain import MOST_OPEN_CRAWLS, SHOWN, LogReader, State
+from scrapy_robots_plus.audit.chain import MOST_OPEN_CRAWLS, SHOWN, LogReader, LogState
 from scrapy_robots_plus.protocol.dialect import RFC9309
 from tests.audit.logs import begin, damages_in, end, entries_in, verdict, write_sealed
 from tests.peak_memory import measured, peak
@@ -27,7 +27,7 @@ def test_crawls_that_were_killed_are_all_told_in_bounded_memory(tmp_path: Path) 
     most = max(len(reader.open_crawls) for _ in reader)
     assert most <= MOST_OPEN_CRAWLS
     assert reader.damaged == killed
-    assert reader.state is State.UNFINISHED
+    assert reader.state is LogState.UNFINISHED
     assert f"crawl {SHOWN - 1:012x}, which begins at line {SHOWN}," in reader.damages[-2]
     assert reader.damages[-1] == f"and {killed - SHOWN:,} more"
 

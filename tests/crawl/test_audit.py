@@ -15,7 +15,7 @@ import scrapy
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
-from scrapy_robots_plus.audit.chain import State
+from scrapy_robots_plus.audit.chain import LogState
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, Entry, FileEntry, VerdictEntry
 from scrapy_robots_plus.audit.log import BATCH
 from scrapy_robots_plus.audit.recorder import is_in_share
@@ -400,14 +400,14 @@ def _cut_to_ten_lines(log: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "alone", "together"),
     [
-        (_copied_and_emptied, State.CUT, State.WHOLE),
-        (_moved, State.CUT, State.WHOLE),
-        (_cut_to_ten_lines, State.CUT, State.CUT),
+        (_copied_and_emptied, LogState.CUT, LogState.WHOLE),
+        (_moved, LogState.CUT, LogState.WHOLE),
+        (_cut_to_ten_lines, LogState.CUT, LogState.CUT),
     ],
 )
 @pytest_twisted.ensureDeferred
 async def test_a_log_that_is_changed_in_mid_crawl_is_told_apart_from_a_whole_one(
-    sites: Sites, log: Path, change: Callable[[Path], None], alone: State, together: State
+    sites: Sites, log: Path, change: Callable[[Path], None], alone: LogState, together: LogState
 ) -> None:
     class Changer(ProbeSpider):
         def parse(self, response: scrapy.http.Response) -> Any:
@@ -439,7 +439,7 @@ async def test_a_log_that_is_removed_goes_on(
     host = sites.host(RULES)
     crawler = await crawl(host.url("/a"), spider=Remover, ROBOTS_AUDIT_LOG=log)
     assert [type(entry) for entry in entries_in(log)][:1] == [CrawlEntry]
-    assert state_of(log) is State.CUT
+    assert state_of(log) is LogState.CUT
     assert stat(crawler, "robotstxt/audit/errors") == 1
     assert caplog.text.count("it was removed, replaced or cut") == 1
 

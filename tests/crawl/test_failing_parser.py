@@ -10,7 +10,7 @@ from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser, guarded
+from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser, answer_or
 from scrapy_robots_plus.origins.policy import policy_of_any_site
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
@@ -31,7 +31,7 @@ def failing(text: str) -> Callable[[], str]:
 def test_one_that_does_not_raise_is_neither_counted_nor_replaced() -> None:
     collector = get_crawler().stats
     assert collector is not None
-    assert guarded(lambda: "answer", "", "http://a/", collector) == "answer"
+    assert answer_or(lambda: "answer", "", "http://a/", collector) == "answer"
     assert collector.get_stats() == {}
 
 
@@ -41,11 +41,11 @@ def test_the_first_failure_of_a_crawl_is_an_error_and_the_others_are_details(
     collector = get_crawler().stats
     assert collector is not None
     with caplog.at_level(logging.DEBUG):
-        given = [guarded(failing(text), "none", f"http://{text}/", collector) for text in "ab"]
+        given = [answer_or(failing(text), "none", f"http://{text}/", collector) for text in "ab"]
     assert given == ["none", "none"]
     assert collector.get_stats() == {stats.PARSER_ERRORS: 2}
     assert [each.levelname for each in caplog.records] == ["ERROR", "DEBUG"]
-    assert {each.name for each in caplog.records} == {guarded.__module__}
+    assert {each.name for each in caplog.records} == {answer_or.__module__}
     first, second = (each.getMessage().splitlines() for each in caplog.records)
     assert first[0] == (
         "ROBOTSTXT_PARSER failed on http://a/. Further failures are counted as "
@@ -60,14 +60,14 @@ def test_the_first_failure_of_a_crawl_is_an_error_and_the_others_are_details(
 def test_without_stats_each_failure_is_an_error(caplog: pytest.LogCaptureFixture) -> None:
     collector = DummyStatsCollector(get_crawler())
     for text in "ab":
-        guarded(failing(text), "", f"http://{text}/", collector)
+        answer_or(failing(text), "", f"http://{text}/", collector)
     assert [each.levelname for each in caplog.records] == ["ERROR", "ERROR"]
 
 
 def test_what_a_site_sent_cannot_write_to_the_terminal(caplog: pytest.LogCaptureFixture) -> None:
     collector = get_crawler().stats
     assert collector is not None
-    guarded(failing("\x1b[31m"), "", "http://a/\x1b[31m", collector)
+    answer_or(failing("\x1b[31m"), "", "http://a/\x1b[31m", collector)
     assert "\x1b" not in caplog.text
     assert r"http://a/\x1b[31m" in caplog.text
 

@@ -118,8 +118,8 @@ class CountedCalls(InPlace):
 class InterruptedCalls(CountedCalls):
     """The server does what it is asked, and who asked is cancelled before the answer comes."""
 
-    async def ask(self, call: Callable[[], Any]) -> Any:
-        await super().ask(call)
+    async def ask(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        await super().ask(call, *arguments, **options)
         raise CancelledError
 
 

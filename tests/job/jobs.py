@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from scrapy_robots_plus.job import JobFile, JobFileError, rank_of
-from scrapy_robots_plus.job.schema import State
+from scrapy_robots_plus.job.schema import RequestState
 
 if TYPE_CHECKING:
     import random
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def under_way(file: JobFile) -> int:
-    return len(file.requests(State.UNDER_WAY))
+    return len(file.requests(RequestState.UNDER_WAY))
 
 
 def last(file: JobFile) -> int:
     """How many requests wait until nothing else is left."""
-    return len(file.requests(State.LAST))
+    return len(file.requests(RequestState.LAST))
 
 
 class Held(NamedTuple):

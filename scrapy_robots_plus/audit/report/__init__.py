@@ -15,7 +15,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus._version import __version__
-from scrapy_robots_plus.audit.chain import State
+from scrapy_robots_plus.audit.chain import LogState
 from scrapy_robots_plus.audit.summary import TOLERANCE
 from scrapy_robots_plus.protocol.access import Failure
 from scrapy_robots_plus.protocol.printable import counted
@@ -109,7 +109,7 @@ def _header(summary: Summary, log: LogReader) -> Iterator[Html]:
     yield element("p", sentence(totals), class_="sentence")
     if summary.hosts:
         yield note(f"Only a part of the log: {', '.join(summary.hosts)}.")
-    if log.state > State.UNFINISHED:  # the section on crawls says how each ended
+    if log.state > LogState.UNFINISHED:  # the section on crawls says how each ended
         yield note(
             element("b", "This log is incomplete or damaged."),
             " The report may be wrong:",
@@ -125,9 +125,9 @@ def _header(summary: Summary, log: LogReader) -> Iterator[Html]:
 
 
 _CHAIN = {
-    State.WHOLE: ", and all of them are right. None is missing, and each crawl has ended.",
-    State.UNFINISHED: ", and all of them are right. But a crawl has no end here: it still ran, was "
-    "killed, or the last lines were removed.",
+    LogState.WHOLE: ", and all of them are right. None is missing, and each crawl has ended.",
+    LogState.UNFINISHED: ", and all of them are right. But a crawl has no end here: it still ran, "
+    "was killed, or the last lines were removed.",
 }
 """What the chain of hashes shows, by the state of the log."""
 

@@ -92,9 +92,9 @@ class Meaning(NamedTuple):
     """What the engine took the line for: the key of such lines, as ``crawl-delay``, or ``blank``,
     ``comment``, ``unknown`` (it has a key that nobody knows), or ``text`` (it has no key, and is
     not a comment)."""
-    group: int | None = None
+    group: int | None
     """The number of the line's group, from 1; None if it belongs to none."""
-    words: str = ""
+    words: str
     """What the line means, in a few words: ``ignored`` if it has no effect; empty for comments and
     blank lines. May quote the file: escape it before printing."""
 

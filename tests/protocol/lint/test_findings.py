@@ -162,6 +162,8 @@ def test_names_that_google_cuts_off_at_a_digit() -> None:
 def test_lines_that_name_nobody() -> None:
     assert words("User-agent:\nDisallow: /") == ["'' names no crawler."]
     assert found("User-agent: *bot*\nUser-agent: a\nDisallow: /") == [(1, "names-nobody")]
+    followed = "User-agent:\nUser-agent: a/1\nDisallow: /"
+    assert found(followed) == [(1, "names-nobody"), (2, "name-cut-off")]
 
 
 def test_names_that_occur_twice() -> None:
@@ -271,6 +273,11 @@ def test_codes_do_not_change() -> None:
         "regular-expression",
         *("empty-rule", "shadowed-rule", "unreadable-value"),
     ]
+
+
+def test_what_is_printed_of_a_file_is_what_is_wrong_with_it() -> None:
+    linted = lint("Disallow: /\n")
+    assert repr(linted) == f"LintedFile(findings={linted.findings!r})"
 
 
 def test_prose_is_shown_as_it_is_served() -> None:
