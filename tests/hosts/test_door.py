@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from datetime import time
 from math import inf
 from typing import Any
@@ -369,3 +370,31 @@ async def test_the_end_of_a_crawl_gives_its_turns_back_and_waits_until_all_is_to
     waiting.cancel()
     told.callback(True)
     await compat.wait_for(closing)
+
+
+class Wanting:
+    """A line that wants a place, and has nothing to send when it gets one."""
+
+    def __init__(self) -> None:
+        self.offered: list[str] = []
+
+    def look(self, *, free: str = "") -> bool:
+        self.offered.append(free)
+        return False
+
+
+@in_loop
+async def test_the_place_of_a_request_that_ends_is_offered_in_its_slot_alone() -> None:
+    crawl = Crawl()
+    lines = {key: Wanting() for key in ("proxy", "other")}
+    wanting: Any = {key: OrderedDict({line: None}) for key, line in lines.items()}
+    crawl.pacing.wanting = wanting
+
+    async def download(request: Any) -> Any:
+        assert not lines["proxy"].offered
+        return request
+
+    request = Request("http://b.example/", meta={"download_slot": "proxy"})
+    assert await crawl.pacing._download(download, request) == request
+    assert [line.offered for line in lines.values()] == [["proxy"], []]
+    assert list(wanting) == ["other"]

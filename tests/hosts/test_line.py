@@ -371,6 +371,24 @@ def test_what_waits_leaves_its_place_and_takes_one_before_it_goes() -> None:
     assert slot.transferring == {request}
 
 
+def test_a_free_place_goes_on_to_a_line_that_can_use_it() -> None:
+    """Of two lines that want it, the first has nothing left to send."""
+    held = Standing()
+    slot = held.slot(places=1)
+    request = held.come("proxy")
+    held.pace.answer(3.0)
+    slot.transferring.add(Request("http://b.example/"))
+    held.pace.agrees = True
+    held.time.pass_time(4.0)
+    wanting = held.doorway.wanting["proxy"]
+    assert list(wanting) == [held.line]
+    wanting[HostLine("c.example", held.doorway)] = None
+    wanting.move_to_end(held.line)
+    held.doorway.place_is_free("proxy")
+    assert held.let_go == [request]
+    assert "proxy" not in held.doorway.wanting
+
+
 def test_one_that_is_asked_for_at_once_has_a_place() -> None:
     """The downloader looks for it there when its answer has come, and fails without it."""
     held = Standing()

@@ -184,7 +184,8 @@ PARTS = (
         tests=(
             "crawl/test_alarm.py",
             "hosts/test_*.py",
-            *(f"!hosts/test_{each}.py" for each in ("shared_pace", "stored_lanes", "walls")),
+            "test_addon.py",  # which queues it takes
+            *(f"!hosts/test_{each}.py" for each in ("shared_pace", "walls")),
             "!hosts/test_refusals.py",
             "!hosts/test_throttle.py",
         ),
