@@ -242,6 +242,20 @@ def test_differences_are_grouped_and_counted() -> None:
     assert after.line == 3
 
 
+def test_each_logged_verdict_is_decided_again_or_counted_as_undecided(bodies: Bodies) -> None:
+    differences = Differences(("barbot",))
+    whole, entry = crawl_entry(), logged(url="http://x.example/open")
+    differences.replay("line 2", entry, whole, bodies)
+    differences.replay("line 3", logged(rule="Disallow: /closed", line=2), None, bodies)
+    differences.replay("line 4", logged(reason="given_up"), whole, bodies)
+    assert differences.verdicts == 1
+    assert differences.undecided == {"the log does not say how its crawl began": 1}
+    (((_, before, after), _),) = differences.groups()
+    assert before == Decided.of(entry)
+    assert (after.allowed, after.rule) == (False, "Disallow: /")
+    assert differences.examples.popitem()[1] == ["line 2: http://x.example/open"]
+
+
 def test_groups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scrapy_robots_plus.audit.replay.MOST_GROUPS", 5)
     differences = Differences()
