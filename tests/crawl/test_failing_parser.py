@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser, answer_or
+from scrapy_robots_plus.origins.parsers import (
+    _MOST_SAID,
+    ParsedFile,
+    Parsers,
+    RobotsParser,
+    Uses,
+    answer_or,
+)
 from scrapy_robots_plus.origins.policy import policy_of_any_site
 from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.dialect import RFC9309
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy_robots_plus.origins.parsers import Uses
+    from typing_extensions import Self
 
 
 def failing(text: str) -> Callable[[], str]:
@@ -70,6 +78,30 @@ def test_what_a_site_sent_cannot_write_to_the_terminal(caplog: pytest.LogCapture
     answer_or(failing("\x1b[31m"), "", "http://a/\x1b[31m", collector)
     assert "\x1b" not in caplog.text
     assert r"http://a/\x1b[31m" in caplog.text
+
+
+class FailsToRead(RobotsParser):
+    @classmethod
+    def from_crawler(cls, crawler: Any, robotstxt_body: bytes, charset: str | None = None) -> Self:
+        if robotstxt_body:
+            raise RuntimeError("no file")
+        return super().from_crawler(crawler, robotstxt_body, charset)
+
+
+def test_a_file_that_a_parser_of_a_project_fails_to_read_is_none_and_counted() -> None:
+    crawler = get_crawler(settings_dict={"ROBOTSTXT_PARSER": FailsToRead})
+    assert crawler.stats is not None
+    file, error = Parsers(crawler).file_of(b"User-agent: *", None, RFC9309, "http://a/")
+    assert file is None
+    assert error == "ROBOTSTXT_PARSER failed: RuntimeError: no file"
+    assert crawler.stats.get_value(stats.PARSER_ERRORS) == 1
+
+
+def test_what_a_short_file_says_about_uses_is_kept_and_what_a_long_one_says_is_not() -> None:
+    asked: tuple[str, tuple[str, ...]] = ("bot", ())
+    licenses = "a" * (_MOST_SAID - 1), "b"
+    assert Uses(asked, (), None, licenses).is_short
+    assert not Uses(asked, (), None, (*licenses, "c")).is_short
 
 
 class FailsAboutUses(RobotsParser):
