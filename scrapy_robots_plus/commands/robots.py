@@ -41,10 +41,6 @@ def subcommands() -> Members:
     return *members, permissions.Permissions, cache, job, logs.Replay, logs.Report
 
 
-def _name_of(member: type[Subcommand] | ModuleType) -> str:
-    return member.__name__.rpartition(".")[2].lower()
-
-
 class RobotsCommand(ScrapyCommand):
     """The ``scrapy robots`` command, which is in the entry point group ``scrapy.commands``.
 
@@ -71,7 +67,7 @@ class RobotsCommand(ScrapyCommand):
             title="Subcommands", metavar="SUBCOMMAND", required=True, prog=program
         )
         for member in members:
-            name = _name_of(member)
+            name = member.__name__.rpartition(".")[2].lower()
             description = " ".join((member.__doc__ or "").split())
             own = added.add_parser(
                 name,

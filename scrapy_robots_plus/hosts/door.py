@@ -155,8 +155,9 @@ class Door(Doorway):
 
     def drop(self, host: str, given_up: GivenUp) -> None:
         """Fails the requests to those origins of *host* that are *given_up*."""
-        line = self.line(host)
-        line.pace.keep_nothing_for(given_up)
+        line = self.lines.get(host)
+        if line is not None:
+            line.pace.keep_nothing_for(given_up)
         self._fail(HeldAtDenial, {host: line}, lambda origin, _: origin in given_up)
 
     def recheck(self, origin: Origin, denies: Callable[[Request], bool]) -> None:

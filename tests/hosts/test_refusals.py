@@ -422,6 +422,14 @@ def test_of_a_host_that_is_given_up_what_is_not_obeyed_is_asked_on_and_slowed_do
     assert crawl.due_in(HOST) == pytest.approx(1.0)
 
 
+def test_for_a_walled_site_that_nothing_delays_no_door_is_opened() -> None:
+    crawl = Crawl(ROBOTSTXT_OBEY=True, ROBOTS_WALLS="stop")
+    for page in range(5):
+        crawl.answer(HOST, 403, url=f"{URL}{page}")
+    assert crawl.given_up.reason(ORIGIN) is Reason.WALLED
+    assert not crawl.pacing._is_open
+
+
 def test_a_walled_site_ends_no_pause_of_its_host() -> None:
     crawl = slowed(ROBOTS_WALLS="stop")
     crawl.slots[HOST].queue.clear()
