@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_robots_plus.job import JobFile, JobFileError
-from scrapy_robots_plus.job.mending import part_of, salvage
-from scrapy_robots_plus.job.recent_steps import recent_of
-from scrapy_robots_plus.job.schema import journal_of
+from scrapy_robots_plus.job import file as job_file
+from scrapy_robots_plus.job.mending import MENDED, part_of, salvage
+from scrapy_robots_plus.job.recent_steps import Step, recent_of
+from scrapy_robots_plus.job.requests import LOSSES, UNSORTED
+from scrapy_robots_plus.job.schema import RequestState, journal_of
 
 from .jobs import failed, kill_copy
 
@@ -83,14 +85,36 @@ def test_two_requests_at_one_place_are_damage(file: JobFile, path: Path) -> None
 
 
 def test_losses_add_up(file: JobFile, path: Path) -> None:
+    told: list[str] = []
     for lost in (1, 2):
         file._write()
         file._run("DELETE FROM requests WHERE id = ?", (lost,))
         file._run("COMMIT")
         file = failed(file)
         assert f"{5 - lost} requests can be read, 1 are lost" in file.troubles[0]
-        assert (file.lost, len(file.losses)) == (1, lost)
+        told += file.troubles
+        assert (file.lost, file.losses) == (1, told)
     file.close()
+
+
+def test_a_number_of_kills_that_cannot_be_is_none(file: JobFile, path: Path) -> None:
+    file._run("UPDATE requests SET hard_ends = -1 WHERE id = 1")
+    with pytest.raises(JobFileError, match="is damaged"):
+        file.fail_as_damaged()
+    with JobFile(path) as again:
+        assert again.held == 5
+        taken = [again.take("host", 0, newest=False) for _ in range(5)]
+        assert [row and row.hard_ends for row in taken] == [0] * 5
+
+
+def test_what_stands_in_a_file_is_named_and_numbered_as_in_the_files_of_others() -> None:
+    """An older version of this package may have written it, or be the next to read it."""
+    states = {"WAITING": 0, "UNDER_WAY": 1, "LAST": 2, "SET_ASIDE": 3}
+    assert {state.name: state.value for state in RequestState} == states
+    steps = {"ADD": 1, "MOVE": 2, "END": 3, "SEE": 4, "NOTE": 5, "DAMAGE": 6}
+    assert {name: value for name, value in vars(Step).items() if name.isupper()} == steps
+    notes = job_file._SPIDER, job_file._BOOT, job_file._STOPPED, UNSORTED, LOSSES, MENDED
+    assert notes == ("spider", "boot", "stopped", "unsorted", "lost", "mended")
 
 
 def test_what_is_no_job(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import sqlite3
 from pathlib import Path
@@ -22,6 +23,12 @@ def octets_written() -> int:
     """By this process, to whatever file."""
     fields = dict(line.split(": ") for line in IO.read_text().splitlines())
     return int(fields["wchar"])
+
+
+def test_steps_that_cannot_be_written_are_told_as_those_of_a_full_disk(path: Path) -> None:
+    with pytest.raises(OSError, match="No space left") as raised:
+        RecentSteps(path).write([(Step.SEE, b"1")])
+    assert raised.value.errno == errno.ENOSPC
 
 
 @pytest.mark.skipif(not IO.exists(), reason="the system does not tell what is written")

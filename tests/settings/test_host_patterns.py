@@ -170,3 +170,10 @@ def test_what_is_remembered_of_long_names_is_bounded() -> None:
         assert 5 << 20 < tracemalloc.get_traced_memory()[0] < 25 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_a_name_has_at_most_253_characters() -> None:
+    longest = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
+    assert plain_pattern(longest) == longest
+    with pytest.raises(ValueError, match="expected a host"):
+        plain_pattern(f"{longest}d")
