@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
 from heapq import heapify, heappop, heappush
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from scrapy_robots_plus.protocol.origin import Origin
@@ -205,6 +206,11 @@ class Host:
     state: State = State.IDLE
     out: int = 0
     """How many requests were handed out and have not come back."""
+    let_go_at: float = -inf
+    """The moment at which the last request was let go."""
+    is_slow_to_arrive: bool = False
+    """Whether a middleware of the project has kept requests from their slot, or sent them to
+    another one."""
     gap: float = 0.0
     """Seconds to wait after a request, as of the last look at the host."""
     waits_until: float = 0.0

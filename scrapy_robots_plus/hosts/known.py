@@ -155,6 +155,15 @@ class Known:
         due_at = max(outlook.due_at, line.next_may_come_at())
         return Outlook(due_at, max(outlook.gap, line.pace.delay), outlook.most)
 
+    def has_place(self, lane: Lane) -> bool:
+        """Returns whether the slot of *lane* has a free place; False with a throttler, where those
+        that have none wait before the middlewares.
+        """
+        slot = self._slot_of(lane.address.slot)
+        if slot is None or self._has_scopes:
+            return slot is None
+        return slot.concurrency <= 0 or len(slot.active) < slot.concurrency
+
     def _line_of(self, lane: Lane) -> HostLine | None:
         origin = lane.address.origin
         return self._lines.get(origin.host) if self._lines and origin is not None else None

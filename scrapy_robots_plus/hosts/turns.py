@@ -6,7 +6,7 @@ their host. A host with lanes is in exactly one of four states, and an event end
 
 - ``READY``: in a heap, by priority and order, until its turn comes, when it is looked at;
 - ``LATER``: in a heap of moments, with one timer for the first of them;
-- ``FULL``: until one of its requests comes back;
+- ``FULL``: until one of its requests comes back, or it turns out that its slot has a place;
 - ``AT_DOOR``: until its request that stands at the door leaves; the door tells.
 
 Goals: a request costs O(log hosts), even if thousands of lanes wait for one host, or for the slot
@@ -20,6 +20,9 @@ Hazards:
   asked for once more when it is the lane's turn.
 - The door does not know about a request on its way there (``not_before``), and never hears of one
   that is refused on its way: that request delays nothing.
+- A request that was handed out takes no place in its slot while a middleware of the project keeps
+  it, perhaps until a later request has been answered, nor if the middleware sends it to another
+  slot. So a host is full by the number of its requests only until they should have arrived.
 - A job has two queues, and Scrapy asks the one in memory first. Whatever becomes ready for the
   queue that is not being asked must wake the engine.
 - No entry is removed from a heap when its item moves on: the item gets another ticket.
@@ -84,6 +87,12 @@ class Hosts:
 
     REFUSALS_EVERY = 32
     """The number of turns of which one is for a request that will fail, while others are ready."""
+    ARRIVES_SECONDS = 0.25
+    """Seconds in which a request that was handed out is in its slot, unless a middleware of the
+    project keeps it or sends it to another slot."""
+    LOOKS_AGAIN_SECONDS = 1.0
+    """Seconds until a host whose slot is full is looked at again: those who leave the slot may be
+    none of its requests."""
 
     def __init__(self, known: Known) -> None:
         self.known = known
@@ -264,11 +273,12 @@ class Hosts:
         request = lane.queue.take(lane)
         if request is not None:
             self._last = request
-            self._out[request] = out = host or self._host_of(lane)
-            out.out += 1
+            if request not in self._out:  # a spider may have yielded one object several times
+                self._out[request] = out = host or self._host_of(lane)
+                out.out += 1
             if host is not None:
                 host.last = request
-                if host.gap:
+                if host.gap and not host.is_slow_to_arrive:
                     host.not_before = self._clock() + host.gap
         if lane.address.origin is not None:
             self.known.policy_was_used(lane.address.origin)
@@ -292,15 +302,16 @@ class Hosts:
         """Makes *host* wait if *lane*, its next, may not send a request now. Returns whether it
         may.
         """
-        outlook = self.known.outlook(lane)
+        outlook, now = self.known.outlook(lane), self._clock()
         host.gap = outlook.gap
-        if host.out >= outlook.most and (outlook.gap or self.lanes > 1):
-            # A host that has the crawl to itself blocks no other: it may fill the downloader, which
-            # sends no more at a time than the slot allows.
-            self._move(host, FULL)
+        # A host that has the crawl to itself blocks no other: it may fill the downloader, which
+        # sends no more at a time than the slot allows.
+        may_be_full = host.out >= outlook.most and (outlook.gap or self.lanes > 1)
+        if may_be_full and not self._has_place(host, lane, now):
             return False
         due_at = max(host.not_before, outlook.due_at)
-        if due_at <= self._clock():
+        if due_at <= now:
+            host.let_go_at = now
             return True
         if due_at == inf:
             self._move(host, AT_DOOR)
@@ -308,6 +319,20 @@ class Hosts:
             self._move(host, LATER)
             host.waits_until = due_at
             self._wait_until(due_at, host)
+        return False
+
+    def _has_place(self, host: Host, lane: Lane, now: float) -> bool:
+        """Returns whether the slot of *lane* has a place, though enough requests were handed out to
+        fill it. If not, or if they may be on their way there, *host* is full.
+        """
+        arrives_in = host.let_go_at + self.ARRIVES_SECONDS - now
+        if host.is_slow_to_arrive or arrives_in <= 0:
+            if self.known.has_place(lane):
+                host.is_slow_to_arrive = True
+                return True
+            arrives_in = self.LOOKS_AGAIN_SECONDS
+        self._move(host, FULL)
+        self._wait_until(now + arrives_in, host)
         return False
 
     def _look(self, host: Host) -> None:

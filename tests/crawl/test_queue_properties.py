@@ -126,9 +126,7 @@ class Watched(World):
         if among(all_hosts._ready, host):
             places.add(State.READY)
         if among(all_hosts._later, host):
-            places.add(State.LATER)
-        if host.state is State.FULL and host.out:
-            places.add(State.FULL)
+            places.add(State.FULL if host.state is State.FULL and host.out else State.LATER)
         if host.state is State.AT_DOOR and self.slots[name].standing:
             places.add(State.AT_DOOR)
         if host.state is State.IDLE and host.next_lane() is None and host.out:

@@ -58,6 +58,8 @@ class Around(HandClock):
         self.back: list[Request] = []
         self.asked_about: list[Request | None] = []
         self.wakes = 0
+        self.with_place: set[str] = set()
+        """Slots that have a place, whatever was handed out."""
         around: Any = self
         self.enough = inf
         self.hosts = Hosts(around)
@@ -99,6 +101,9 @@ class Around(HandClock):
         state = self.origins.get(lane.address.origin.host) if lane.address.origin else None
         gap = max(gap, state.delay if state else 0.0)
         return Outlook(self.now + due_in, gap, places)
+
+    def has_place(self, lane: Lane) -> bool:
+        return lane.address.slot in self.with_place
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         self.asked_about.append(last)

@@ -1,0 +1,131 @@
+"""Requests that a middleware of the project keeps, or sends elsewhere, hold up no other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+import scrapy
+
+from tests.crawling import ProbeSpider, crawl, stat
+from tests.sites import answer
+from tests.waiting import pause, until
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+    from tests.sites import Sites
+
+PAGES = 9
+RULES = "User-agent: *\nDisallow: /private\n"
+
+
+class LoginSpider(ProbeSpider):
+    """Once pages wait for a login, it asks for that."""
+
+    def __init__(self, urls: list[str], *, login: str) -> None:
+        super().__init__(urls)
+        self.login = login
+        self.is_logged_in = False
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for url in self.urls[:-1]:
+            yield self.request(url)
+        await pause(0.3)
+        yield self.request(self.login, callback=self.logged_in, priority=100)
+        yield self.request(self.urls[-1])
+
+    def logged_in(self, _: Response) -> None:
+        self.is_logged_in = True
+
+
+class OfProject:
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+
+class KeepsUntilLoggedIn(OfProject):
+    async def process_request(self, request: scrapy.Request) -> None:
+        spider: Any = self.crawler.spider
+        if "login" not in request.url and "robots.txt" not in request.url:
+            await until(lambda: spider.is_logged_in)
+
+
+class ChoosesSlots(OfProject):
+    number = 0
+
+    def process_request(self, request: scrapy.Request) -> None:
+        if "robots.txt" not in request.url:
+            self.number += 1
+            request.meta["download_slot"] = f"proxy-{self.number % PAGES}"
+
+
+@pytest.mark.parametrize("delay", ["", "Crawl-delay: 0.1\n"])
+@pytest.mark.parametrize("places", [1, 8])
+@pytest.mark.parametrize("is_job", [False, True])
+@pytest_twisted.ensureDeferred
+async def test_the_request_that_lets_the_others_go_is_sent(
+    sites: Sites, tmp_path: Path, places: int, delay: str, is_job: bool
+) -> None:
+    host, other = sites.host(RULES + delay), sites.host(RULES + "Crawl-delay: 0.5\n")
+    urls = [host.url(f"/{number}") for number in range(PAGES)]
+    crawler = await crawl(
+        *[other.url(f"/{number}") for number in range(4)],
+        *urls,
+        spider=LoginSpider,
+        login=host.url("/login"),
+        DOWNLOADER_MIDDLEWARES={KeepsUntilLoggedIn: 543},
+        CONCURRENT_REQUESTS_PER_DOMAIN=places,
+        CLOSESPIDER_TIMEOUT=20,
+        **({"JOBDIR": str(tmp_path)} if is_job else {}),
+    )
+    assert stat(crawler, "finish_reason") == "finished"
+    assert sorted(host.fetched) == sorted(["/login", *(f"/{number}" for number in range(PAGES))])
+
+
+@pytest_twisted.ensureDeferred
+async def test_slots_that_a_middleware_chooses_send_side_by_side(sites: Sites) -> None:
+    """Though one request fills the slot that was foreseen."""
+    most, now = 0, 0
+
+    async def slow(hit: Any, writer: Any) -> None:
+        nonlocal most, now
+        now += 1
+        most = max(most, now)
+        await pause(1.0)
+        now -= 1
+        await answer("")(hit, writer)
+
+    hosts = [sites.host(RULES) for _ in range(2)]
+    urls = []
+    for host in hosts:
+        for number in range(PAGES):
+            host.pages[f"/{number}"] = slow
+            urls.append(host.url(f"/{number}"))
+    slowest = sites.host(RULES + "Crawl-delay: 1\n")
+    urls += [slowest.url(f"/{number}") for number in range(4)]
+    crawler = await crawl(
+        *urls, DOWNLOADER_MIDDLEWARES={ChoosesSlots: 543}, CONCURRENT_REQUESTS_PER_DOMAIN=1
+    )
+    assert stat(crawler, "finish_reason") == "finished"
+    assert most > 2 * len(hosts)
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_object_that_is_yielded_several_times_takes_one_place(sites: Sites) -> None:
+    host, other = sites.host(RULES), sites.host(RULES)
+    same = scrapy.Request(host.url("/same"), dont_filter=True)
+    urls = [each.url(f"/{number}") for number in range(20) for each in (host, other)]
+    crawler = await crawl(*[same] * 20, *urls, CLOSESPIDER_TIMEOUT=20)
+    assert stat(crawler, "finish_reason") == "finished"
+    assert {f"/{number}" for number in range(20)} <= set(host.fetched)
