@@ -26,6 +26,8 @@ unreadable if it is labelled so by mistake."""
 
 _MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
 _WIDE = frozenset({"utf_16", "utf_16_le", "utf_16_be"})
+_WIDE_KEYS = b"a\0g\0e\0n\0t", b"a\0l\0l\0o\0w"
+"""Parts of the keys User-agent, Allow and Disallow in UTF-16, of either byte order."""
 
 
 Body = bytes | bytearray | memoryview | str
@@ -54,10 +56,13 @@ def to_utf8(body: bytes, charset: str) -> bytes:
         return body[length:]
     name = _name(charset)
     if body[:2] in _MARKS or name in _WIDE:
-        # In UTF-16, every other octet of ASCII text is NUL: other bodies are only labelled so.
+        # In UTF-16, every other octet of ASCII text is NUL: other bodies are only labelled so. If
+        # most of it is no ASCII, as where comments are in Chinese, the keys still are.
         first, second = body[::2].count(0), body[1::2].count(0)
-        if abs(first - second) * 16 >= len(body):
-            text = body.decode("utf-16-be" if first > second else "utf-16-le", "replace")
+        folded = body.lower()
+        if abs(first - second) * 16 >= len(body) or any(key in folded for key in _WIDE_KEYS):
+            is_big = body[:2] == codecs.BOM_UTF16_BE if body[:2] in _MARKS else first > second
+            text = body.decode("utf-16-be" if is_big else "utf-16-le", "replace")
             return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
     if name not in _SUPERSETS_OF_ASCII:  # such as UTF-8, which needs no decoding
         return body

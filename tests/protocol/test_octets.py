@@ -30,6 +30,13 @@ class TestUtf16:
         text = "# \u4e0a\u6d77\u5e02\u6d66\u4e1c\u65b0\u533a\n" * 3 + RULES
         assert denies(text.encode(encoding), "/x", encoding)
 
+    def test_nor_do_they_where_hardly_any_of_it_is_ascii(self, encoding: str) -> None:
+        comment = "# " + "\u4e00\u4e0a\u6ce8\u91ca" * 40 + "\n"  # U+4E00 has a NUL of its own
+        mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(encoding, b"")
+        assert denies(mark + (comment * 6 + RULES).encode(encoding), "/x")
+        ascii_is_most_nul = comment.replace("\u4e00", "")
+        assert denies((ascii_is_most_nul * 6 + RULES).encode(encoding), "/x", encoding)
+
     def test_a_file_of_ascii_with_its_charset_stays_ascii(self, encoding: str) -> None:
         assert denies(ASCII, "/x", encoding)
         assert denies(b"\n" + ASCII, "/x", encoding)
@@ -139,8 +146,14 @@ class TestWhatIsLabelledUtf16IsReadSo:
     def test_if_a_character_of_eight_has_a_nul(
         self, encoding: str, more: int, *, is_read: bool
     ) -> None:
-        body = ("\u4e0a" * (7 * len(ASCII) + more) + ASCII.decode()).encode(encoding)
+        ascii_ = "Sitemap: /a\n"
+        body = ("\u4e0a" * (7 * len(ascii_) + more) + ascii_).encode(encoding)
         assert (to_utf8(body, encoding) != body) is is_read
+
+    @pytest.mark.parametrize("key", ["User-agent", "USERAGENT", "allow", "Disallow"])
+    def test_or_if_it_has_a_key_of_rules(self, encoding: str, key: str) -> None:
+        body = ("\u4e0a" * 1000 + f"\n{key}: *\n").encode(encoding)
+        assert to_utf8(body, encoding) == body.decode(encoding).encode()
 
 
 def test_so_may_utf16() -> None:
