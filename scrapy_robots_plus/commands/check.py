@@ -8,12 +8,11 @@ from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .inputs import AGENT, DIALECT, FILE, JSON, URLS, Asked, urls_in, with_policies
-from .subcommand import Exit, Subcommand, complain, picked
+from .subcommand import Exit, Subcommand, picked
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.storage.record import RobotsRecord
 
 EXITS = {"allowed": Exit.OK, "denied": Exit.FOUND, "undecided": Exit.UNDECIDED}
 """The exit status for each word that :func:`word_for` returns."""
@@ -53,12 +52,12 @@ class Check(Subcommand):
             self.project.ask(self._ask)
             return
         source = self.project.file(self.given.file)
-        self._tell_if_cut(source.record)
+        self.tell_if_cut(source.record)
         for asked in map(Asked.about, self._urls):
             self._add(asked, source.policy if asked.origin else None)  # for any site
 
     async def _ask(self, crawl: Crawl) -> None:
-        crawl.get(Retrieval).listeners.append(lambda found: self._tell_if_cut(found.record))
+        crawl.get(Retrieval).listeners.append(lambda found: self.tell_if_cut(found.record))
         async for asked, policy in with_policies(self._urls, crawl):
             self._add(asked, policy)
 
@@ -73,8 +72,3 @@ class Check(Subcommand):
             fields = {"result": word, "problem": why}
         self.note(EXITS[word])
         self.show([{"url": asked.url, **fields}], [f"{word:9} {asked.url}  ({why})"])
-
-    def _tell_if_cut(self, record: RobotsRecord) -> None:
-        if record.is_cut:
-            most = f"{self.project.robots.fetch_max_bytes:,} bytes (ROBOTS_FETCH_MAX_BYTES)"
-            complain(f"{record.url} is longer than {most}; the rest is ignored")

@@ -36,6 +36,8 @@ class Diff(Subcommand):
     def run(self) -> None:
         names = self.given.before, self.given.after
         sources = self.project.read(names, anew=True)
+        for source in sources:
+            self.tell_if_cut(source.record)
         policies = [source.policy for source in sources]
         about = next((each for each in policies if each.settings.override), policies[1])
         dialect, agent = self.project.dialect_for(about), self.project.agent_for(about)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
     from .project import Project
 
@@ -117,6 +118,12 @@ class Subcommand:
     def note(self, status: Exit) -> None:
         """Makes *status* the exit status, unless a greater one was noted before."""
         self.status = max(self.status, status)
+
+    def tell_if_cut(self, record: RobotsRecord) -> None:
+        """Says so if only the beginning of a robots.txt is read."""
+        if record.is_cut:
+            most = f"{self.project.robots.fetch_max_bytes:,} bytes (ROBOTS_FETCH_MAX_BYTES)"
+            complain(f"{record.url} is longer than {most}; the rest is ignored")
 
     def run(self) -> None:
         """Does the work, and notes what determines the exit status.

@@ -101,6 +101,15 @@ def test_nothing_changed(alone: Robots) -> None:
     assert done.status == 0
 
 
+def test_of_a_file_that_is_longer_than_what_is_read_that_is_told(alone: Robots) -> None:
+    beginning = OLD + "#" * 512_000 + "\n"
+    put(alone, old=beginning, new=beginning + "User-agent: *\nDisallow: /\n")
+    done = alone("diff", "old", "new", "--json")
+    assert (done.status, done.json[0]["differs"]) == (0, False)
+    told = "is longer than 512,000 bytes (ROBOTS_FETCH_MAX_BYTES); the rest is ignored"
+    assert done.errors.splitlines() == [f"{name} {told}" for name in ("old", "new")]
+
+
 def test_another_group_applies_now(alone: Robots) -> None:
     put(alone, old="User-agent: *\n", new="User-agent: *\nUser-agent: foobot\n")
     assert alone("diff", "old", "new", "--agent", "foobot").lines[-1] == "group        * -> foobot"
