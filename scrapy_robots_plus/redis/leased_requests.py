@@ -42,12 +42,13 @@ class LeasedRequest:
     holds: bool
     """Whether no worker gets another request to the host until this one has left."""
     since: float
+    """When it came, or was handed out to the engine."""
     is_first: bool = False
     """Whether the server knew nothing of the host when it handed the request out."""
     asked: bool = False
     """Whether its turn is taken, by this or by another request of the worker."""
     delay: float = 0.0
-    """The delay in seconds: the one asked for with the turn; once it has left, that of the host."""
+    """The delay in seconds of the host, as asked for with the turn."""
     sent_by: float | None = None
     """When the request counts as sent at the latest; once it has left, when it did."""
 
@@ -68,6 +69,9 @@ class LeasedRequests:
 
     STALE_SECONDS = 3.0
     """Seconds until a request that waits for the engine is given back: its host may be paused."""
+    ARRIVES_SECONDS = 1.0
+    """Seconds in which a request that was handed out asks for its turn. If a middleware of the
+    project keeps it, perhaps until another of the host is answered, others have their turn."""
 
     def __init__(self, crawler: Crawler, session: Session) -> None:
         self._crawl = Crawl.of(crawler)
@@ -151,6 +155,7 @@ class LeasedRequests:
             self._tell_pace(lease, state.delay)
             self._give_back(lease)
         elif state.delay:
+            lease.delay = state.delay
             self.ready.appendleft(lease)
         else:
             if lease.holds:
@@ -207,6 +212,7 @@ class LeasedRequests:
     def hand_out(self) -> Request:
         """Hands the next request out to the engine."""
         lease = self.ready.popleft()
+        lease.since = self._session.now()
         self.under_way[lease.request] = lease
         return lease.request
 
@@ -243,8 +249,12 @@ class LeasedRequests:
         """Reports departures that nothing else reports, and gives back what has waited too long."""
         now = self._session.now()
         for lease in chain(self.under_way.values(), self._leaving.values()):
-            if lease.holds and lease.sent_by is not None and now >= lease.sent_by:
+            if not lease.holds:
+                continue
+            if lease.sent_by is not None and now >= lease.sent_by:
                 self._note_left(lease, now - lease.sent_by)
+            elif not lease.asked and now >= lease.since + self.ARRIVES_SECONDS:
+                self._note_left(lease, 0.0)  # as if: it asks for another turn when it arrives
         for lease in self.ready:
             if lease.since < now - self.STALE_SECONDS:  # another worker may be faster
                 self._give_back(lease)
