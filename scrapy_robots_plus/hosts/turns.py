@@ -117,7 +117,8 @@ class Hosts:
         self._also_awaiting: dict[Origin, list[Lane]] = {}
         """The second and further lanes that await one policy: most origins have one lane. Those
         that are held back are among them: a new policy may let them go."""
-        self._out: dict[Request, Host] = {}
+        self._out: dict[Request, tuple[Host, str]] = {}
+        """The requests handed out, with the slot that was foreseen for each."""
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
 
@@ -193,15 +194,17 @@ class Hosts:
 
     def came_back(self, request: Request) -> None:
         """Records that the downloader is done with *request*, whether it was sent or not."""
-        host = self._out.pop(request, None)
+        host, foreseen = self._out.pop(request, (None, ""))
+        slot = request.meta.get(SLOT_META_KEY, foreseen)
         if host is not None:
             host.out -= 1
+            host.is_slow_to_arrive = host.is_slow_to_arrive or slot != foreseen
             host.note_left(request)
             if host.state is not READY:
                 self._look(host)
         # It may have gone to another slot than was foreseen, or past the scheduler: that slot, too,
         # may be due sooner than it was while the request was under way.
-        taken = self._hosts.get(request.meta.get(SLOT_META_KEY, ""))
+        taken = self._hosts.get(slot)
         if taken is not None and taken is not host and taken.state is not READY:
             self._look(taken)
 
@@ -210,7 +213,7 @@ class Hosts:
         door has *handed_over* a request to it, if there is one.
         """
         if handed_over is not None and handed_over in self._out:
-            self._out[handed_over].note_left(handed_over)
+            self._out[handed_over][0].note_left(handed_over)
         host = self._hosts.get(name)
         if host is not None and host.state in (LATER, AT_DOOR):
             self._look(host)
@@ -274,8 +277,9 @@ class Hosts:
         if request is not None:
             self._last = request
             if request not in self._out:  # a spider may have yielded one object several times
-                self._out[request] = out = host or self._host_of(lane)
+                out = host or self._host_of(lane)
                 out.out += 1
+                self._out[request] = out, lane.address.slot
             if host is not None:
                 host.last = request
                 if host.gap and not host.is_slow_to_arrive:

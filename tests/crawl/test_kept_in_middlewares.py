@@ -67,7 +67,7 @@ class ChoosesSlots(OfProject):
     def process_request(self, request: scrapy.Request) -> None:
         if "robots.txt" not in request.url:
             self.number += 1
-            request.meta["download_slot"] = f"proxy-{self.number % PAGES}"
+            request.meta["download_slot"] = f"proxy-{self.number}"
 
 
 @pytest.mark.parametrize("delay", ["", "Crawl-delay: 0.1\n"])
@@ -93,9 +93,12 @@ async def test_the_request_that_lets_the_others_go_is_sent(
     assert sorted(host.fetched) == sorted(["/login", *(f"/{number}" for number in range(PAGES))])
 
 
+@pytest.mark.parametrize(("places", "delay"), [(1, 0.0), (1, 1.0), (8, 1.0)])
 @pytest_twisted.ensureDeferred
-async def test_slots_that_a_middleware_chooses_send_side_by_side(sites: Sites) -> None:
-    """Though one request fills the slot that was foreseen."""
+async def test_slots_that_a_middleware_chooses_send_side_by_side(
+    sites: Sites, places: int, delay: float
+) -> None:
+    """Though one request fills the slot that was foreseen, or the delay is that of each slot."""
     most, now = 0, 0
 
     async def slow(hit: Any, writer: Any) -> None:
@@ -115,10 +118,13 @@ async def test_slots_that_a_middleware_chooses_send_side_by_side(sites: Sites) -
     slowest = sites.host(RULES + "Crawl-delay: 1\n")
     urls += [slowest.url(f"/{number}") for number in range(4)]
     crawler = await crawl(
-        *urls, DOWNLOADER_MIDDLEWARES={ChoosesSlots: 543}, CONCURRENT_REQUESTS_PER_DOMAIN=1
+        *urls,
+        DOWNLOADER_MIDDLEWARES={ChoosesSlots: 543},
+        CONCURRENT_REQUESTS_PER_DOMAIN=places,
+        DOWNLOAD_DELAY=delay,
     )
     assert stat(crawler, "finish_reason") == "finished"
-    assert most > 2 * len(hosts)
+    assert most > 8
 
 
 @pytest_twisted.ensureDeferred

@@ -381,6 +381,56 @@ def test_a_request_that_went_to_another_slot_lets_that_one_go_on(around: Around)
     assert waits.state is State.READY
 
 
+def test_a_full_host_goes_on_if_its_slot_has_a_place_when_the_others_should_be_there(
+    around: Around,
+) -> None:
+    """A middleware keeps them, or sends them through other slots."""
+    around.slots["x"] = SINGLE
+    around.entered("a", OPEN, slot="x")
+    lane = around.entered("b", OPEN, slot="x")
+    begun = around.now
+    around.with_place.add("x")
+    around.one()
+    assert around.pop() is None  # it may be on its way
+    assert state_of(lane) is State.FULL
+    assert around.hosts.alarm.at == begun + Hosts.ARRIVES_SECONDS
+    around.now += Hosts.ARRIVES_SECONDS
+    assert around.popped(3) == ["x"] * 3  # from now on, the slot alone is asked
+    around.with_place.clear()
+    assert around.pop() is None
+    around.with_place.add("x")
+    around.now += Hosts.LOOKS_AGAIN_SECONDS / 2
+    assert around.pop() is None
+    around.now += Hosts.LOOKS_AGAIN_SECONDS / 2
+    assert around.popped(1) == ["x"]
+
+
+def test_after_a_request_that_went_to_another_slot_the_delay_of_its_own_holds_up_none(
+    around: Around,
+) -> None:
+    around.slots["x"] = Slot(0.0, 5.0, 8)
+    around.entered("a", OPEN, slot="x")
+    request = around.one()
+    assert around.pop() is None
+    request.meta["download_slot"] = "proxy"
+    around.hosts.came_back(request)
+    assert around.popped(3) == ["x"] * 3
+
+
+def test_an_object_that_is_handed_out_twice_is_out_once(
+    around: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    around.slots["a"] = FREE
+    around.entered("a", requests=2)
+    request = around.one()
+    take = around.queue.take
+    monkeypatch.setattr(around.queue, "take", lambda lane: take(lane) and request)
+    assert around.one() is request
+    around.hosts.came_back(request)
+    assert not around.hosts._out
+    assert not around.hosts._hosts
+
+
 def test_what_is_out(around: Around) -> None:
     around.slots["a"] = FREE
     around.entered("a", requests=2)
