@@ -209,8 +209,8 @@ class Host:
     let_go_at: float = -inf
     """The moment at which the last request was let go."""
     is_slow_to_arrive: bool = False
-    """Whether a middleware of the project has kept requests from their slot, or sent them to
-    another one."""
+    """Whether a middleware of the project keeps requests from their slot, or sends them to another
+    one. Found out anew when none is under way: a callback that blocked the loop looks alike."""
     gap: float = 0.0
     """Seconds to wait after a request, as of the last look at the host."""
     waits_until: float = 0.0

@@ -198,7 +198,7 @@ class Hosts:
         slot = request.meta.get(SLOT_META_KEY, foreseen)
         if host is not None:
             host.out -= 1
-            host.is_slow_to_arrive = host.is_slow_to_arrive or slot != foreseen
+            host.is_slow_to_arrive = slot != foreseen or (host.is_slow_to_arrive and host.out > 0)
             host.note_left(request)
             if host.state is not READY:
                 self._look(host)

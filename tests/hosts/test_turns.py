@@ -403,6 +403,9 @@ def test_a_full_host_goes_on_if_its_slot_has_a_place_when_the_others_should_be_t
     assert around.pop() is None
     around.now += Hosts.LOOKS_AGAIN_SECONDS / 2
     assert around.popped(1) == ["x"]
+    for request in list(around.hosts._out):
+        around.hosts.came_back(request)
+    assert around.popped(3) == ["x"]  # none is under way, so it is found out anew
 
 
 def test_after_a_request_that_went_to_another_slot_the_delay_of_its_own_holds_up_none(
