@@ -200,6 +200,23 @@ class Slots:
         slot = None if self._has_scopes else self.get(key)
         return slot is None or slot.concurrency <= 0 or slot.free_transfer_slots() > 0
 
+    def has_room(self, key: str) -> bool:
+        """Returns whether the slot would send another request besides those that are in it.
+
+        True without a slot; False with a throttler, where those without room have not come so far.
+        """
+        slot = self.get(key)
+        if slot is None or self._has_scopes:
+            return slot is None
+        return slot.concurrency <= 0 or len(slot.active) < slot.concurrency
+
+    def has_arrived(self, request: Request) -> bool:
+        """Returns whether *request* is in its slot; with a throttler, where it waits before the
+        middlewares, always True.
+        """
+        slot = None if self._has_scopes else self.get(request.meta.get(SLOT_META_KEY, ""))
+        return self._has_scopes or (slot is not None and request in slot.active)
+
     def leave_place(self, key: str, request: Request) -> None:
         """Frees the place of *request*, still under way for the downloader, for the next one."""
         slot = self.get(key)

@@ -75,7 +75,8 @@ class Known:
             self._states = crawl.get(OriginStates)
             self._door = crawl.get(Door)
             self._lines = self._door.lines
-        self._slot_of = compat.Slots(self._downloader).get
+        self._slots = compat.Slots(self._downloader)
+        self._slot_of = self._slots.get
         self._has_scopes = compat.has_throttler(crawl.crawler)
         self._slots_with_settings = self._crawler.settings.getdict("DOWNLOAD_SLOTS")
         self._of_new_slot = lru_cache(maxsize=None)(self._outlook_for_new_slot)
@@ -155,14 +156,9 @@ class Known:
         due_at = max(outlook.due_at, line.next_may_come_at())
         return Outlook(due_at, max(outlook.gap, line.pace.delay), outlook.most)
 
-    def has_place(self, lane: Lane) -> bool:
-        """Returns whether the slot of *lane* has a free place; False with a throttler, where those
-        that have none wait before the middlewares.
-        """
-        slot = self._slot_of(lane.address.slot)
-        if slot is None or self._has_scopes:
-            return slot is None
-        return slot.concurrency <= 0 or len(slot.active) < slot.concurrency
+    def has_room(self, lane: Lane) -> bool:
+        """Returns whether the slot of *lane* has room, whatever was handed out."""
+        return self._slots.has_room(lane.address.slot)
 
     def _line_of(self, lane: Lane) -> HostLine | None:
         origin = lane.address.origin

@@ -6,7 +6,7 @@ their host. A host with lanes is in exactly one of four states, and an event end
 
 - ``READY``: in a heap, by priority and order, until its turn comes, when it is looked at;
 - ``LATER``: in a heap of moments, with one timer for the first of them;
-- ``FULL``: until one of its requests comes back, or it turns out that its slot has a place;
+- ``FULL``: until one of its requests comes back, or it turns out that its slot has room;
 - ``AT_DOOR``: until its request that stands at the door leaves; the door tells.
 
 Goals: a request costs O(log hosts), even if thousands of lanes wait for one host, or for the slot
@@ -311,7 +311,7 @@ class Hosts:
         # A host that has the crawl to itself blocks no other: it may fill the downloader, which
         # sends no more at a time than the slot allows.
         may_be_full = host.out >= outlook.most and (outlook.gap or self.lanes > 1)
-        if may_be_full and not self._has_place(host, lane, now):
+        if may_be_full and not self._has_room(host, lane, now):
             return False
         due_at = max(host.not_before, outlook.due_at)
         if due_at <= now:
@@ -325,13 +325,13 @@ class Hosts:
             self._wait_until(due_at, host)
         return False
 
-    def _has_place(self, host: Host, lane: Lane, now: float) -> bool:
-        """Returns whether the slot of *lane* has a place, though enough requests were handed out to
+    def _has_room(self, host: Host, lane: Lane, now: float) -> bool:
+        """Returns whether the slot of *lane* has room, though enough requests were handed out to
         fill it. If not, or if they may be on their way there, *host* is full.
         """
         arrives_in = host.let_go_at + self.ARRIVES_SECONDS - now
         if host.is_slow_to_arrive or arrives_in <= 0:
-            if self.known.has_place(lane):
+            if self.known.has_room(lane):
                 host.is_slow_to_arrive = True
                 return True
             arrives_in = self.LOOKS_AGAIN_SECONDS

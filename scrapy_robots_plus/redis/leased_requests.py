@@ -70,8 +70,8 @@ class LeasedRequests:
     STALE_SECONDS = 3.0
     """Seconds until a request that waits for the engine is given back: its host may be paused."""
     ARRIVES_SECONDS = 1.0
-    """Seconds in which a request that was handed out asks for its turn. If a middleware of the
-    project keeps it, perhaps until another of the host is answered, others have their turn."""
+    """Seconds in which a request that was handed out is in its slot. If a middleware of the project
+    keeps it, perhaps until another of the host is answered, others have their turn."""
 
     def __init__(self, crawler: Crawler, session: Session) -> None:
         self._crawl = Crawl.of(crawler)
@@ -218,7 +218,7 @@ class LeasedRequests:
 
     def _note_left(self, lease: LeasedRequest, ago: float) -> None:
         """Notes and reports that the request of *lease* left *ago* seconds ago."""
-        if lease.holds:
+        if lease.holds or (lease.delay and lease.sent_by is None):
             lease.holds, lease.sent_by = False, self._session.now() - ago
             lease.delay = max(lease.delay, self.own_delay(lease.host))
             self._tell_left(lease, ago)
@@ -249,16 +249,21 @@ class LeasedRequests:
         """Reports departures that nothing else reports, and gives back what has waited too long."""
         now = self._session.now()
         for lease in chain(self.under_way.values(), self._leaving.values()):
-            if not lease.holds:
-                continue
-            if lease.sent_by is not None and now >= lease.sent_by:
+            if lease.holds and lease.sent_by is not None and now >= lease.sent_by:
                 self._note_left(lease, now - lease.sent_by)
-            elif not lease.asked and now >= lease.since + self.ARRIVES_SECONDS:
-                self._note_left(lease, 0.0)  # as if: it asks for another turn when it arrives
+            elif lease.holds and self._is_kept(lease, now):
+                lease.holds = False
+                self._tell_left(lease, 0.0)  # as if: when it does leave, that is told, too
         for lease in self.ready:
             if lease.since < now - self.STALE_SECONDS:  # another worker may be faster
                 self._give_back(lease)
         self._drop_void()
+
+    def _is_kept(self, lease: LeasedRequest, now: float) -> bool:
+        """Returns whether a middleware keeps the request of *lease* from its slot."""
+        if lease.asked or now < lease.since + self.ARRIVES_SECONDS:
+            return False
+        return not compat.Slots(self._crawl.crawler.engine.downloader).has_arrived(lease.request)
 
     def collect_ended(self) -> None:
         """Reports which requests the engine has dealt with."""

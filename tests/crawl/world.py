@@ -300,7 +300,7 @@ class World(HandClock):
         due_at = inf if delay and slot.standing else slot.sent_at + delay
         return Outlook(due_at, delay, min(host.capacity for host in hosts))
 
-    def has_place(self, lane: Lane) -> bool:
+    def has_room(self, lane: Lane) -> bool:
         """Whatever was handed out is in its slot at once."""
         return False
 

@@ -58,8 +58,8 @@ class Around(HandClock):
         self.back: list[Request] = []
         self.asked_about: list[Request | None] = []
         self.wakes = 0
-        self.with_place: set[str] = set()
-        """Slots that have a place, whatever was handed out."""
+        self.with_room: set[str] = set()
+        """Slots that have room, whatever was handed out."""
         around: Any = self
         self.enough = inf
         self.hosts = Hosts(around)
@@ -102,8 +102,8 @@ class Around(HandClock):
         gap = max(gap, state.delay if state else 0.0)
         return Outlook(self.now + due_in, gap, places)
 
-    def has_place(self, lane: Lane) -> bool:
-        return lane.address.slot in self.with_place
+    def has_room(self, lane: Lane) -> bool:
+        return lane.address.slot in self.with_room
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         self.asked_about.append(last)
@@ -381,7 +381,7 @@ def test_a_request_that_went_to_another_slot_lets_that_one_go_on(around: Around)
     assert waits.state is State.READY
 
 
-def test_a_full_host_goes_on_if_its_slot_has_a_place_when_the_others_should_be_there(
+def test_a_full_host_goes_on_if_its_slot_has_room_when_the_others_should_be_there(
     around: Around,
 ) -> None:
     """A middleware keeps them, or sends them through other slots."""
@@ -389,16 +389,16 @@ def test_a_full_host_goes_on_if_its_slot_has_a_place_when_the_others_should_be_t
     around.entered("a", OPEN, slot="x")
     lane = around.entered("b", OPEN, slot="x")
     begun = around.now
-    around.with_place.add("x")
+    around.with_room.add("x")
     around.one()
     assert around.pop() is None  # it may be on its way
     assert state_of(lane) is State.FULL
     assert around.hosts.alarm.at == begun + Hosts.ARRIVES_SECONDS
     around.now += Hosts.ARRIVES_SECONDS
     assert around.popped(3) == ["x"] * 3  # from now on, the slot alone is asked
-    around.with_place.clear()
+    around.with_room.clear()
     assert around.pop() is None
-    around.with_place.add("x")
+    around.with_room.add("x")
     around.now += Hosts.LOOKS_AGAIN_SECONDS / 2
     assert around.pop() is None
     around.now += Hosts.LOOKS_AGAIN_SECONDS / 2

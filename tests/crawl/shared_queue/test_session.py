@@ -6,6 +6,7 @@ import logging
 import time
 from itertools import count
 from math import inf
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -18,7 +19,7 @@ from scrapy_robots_plus.redis.leased_requests import LeasedRequest, LeasedReques
 from scrapy_robots_plus.redis.pushing import Pushing
 from scrapy_robots_plus.redis.session import Session
 from scrapy_robots_plus.storage.redis_server import ServerAwayError
-from tests.crawling import make_crawler, stat
+from tests.crawling import make_crawler, new_slot, stat
 
 from .crews import CrewSpider
 
@@ -257,3 +258,33 @@ def test_a_request_that_counts_as_sent_before_its_answer_keeps_the_delay_of_robo
     session.exchange()
     leases.ask(Ask(host, 0.0, patience, inf, other), waits.append)
     assert delay - 5.0 < waits[-1] <= delay
+
+
+@pytest.mark.parametrize("where", ["a middleware", "its slot"])
+def test_only_a_request_that_a_middleware_keeps_gives_its_turn_away(
+    crawler: Crawler, session: Session, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """In its slot, it may wait for the delay of the user, longer than a middleware should take."""
+    monkeypatch.setattr(LeasedRequests, "own_delay", lambda *_: 0.0)
+    slot = new_slot()
+    engine: Any = SimpleNamespace(downloader=SimpleNamespace(slots={"a.example": slot}))
+    crawler.engine = engine
+    leases = LeasedRequests(crawler, session)
+    request = scrapy.Request("http://a.example/", meta={"download_slot": "a.example"})
+    now = session.now()
+    lease = LeasedRequest(request, b"1", "a.example", holds=True, since=now, delay=3.0)
+    leases.under_way[request] = lease
+    if where == "its slot":
+        slot.active.add(request)
+    leases.look()
+    assert lease.holds
+    lease.since = now - LeasedRequests.ARRIVES_SECONDS
+    leases.look()
+    assert lease.holds is (where == "its slot")
+    assert lease.sent_by is None
+    told: list[Report] = []
+    monkeypatch.setattr(session, "tell", told.append)
+    for _ in range(2):
+        leases.left_downloader(request)
+    assert [(each.what, each.seconds) for each in told] == [("left", 3.0)]
+    assert not lease.holds
