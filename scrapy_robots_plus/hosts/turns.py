@@ -311,7 +311,7 @@ class Hosts:
         # A host that has the crawl to itself blocks no other: it may fill the downloader, which
         # sends no more at a time than the slot allows.
         may_be_full = host.out >= outlook.most and (outlook.gap or self.lanes > 1)
-        if may_be_full and not self._has_room(host, lane, now):
+        if may_be_full and self._hold_if_full(host, lane, now):
             return False
         due_at = max(host.not_before, outlook.due_at)
         if due_at <= now:
@@ -325,19 +325,19 @@ class Hosts:
             self._wait_until(due_at, host)
         return False
 
-    def _has_room(self, host: Host, lane: Lane, now: float) -> bool:
-        """Returns whether the slot of *lane* has room, though enough requests were handed out to
-        fill it. If not, or if they may be on their way there, *host* is full.
+    def _hold_if_full(self, host: Host, lane: Lane, now: float) -> bool:
+        """Makes *host*, of which enough requests were handed out to fill the slot of *lane*, wait
+        if the slot has no room, or if they may be on their way there. Returns whether it does.
         """
-        arrives_in = host.let_go_at + self.ARRIVES_SECONDS - now
-        if host.is_slow_to_arrive or arrives_in <= 0:
+        looks_in = host.let_go_at + self.ARRIVES_SECONDS - now
+        if host.is_slow_to_arrive or looks_in <= 0:
             if self.known.has_room(lane):
                 host.is_slow_to_arrive = True
-                return True
-            arrives_in = self.LOOKS_AGAIN_SECONDS
+                return False
+            looks_in = self.LOOKS_AGAIN_SECONDS
         self._move(host, FULL)
-        self._wait_until(now + arrives_in, host)
-        return False
+        self._wait_until(now + looks_in, host)
+        return True
 
     def _look(self, host: Host) -> None:
         """Looks again at *host*, which is not ready: something may have let it go."""

@@ -354,17 +354,22 @@ def test_without_a_delay_nothing_is_late() -> None:
 # In a slot that hosts share
 
 
-def test_what_waits_leaves_its_place_and_takes_one_before_it_goes() -> None:
-    held = Standing()
+def without_its_place(held: Standing, other: Request) -> tuple[Request, Slot]:
+    """One that has waited until it may go, and whose place in its slot *other* has by then."""
     slot = held.slot(places=1)
     request = held.come("proxy")
     held.pace.answer(3.0)
     assert not slot.transferring
-    other = Request("http://b.example/")
     slot.transferring.add(other)
     held.pace.agrees = True
     held.time.pass_time(4.0)
     assert held.let_go == []
+    return request, slot
+
+
+def test_what_waits_leaves_its_place_and_takes_one_before_it_goes() -> None:
+    held, other = Standing(), Request("http://b.example/")
+    request, slot = without_its_place(held, other)
     held.doorway.place_is_free("proxy")  # just before the downloader takes it out
     slot.transferring.remove(other)
     assert held.let_go == [request]
@@ -374,12 +379,7 @@ def test_what_waits_leaves_its_place_and_takes_one_before_it_goes() -> None:
 def test_a_free_place_goes_on_to_a_line_that_can_use_it() -> None:
     """Of two lines that want it, the first has nothing left to send."""
     held = Standing()
-    slot = held.slot(places=1)
-    request = held.come("proxy")
-    held.pace.answer(3.0)
-    slot.transferring.add(Request("http://b.example/"))
-    held.pace.agrees = True
-    held.time.pass_time(4.0)
+    request, _ = without_its_place(held, Request("http://b.example/"))
     wanting = held.doorway.wanting["proxy"]
     assert list(wanting) == [held.line]
     wanting[HostLine("c.example", held.doorway)] = None
@@ -404,13 +404,7 @@ def test_one_that_is_asked_for_at_once_has_a_place() -> None:
 def test_a_place_that_nobody_tells_of_is_found() -> None:
     """A robots.txt may be fetched through the same slot, and does not come through the door."""
     held = Standing()
-    slot = held.slot(places=1)
-    request = held.come("proxy")
-    held.pace.answer(3.0)
-    slot.transferring.add(Request("http://b.example/robots.txt"))
-    held.pace.agrees = True
-    held.time.pass_time(4.0)
-    assert held.let_go == []
+    request, slot = without_its_place(held, Request("http://b.example/robots.txt"))
     slot.transferring.clear()
     held.time.pass_time(1.0)
     assert held.let_go == [request]
