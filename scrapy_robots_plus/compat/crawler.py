@@ -11,6 +11,7 @@ import scrapy.signals
 from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
+from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
 from scrapy.utils.log import get_scrapy_root_handler
 from twisted.internet.defer import Deferred
 from twisted.logger import globalLogBeginner
@@ -79,15 +80,17 @@ def watch_signals(crawler: Crawler, failed: Callable[[object, Exception], None])
 
     def told(results: list[tuple[object, Any]]) -> list[tuple[object, Any]]:
         for handler, result in results:
-            if result is not None:  # rare, while each page sends seven signals
-                error = result.value if isinstance(result, Failure) else result
-                if isinstance(error, Exception):
-                    failed(handler, error)
+            error = result.value if isinstance(result, Failure) else result
+            if isinstance(error, Exception):
+                failed(handler, error)
         return results
 
     def instead(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
         results: list[tuple[object, Any]] = send(*arguments, **named)
-        return told(results) if results else results
+        for _, result in results:
+            if result is not None:  # rare, while each page sends seven signals
+                return told(results)
+        return results
 
     async def instead_async(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
         return told(await send_async(*arguments, **named))
@@ -167,14 +170,19 @@ robots_parsed: object | None = getattr(scrapy.signals, "robots_parsed", None)
 """Scrapy's signal for a parsed robots.txt; None before Scrapy 2.18. Import it once 2.17 goes."""
 
 
-def last_process_request(crawler: Crawler, method: object) -> None:
-    """Makes *method* the last ``process_request``, after all middlewares.
+def last_process_request(crawler: Crawler, own: object, method: object) -> None:
+    """Makes *method* the last ``process_request`` if a middleware after *own* may change what
+    Scrapy's own are known to put into the User-Agent header.
 
     Needed for Scrapy 2.14 to 2.19: otherwise it would take a middleware, which each project would
     have to name. Remove when requests can be changed in ``request_reached_downloader``.
     """
     manager = crawler.engine.downloader.middleware
-    manager.methods["process_request"].append(cast("Any", method))
+    later = list(map(type, manager.middlewares))
+    del later[: later.index(type(own)) + 1]
+    are_scrapys = all(each.__module__.startswith("scrapy.") for each in later)
+    if not are_scrapys or UserAgentMiddleware not in later:
+        manager.methods["process_request"].append(cast("Any", method))
 
 
 def parse_sitemap(spider: SitemapSpider, response: Response) -> Iterable[Request]:

@@ -38,8 +38,11 @@ class Agents:
         of_spider = getattr(self._crawler.spider, "user_agent", None)
         return user_agent_in_headers(settings) or str(of_spider or settings["USER_AGENT"] or "")
 
-    def warn_if_nameless(self) -> None:
-        """Warns about a crawler that no site can address."""
+    def spider_opened(self) -> None:
+        """Finds the default anew, as a spider may name itself only now; warns if no site can
+        address it.
+        """
+        vars(self).pop("default", None)
         agent, settings = self.default, self._crawler.settings
         anybody = self._settings.dialect.names_are_parts or not takes_several_names(settings)
         if not (anybody or agent == "*" or has_product_token(agent)):

@@ -297,6 +297,6 @@ class RobotsMiddleware:
                 'ROBOTS_MODE is "observe": nothing is enforced. Requests that robots.txt forbids '
                 "are sent, without delays, and only counted as forbidden."
             )
-        self._agents.warn_if_nameless()
+        self._agents.spider_opened()
         if self.settings.user_agent is None:  # else the headers of requests do not matter
-            compat.last_process_request(self._crawler, self._process_request_last)
+            compat.last_process_request(self._crawler, self, self._process_request_last)

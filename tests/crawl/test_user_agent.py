@@ -154,6 +154,24 @@ async def test_a_user_agent_put_in_by_another_middleware_is_checked_as_it_is_sen
     assert stat(crawler, "robotstxt/forbidden/rule") == 2
 
 
+class NamesItselfWhenOpened(ProbeSpider):
+    @classmethod
+    def from_crawler(cls, crawler: Any, *arguments: Any, **named: Any) -> Any:
+        spider = super().from_crawler(crawler, *arguments, **named)
+        crawler.signals.connect(spider.spider_opened, scrapy.signals.spider_opened)
+        return spider
+
+    def spider_opened(self) -> None:
+        self.user_agent = "Foobot/1.0"
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_spider_may_name_itself_when_it_is_opened(sites: Sites) -> None:
+    host = sites.host(NOT_FOOBOT)
+    await crawl(host.url("/a"), spider=NamesItselfWhenOpened, USER_AGENT="Barbot")
+    assert host.fetched == []
+
+
 BOTH = "User-agent: foobot\nDisallow: /\n\nUser-agent: foobot-news\nDisallow: /closed\n"
 
 
