@@ -26,21 +26,23 @@ part_few = $(addprefix tests/crawl/test_, few_files.py full_disk.py)
 part_redis = $(wildcard tests/crawl/test_redis*.py)
 part_f = $(filter-out $(part_few),$(wildcard tests/crawl/test_f*.py))
 part_r = $(filter-out $(part_redis),$(wildcard tests/crawl/test_r*.py))
-LONG = others tools
+LONG = others testing
 UNITS = $(LONG) stores engine commands-a-o commands-p-z files protocol
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = $(addprefix tests/protocol/, directives lint preferences)
 UNITS_engine = $(wildcard tests/protocol/test_*.py)
 UNITS_stores = $(addprefix tests/, origins redis settings storage)
-UNITS_tools = $(addprefix tests/test_, build.py cluster_demo.py make.py package.py testing.py tutorial.py)
-UNITS_others = $(filter-out $(UNITS_tools),$(wildcard tests/test_*.py))
+UNITS_testing = $(addprefix tests/test_, package.py testing.py)
+UNITS_others = $(filter-out $(REPOSITORY) $(UNITS_testing),$(wildcard tests/test_*.py))
+# Of what stands around the package.
+REPOSITORY = $(addprefix tests/test_, benchmarks.py build.py cluster_demo.py make.py tutorial.py)
 UNITS_files = tests/audit tests/job
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, engine protocol stores)
 INSTALLED = .venv/installed-$(if $(MEASURE),checks,dev)
 # Not forked: it imports by itself, while the process that forks still imports for all others.
-test-units-others test-units-tools: RUN = $(BIN)/python -m
+test-units-others test-units-testing: RUN = $(BIN)/python -m
 ifdef MEASURE
 $(MEASURED): RUN = $(BIN)/coverage run -m
 endif
@@ -58,7 +60,7 @@ PARSERS = Protego Python Rerp
 # Whether the environments are whole was seen already.
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(addprefix --old-file=,$(wildcard .venv*/python)) $(MAKE_COMMAND)
 
-.PHONY: help demo cluster-demo docs test test-units test-crawls test-select test-select-all \
+.PHONY: help demo cluster-demo docs test test-units test-repository test-crawls test-select test-select-all \
 	rest \
 	test-oldest test-oldest-select test-parsers test-upstream test-next test-packages test-sdist coverage mutants \
 	stress lint style types build comparison tables clean \
@@ -85,6 +87,9 @@ test-units: .venv/installed-dev ## a part of them: all but crawls
 
 test-units-%: .venv/installed-dev
 	$(RUN) $(PYTEST) --reactor=asyncio $(UNITS_$*)
+
+test-repository: .venv/installed-dev ## the tests of what stands around the package: make, the wheel, the tutorial
+	$(RUN) $(PYTEST) --reactor=asyncio $(REPOSITORY)
 
 test-crawls: .venv/installed-dev ## a part of them: crawls, with the asyncio reactor
 	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS))
@@ -148,8 +153,8 @@ test-python-%: build
 
 # None of it changes an environment that another one uses, and what is built stays.
 rest: .venv/installed-docs .venv/installed-checks .venv-oldest/installed-dev build ## what `.ci/run` does after `make test`, side by side
-	@$(SIDE_BY_SIDE) --old-file=build test-python-3.13 test-python-3.10 types test-select $(OLDEST_PARTS) test-sdist \
-		coverage style docs
+	@$(SIDE_BY_SIDE) --old-file=build test-python-3.13 test-python-3.10 types test-select test-repository \
+		$(OLDEST_PARTS) test-sdist coverage style docs
 
 # MUTANTS="origins --seed 1" names a folder and repeats a run.
 mutants: .venv/installed-mutants ## changes the package at random, and counts what its tests notice

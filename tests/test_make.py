@@ -153,6 +153,19 @@ def test_what_pip_prints_is_shown_only_if_it_fails(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("uv", "by_pip"), [("", 1), ("exit 1", 2)])
+def test_uv_installs_and_where_it_fails_pip_does(tmp_path: Path, uv: str, by_pip: int) -> None:
+    pip = f"""echo "$@" >>by_pip
+    printf '#!/bin/sh\\necho "$@" >>by_uv; {uv}' >.venv/bin/uv; chmod +x .venv/bin/uv"""
+    done = make_venv(tmp_path, fake_python(tmp_path, pip=pip), "--editable", ".")
+    assert (done.returncode, done.stderr) == (0, "")
+    asked = (tmp_path / "by_uv").read_text().splitlines()
+    assert asked == ["pip install --python .venv/bin/python --editable ."]
+    first, *more = (tmp_path / "by_pip").read_text().splitlines()
+    assert first.endswith(" uv")
+    assert [each.endswith(" --editable .") for each in more] == [True] * (by_pip - 1)
+
+
 TARGETS = """
 good:
 	@echo '====== 12 passed, 1 skipped, 30 deselected in 1.50s ======'
@@ -312,11 +325,12 @@ def files_of(arguments: list[str]) -> Iterator[Path]:
                 yield file
 
 
-def test_each_test_is_in_one_part_of_make_test() -> None:
+def test_each_test_is_in_one_part_of_make_test_or_of_make_rest() -> None:
+    command = ["make", "-n", "test", "rest"]
     all_of_it = subprocess.run(
-        ["make", "-n", "test"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
-    parts = re.findall(r"test-(?:crawls|units)-\S+", all_of_it.stdout)
+    parts = re.findall(r"test-(?:crawls|units|repository)\S*", all_of_it.stdout)
     run = [file for part in parts for each in pytest_runs(part) for file in files_of(each)]
     assert sorted(run) == sorted((ROOT / "tests").rglob("test_*.py"))
 
