@@ -36,7 +36,7 @@ UNITS_stores = $(addprefix tests/, origins redis settings storage)
 UNITS_testing = $(addprefix tests/test_, package.py testing.py)
 UNITS_others = $(filter-out $(REPOSITORY) $(UNITS_testing),$(wildcard tests/test_*.py))
 # Of what stands around the package.
-REPOSITORY = $(addprefix tests/test_, benchmarks.py build.py cluster_demo.py make.py tutorial.py)
+REPOSITORY = $(addprefix tests/test_, benchmarks.py build.py cluster_demo.py make.py samples.py tutorial.py)
 UNITS_files = tests/audit tests/job
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, engine protocol stores)
@@ -88,7 +88,7 @@ test-units: .venv/installed-dev ## a part of them: all but crawls
 test-units-%: .venv/installed-dev
 	$(RUN) $(PYTEST) --reactor=asyncio $(UNITS_$*)
 
-test-repository: .venv/installed-dev ## the tests of what stands around the package: make, the wheel, the tutorial
+test-repository: .venv/installed-dev ## the tests of what stands around the package: make, the wheel, samples
 	$(RUN) $(PYTEST) --reactor=asyncio $(REPOSITORY)
 
 test-crawls: .venv/installed-dev ## a part of them: crawls, with the asyncio reactor
