@@ -183,6 +183,9 @@ class Crawl:
         self.standing_listeners: list[Callable[[Origin, Site, str], None]] = []
         """Functions that get each origin that begins to treat the crawl differently, how it does,
         and the URL that decided; only if the crawl enforces robots.txt."""
+        self.answer_listeners: list[Callable[[Request], None]] = []
+        """Functions that ``RobotsDownloader`` calls with each request whose download handler has
+        returned a response. Another downloader does not."""
         self.end_listeners: list[Callable[[Request], None]] = []
         """Functions that ``RobotsDownloader`` calls with each request that it is done with, except
         those for robots.txt. Another downloader does not."""

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 class Departures:
     """The requests to one host, from handover to answer.
 
-    Only the time of the handover to a download handler is known. After it, a browser may start, a
-    name may be resolved, a proxy or a TLS handshake may take time; only then does the host see the
-    request. A delay counted from the handover is too short if the next request needs less time.
+    Only the time of the handover to a download handler is known. After it, a callback may block the
+    loop before anything is written, a browser may start, a name may be resolved, a proxy or a TLS
+    handshake may take time; only then does the host see the request. A delay counted from the
+    handover is too short if the next request needs less time.
 
     An answer tells more: the request arrived before it, earlier by the time that the host took to
     answer. Half of the total time of the host's fastest answer is a cautious estimate of that. So
@@ -64,6 +65,15 @@ class Departures:
         self._newest = request
         self.shortest_gap = min(self.shortest_gap, now - self.handed_over_at)
         self.handed_over_at = now
+
+    def was_held_up(self, request: Request, now: float) -> bool:
+        """Records that *request* has left only *now*, as something blocked the loop before it could
+        be written. Returns whether that is news.
+        """
+        if request is not self._newest:
+            return False
+        self._under_way[request] = self.handed_over_at = now
+        return True
 
     def answered(self, request: Request, now: float) -> bool:
         """Records the answer to *request*, or its headers; returns whether that is news."""

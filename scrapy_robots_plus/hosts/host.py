@@ -205,7 +205,7 @@ class Host:
     """A number that changes with the state: a heap entry with another one is outdated."""
     state: State = State.IDLE
     out: int = 0
-    """How many requests were handed out and have not come back."""
+    """How many requests were handed out, and neither answered nor given up."""
     let_go_at: float = -inf
     """The moment at which the last request was let go."""
     is_slow_to_arrive: bool = False

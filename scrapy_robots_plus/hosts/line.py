@@ -106,6 +106,10 @@ class HostLine:
     a free one before it goes.
     """
 
+    TURNS: ClassVar = 3
+    """Turns of the loop in which a request is written: to connect, to be told of it, to write."""
+    BLOCKED_SECONDS: ClassVar = 0.02
+    """Seconds from which a turn of the loop counts as blocked."""
     LOOKS_AGAIN_SECONDS: ClassVar = 1.0
     """Seconds until the line looks for a place that nobody told it of: that of a request for a
     robots.txt, which does not wait at the door."""
@@ -160,6 +164,21 @@ class HostLine:
         self.show()
         self.look()
         self._doorway.changed(self.host, request)
+        if self.pace.delay:
+            self._watch(request, now, self.TURNS)
+
+    def _watch(self, request: Request, before: float, turns: int) -> None:
+        """Notes, for so many *turns* of the loop, whether one has held up *request*."""
+
+        def turned() -> None:
+            now = self._doorway.clock.monotonic()
+            is_blocked = now - before > self.BLOCKED_SECONDS
+            if is_blocked and self.pace.departures.was_held_up(request, now):
+                self.changed()
+            if turns > 1:
+                self._watch(request, now, turns - 1)
+
+        self._doorway.clock.call_later(0, turned)
 
     def show(self, delay: float | None = None) -> None:
         """Shows *delay*, or that of robots.txt, in the host's own slot, if there is one."""

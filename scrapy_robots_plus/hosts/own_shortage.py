@@ -103,6 +103,8 @@ class OwnShortage:
             if short_of:
                 self._since.pop(short_of, None)
             self._network.answered(request, response)
+            for listener in crawl.answer_listeners:
+                listener(request)
             return response
 
     async def _wait(self, kind: str, failure: Exception, began: float, pause: float) -> bool:

@@ -6,7 +6,9 @@ their host. A host with lanes is in exactly one of four states, and an event end
 
 - ``READY``: in a heap, by priority and order, until its turn comes, when it is looked at;
 - ``LATER``: in a heap of moments, with one timer for the first of them;
-- ``FULL``: until one of its requests comes back, or it turns out that its slot has room;
+- ``FULL``: until one of its requests is answered, or it turns out that its slot has room. If no
+  host is ready, one more of its requests is handed out and waits in the slot, which sends it even
+  while a callback blocks the loop;
 - ``AT_DOOR``: until its request that stands at the door leaves; the door tells.
 
 Goals: a request costs O(log hosts), even if thousands of lanes wait for one host, or for the slot
@@ -22,7 +24,8 @@ Hazards:
   that is refused on its way: that request delays nothing.
 - A request that was handed out takes no place in its slot while a middleware of the project keeps
   it, perhaps until a later request has been answered, nor if the middleware sends it to another
-  slot. So a host is full by the number of its requests only until they should have arrived.
+  slot, nor while a middleware keeps its answer. So a host is full by the number of its requests
+  without an answer, and only until they should have arrived.
 - A job has two queues, and Scrapy asks the one in memory first. Whatever becomes ready for the
   queue that is not being asked must wake the engine.
 - No entry is removed from a heap when its item moves on: the item gets another ticket.
@@ -68,6 +71,7 @@ def hosts_of(crawler: Crawler) -> Hosts:
         crawl = Crawl.of(crawler)
         hosts = crawl.queue = Hosts(Known(crawl))
         crawler.signals.connect(hosts.alarm.cancel, signals.spider_closed)
+        crawl.answer_listeners.append(hosts.answered)
         crawl.end_listeners.append(hosts.came_back)
         if crawl.holds_requests:
             crawl.get(Door).changed = hosts.changed
@@ -87,9 +91,9 @@ class Hosts:
 
     REFUSALS_EVERY = 32
     """The number of turns of which one is for a request that will fail, while others are ready."""
-    ARRIVES_SECONDS = 0.25
+    ARRIVES_SECONDS = 0.02
     """Seconds in which a request that was handed out is in its slot, unless a middleware of the
-    project keeps it or sends it to another slot."""
+    project keeps it or sends it to another slot. It takes two turns of the loop."""
     LOOKS_AGAIN_SECONDS = 1.0
     """Seconds until a host whose slot is full is looked at again: those who leave the slot may be
     none of its requests."""
@@ -112,13 +116,16 @@ class Hosts:
         self._ready = TicketHeap()
         self._later = TicketHeap()
         self._refused = TicketHeap()
+        self._full = TicketHeap()
+        """The full hosts of which one more request may wait in their slots."""
         self._turns = 0
         self._awaiting: dict[Origin, Lane] = {}
         self._also_awaiting: dict[Origin, list[Lane]] = {}
         """The second and further lanes that await one policy: most origins have one lane. Those
         that are held back are among them: a new policy may let them go."""
-        self._out: dict[Request, tuple[Host, str]] = {}
-        """The requests handed out, with the slot that was foreseen for each."""
+        self._out: dict[Request, tuple[Host | None, str]] = {}
+        """The requests handed out, with the host of each, None if it is answered, and the slot that
+        was foreseen for it."""
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
 
@@ -175,8 +182,8 @@ class Hosts:
 
     def close(self) -> None:
         """Stops handing out and waiting: a queue is closed, so all of them are."""
-        self._ready.clear()
-        self._refused.clear()
+        for heap in (self._ready, self._refused, self._full):
+            heap.clear()
         self.alarm.cancel()
 
     # What the crawl tells
@@ -192,28 +199,43 @@ class Hosts:
         self._place_all(origin)
         self.known.wake()
 
+    def answered(self, request: Request) -> None:
+        """Records that *request* is answered, and leaves its slot. Middlewares may keep the answer
+        for long.
+        """
+        host, foreseen = self._out.get(request, (None, ""))
+        if host is not None:
+            self._out[request] = None, foreseen
+            self._left_slot(host, request, foreseen)
+
     def came_back(self, request: Request) -> None:
         """Records that the downloader is done with *request*, whether it was sent or not."""
         host, foreseen = self._out.pop(request, (None, ""))
         slot = request.meta.get(SLOT_META_KEY, foreseen)
         if host is not None:
-            host.out -= 1
-            host.is_slow_to_arrive = slot != foreseen or (host.is_slow_to_arrive and host.out > 0)
-            host.note_left(request)
-            if host.state is not READY:
-                self._look(host)
+            self._left_slot(host, request, foreseen)
         # It may have gone to another slot than was foreseen, or past the scheduler: that slot, too,
         # may be due sooner than it was while the request was under way.
         taken = self._hosts.get(slot)
         if taken is not None and taken is not host and taken.state is not READY:
             self._look(taken)
 
+    def _left_slot(self, host: Host, request: Request, foreseen: str) -> None:
+        is_elsewhere = request.meta.get(SLOT_META_KEY, foreseen) != foreseen
+        host.out -= 1
+        host.is_slow_to_arrive = is_elsewhere or (host.is_slow_to_arrive and host.out > 0)
+        host.note_left(request)
+        if host.state is not READY:
+            self._look(host)
+
     def changed(self, name: str, handed_over: Request | None = None) -> None:
         """Looks again at the host with this name, which may be due at another moment, because the
         door has *handed_over* a request to it, if there is one.
         """
-        if handed_over is not None and handed_over in self._out:
-            self._out[handed_over][0].note_left(handed_over)
+        if handed_over is not None:
+            sent_to, _ = self._out.get(handed_over, (None, ""))
+            if sent_to is not None:
+                sent_to.note_left(handed_over)
         host = self._hosts.get(name)
         if host is not None and host.state in (LATER, AT_DOOR):
             self._look(host)
@@ -247,19 +269,23 @@ class Hosts:
         if second and not self._turns % self.REFUSALS_EVERY:
             first, second = second, first
         item: Host | Lane | None = first.pop(number)
-        return second.pop(number) if item is None and second else item
+        if item is None and second:
+            item = second.pop(number)
+        if item is None and not self.ready and self._full:
+            item = self._full.pop(number)
+        return item
 
     def _choose(self, host: Host) -> Lane | None:
         """Returns the lane of *host* to go now. If there is none, puts the host where an event
         finds it.
         """
-        self.ready -= 1  # it is in no heap any more
-        host.state = IDLE
+        may_wait = host.state is FULL
+        self._move(host, IDLE)
         lane = host.next_lane()
         if lane is not None:
             origin_state = self.known.put_in_force(lane.address.origin)
             if origin_state.state is READY and self.known.host_of(lane) == host.name:
-                return lane if self._hold_unless_due(host, lane) else None
+                return lane if self._hold_unless_due(host, lane, may_wait=may_wait) else None
             self._put(lane, origin_state)
         self._settle(host)
         return None
@@ -302,16 +328,18 @@ class Hosts:
 
     # When
 
-    def _hold_unless_due(self, host: Host, lane: Lane) -> bool:
+    def _hold_unless_due(self, host: Host, lane: Lane, *, may_wait: bool = False) -> bool:
         """Makes *host* wait if *lane*, its next, may not send a request now. Returns whether it
-        may.
+        may. *may_wait*: one request more than the slot sends at a time may go, and wait there.
         """
         outlook, now = self.known.outlook(lane), self._clock()
         host.gap = outlook.gap
         # A host that has the crawl to itself blocks no other: it may fill the downloader, which
         # sends no more at a time than the slot allows.
-        may_be_full = host.out >= outlook.most and (outlook.gap or self.lanes > 1)
+        may_be_full = host.out >= outlook.most + may_wait and (outlook.gap or self.lanes > 1)
         if may_be_full and self._hold_if_full(host, lane, now):
+            if host.out == outlook.most:
+                self._full.push((lane.queue.number, lane.priority, host.order), host)
             return False
         due_at = max(host.not_before, outlook.due_at)
         if due_at <= now:

@@ -47,5 +47,14 @@ class HandClock:
             self.settle()
         self.now = end
 
+    def turn(self) -> None:
+        """One turn of the loop: what is due rings, and not what that sets."""
+        due = []
+        while self._timers and self._timers[0][0] <= self.now:
+            due.append(heappop(self._timers)[-1])
+        for timer in due:
+            if timer.call is not None:
+                timer.call()
+
     def settle(self) -> None:
         """What happens by itself after each ring."""

@@ -70,6 +70,79 @@ class ChoosesSlots(OfProject):
             request.meta["download_slot"] = f"proxy-{self.number}"
 
 
+class Keeps(OfProject):
+    """Keeps each page for a moment, before it is sent or after."""
+
+    now = most = 0
+
+    async def _keep(self, request: scrapy.Request) -> None:
+        if "robots.txt" not in request.url:
+            self.now += 1
+            Keeps.most = max(Keeps.most, self.now)
+            await pause(0.15)
+            self.now -= 1
+
+
+class KeepsRequests(Keeps):
+    async def process_request(self, request: scrapy.Request) -> None:
+        await self._keep(request)
+
+
+class KeepsAnswers(Keeps):
+    async def process_response(self, request: scrapy.Request, response: Response) -> Response:
+        await self._keep(request)
+        return response
+
+
+@pytest.mark.parametrize("middleware", [KeepsRequests, KeepsAnswers])
+@pytest_twisted.ensureDeferred
+async def test_what_is_kept_for_a_moment_takes_no_place_in_a_slot(
+    sites: Sites, middleware: type[Keeps], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Keeps, "most", 0)
+    hosts = [sites.host(RULES) for _ in range(2)]
+    crawler = await crawl(
+        *[host.url(f"/{number}") for number in range(20) for host in hosts],
+        DOWNLOADER_MIDDLEWARES={middleware: 543},
+        CONCURRENT_REQUESTS_PER_DOMAIN=1,
+    )
+    assert stat(crawler, "finish_reason") == "finished"
+    assert [len(host.fetched) for host in hosts] == [20, 20]
+    assert Keeps.most > 6
+
+
+class LooksAtSlots(ProbeSpider):
+    """Notes, as each callback begins, which might block the loop, what is under way."""
+
+    def parse(self, response: Response) -> None:
+        super().parse(response)
+        slot = self.crawler.engine.downloader.slots[response.meta["download_slot"]]
+        self.under_way = [*getattr(self, "under_way", []), len(slot.transferring)]
+
+
+@pytest.mark.parametrize(("hosts", "delay"), [(2, 0.0), (1, 0.1)])
+@pytest_twisted.ensureDeferred
+async def test_the_next_page_is_under_way_when_a_callback_begins(
+    sites: Sites, hosts: int, delay: float
+) -> None:
+    """A callback may block the loop. The next request waits in the slot, which sends it before."""
+
+    async def slow(hit: Any, writer: Any) -> None:
+        await pause(0.2)
+        await answer("")(hit, writer)
+
+    running = [sites.host(RULES) for _ in range(hosts)]
+    for host in running:
+        host.pages = {f"/{number}": slow for number in range(10)}
+    crawler = await crawl(
+        *[host.url(path) for host in running for path in host.pages],
+        spider=LooksAtSlots,
+        CONCURRENT_REQUESTS_PER_DOMAIN=1,
+        DOWNLOAD_DELAY=delay,
+    )
+    assert sum(crawler.spider.under_way) > 7 * hosts
+
+
 @pytest.mark.parametrize("delay", ["", "Crawl-delay: 0.1\n"])
 @pytest.mark.parametrize("places", [1, 8])
 @pytest.mark.parametrize("is_job", [False, True])

@@ -180,6 +180,7 @@ class World(HandClock):
         travel: float = 0.0,
         door: float = 0.0,
         transfer: float = 0.5,
+        keeps: float = 0.0,
         job: bool = False,
         folder: Path | None = None,
     ) -> None:
@@ -193,6 +194,9 @@ class World(HandClock):
         self.travel = travel
         self.door = door
         self.transfer = transfer
+        self.keeps = keeps
+        """Seconds for which a middleware keeps each answer."""
+        self.kept = 0
         self.states = states_of(self, defer or 0.0)
         self.budget = FetchBudget(fetches, fetches, self.clock, self.call_later)
         around: Any = self
@@ -361,7 +365,7 @@ class World(HandClock):
 
     @property
     def active(self) -> int:
-        return sum(len(slot.out) for slot in self.slots.values())
+        return self.kept + sum(len(slot.out) for slot in self.slots.values())
 
     def _download(self, request: Request) -> None:
         self.handed_out.append(request)
@@ -392,7 +396,20 @@ class World(HandClock):
         slot.sent_at = self.now
         if self.hosts[host_number(request)].delay:
             self.queue_hosts.changed(name, request)
-        self.call_later(self.transfer, lambda: self.end(request, slot))
+        self.call_later(self.transfer, lambda: self._answer(request, slot))
+
+    def _answer(self, request: Request, slot: Slot) -> None:
+        if not self.keeps:
+            self.end(request, slot)
+            return
+        slot.out.discard(request)
+        self.kept += 1
+        self.queue_hosts.answered(request)
+        self.call_later(self.keeps, lambda: self._goes_on(request, slot))
+
+    def _goes_on(self, request: Request, slot: Slot) -> None:
+        self.kept -= 1
+        self.end(request, slot)
 
     def will_be_refused(self, request: Request) -> bool:
         return self.hosts[host_number(request)].unreachable or request.priority == REFUSED

@@ -191,6 +191,51 @@ def test_one_at_a_time_goes_each_after_the_delay() -> None:
     assert held.doorway.waiting == 0
 
 
+def slow_to_answer() -> Standing:
+    """Requests to a host whose answers take as long as its delay, so that none is waited for."""
+    held = Standing(1.0)
+    held.pace.agrees = True
+    for _ in range(3):
+        request = held.come()
+        held.hand_over()
+        held.time.pass_time(1.1)
+        held.answer(request)
+        held.time.pass_time(3.0)
+    return held
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2])
+def test_if_the_loop_was_blocked_the_delay_counts_from_when_a_request_was_written(
+    turns: int,
+) -> None:
+    held = slow_to_answer()
+    held.come()
+    second = held.come()
+    held.hand_over()
+    for _ in range(turns):
+        held.time.turn()
+    told = len(held.pace.told)
+    held.time.now += 1.5  # and nothing rings
+    held.time.pass_time(0.9)
+    assert held.let_go == []
+    assert len(held.pace.told) == told + 1  # other crawls are told, too
+    held.time.pass_time(0.2)
+    assert held.let_go == [second]
+
+
+def test_a_loop_that_is_blocked_later_or_for_a_moment_changes_nothing() -> None:
+    held = slow_to_answer()
+    held.come()
+    second = held.come()
+    held.hand_over()
+    held.time.now += HostLine.BLOCKED_SECONDS / 2
+    for _ in range(HostLine.TURNS):
+        held.time.turn()
+    held.time.now += 0.8
+    held.time.pass_time(0.2)
+    assert held.let_go == [second]
+
+
 def test_nobody_goes_while_one_is_on_its_way_to_its_handler() -> None:
     held = Standing(0.0)
     first, second = held.come(), held.come()
