@@ -202,6 +202,8 @@ MEANINGS = {
     "2xx": "success",
     "3xx": "a 3xx that does not redirect, such as 304",
     "4xx": "a client error",
+    "407": "the proxy wants a password",
+    "429": "too many requests",
     "5xx": "a server error",
     "other": "any other status, 600 for example",
     "timeout": "not complete within `ROBOTS_FETCH_TIMEOUT`",

@@ -53,20 +53,23 @@ Outcome: TypeAlias = int | Failure
 TOO_MANY_REQUESTS = 429
 """The status that asks for fewer requests (RFC 6585 4). It says nothing about the file, so it
 counts as an outage."""
+PROXY_AUTHENTICATION_REQUIRED = 407
+"""The status of a proxy that has not asked the site (RFC 9110 15.5.8), so it is an outage, too."""
+_NO_ANSWERS = frozenset({PROXY_AUTHENTICATION_REQUIRED, TOO_MANY_REQUESTS})
 
 
 def says_unavailable(outcome: Outcome) -> bool:
-    """Returns whether the server said that it has no file for us: any 4xx except 429."""
+    """Returns whether the server said that it has no file for us: any 4xx except 407 and 429."""
     if isinstance(outcome, Failure):
         return False
-    return 400 <= outcome < 500 and outcome != TOO_MANY_REQUESTS
+    return 400 <= outcome < 500 and outcome not in _NO_ANSWERS
 
 
 def is_definite(outcome: Outcome) -> bool:
     """Returns whether *outcome* says something about the file, rather than being an outage.
 
-    More than five redirects may count like a 404 (RFC 9309 2.3.1.2). A 429, a server error, an
-    unrequested 304 and all other failures are outages. A status policy does not change that: it
+    More than five redirects may count like a 404 (RFC 9309 2.3.1.2). A 407, a 429, a server error,
+    an unrequested 304 and all other failures are outages. A status policy does not change that: it
     says what is allowed in an outage, not what an outage is.
     """
     if isinstance(outcome, Failure):
@@ -87,9 +90,11 @@ def _table(default: Access, exceptions: Mapping[str, Access]) -> StatusTable:
 
 
 PRESETS: Mapping[str, StatusTable] = {
-    # 2.3.1.3: 4xx is unavailable; 429 asks for fewer requests, so it counts as a server error.
-    # 2.3.1.2: more than five redirects may count as unavailable. The rest is unreachable.
-    "rfc9309": _table(_DENY, {"4xx": _ALLOW, str(TOO_MANY_REQUESTS): _DENY, "redirects": _ALLOW}),
+    # 2.3.1.3: 4xx is unavailable, but 407 and 429 say nothing about the file. 2.3.1.2: more than
+    # five redirects may count as unavailable. The rest is unreachable.
+    "rfc9309": _table(
+        _DENY, {"4xx": _ALLOW, **{str(each): _DENY for each in _NO_ANSWERS}, "redirects": _ALLOW}
+    ),
     # "A Standard for Robot Exclusion" (1994) and its Internet-Draft (1996), section 3.1.
     "mk1996": _table(_ALLOW, {"401": _DENY, "403": _DENY}),
     "fail-open": _table(_ALLOW, {}),
@@ -121,6 +126,8 @@ def status_table(value: object) -> StatusTable:
     if str(preset).lower() not in PRESETS:
         raise ValueError(f"{preset!r} is not a preset; choose one of {', '.join(PRESETS)}")
     table = dict(PRESETS[str(preset).lower()])
+    if "4xx" in changes:  # it is for 407, too
+        table.pop(str(PROXY_AUTHENTICATION_REQUIRED), None)
     for key, word in changes.items():
         if key not in PRESETS["rfc9309"] and not re.fullmatch("[1-9][0-9]{2}", key):
             raise ValueError(

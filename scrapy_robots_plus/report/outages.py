@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
-from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.access import PROXY_AUTHENTICATION_REQUIRED, Access, Failure
 from scrapy_robots_plus.protocol.printable import duration, printable
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class Outages:
         if policy.fresh_for > 0:
             again = f"Next attempt in {duration(policy.fresh_for)} at the earliest."
         why, follows = printable(why, MOST_OF_AN_EXCEPTION), self._follows(policy)
-        no_answer = isinstance(policy.record.failure, Failure)
+        failure = policy.record.failure
+        no_answer = isinstance(failure, Failure) or failure == PROXY_AUTHENTICATION_REQUIRED
         hint = " Check ROBOTS_FETCH_META." if no_answer and self._settings.fetch_meta else ""
         return f"{url} cannot be read ({why}): {follows}. {again}{hint}"
 

@@ -67,6 +67,7 @@ CASES = [
     case("404 with rules in its body", answer(CLOSES_ALL, 404), "AAAA"),
     case("401", answer(CLOSES_ALL, 401), "A-A-"),
     case("403", answer(CLOSES_ALL, 403), "A-A-"),
+    case("407", answer("", 407), FAILED),
     case("410", answer(CLOSES_ALL, 410), "AAAA"),
     case("429", answer("", 429), FAILED),
     case("500", answer("", 500), FAILED),

@@ -220,14 +220,16 @@ async def test_a_server_that_never_had_rules_is_not_crawled_until_it_answers(sit
     assert crawler.spider.failures
 
 
-@pytest.mark.parametrize("policy", ["fail-open", {"503": "allow"}], ids=str)
+@pytest.mark.parametrize(
+    ("policy", "status"), [("fail-open", 503), ({"503": "allow"}, 503), ("fail-open", 407)], ids=str
+)
 @pytest_twisted.ensureDeferred
 async def test_the_last_good_copy_holds_under_a_policy_that_opens_too(
-    sites: Sites, policy: Any
+    sites: Sites, policy: Any, status: int
 ) -> None:
     """failures.md: "fail-open fetches what is not forbidden by rules that could be read"."""
-    host = sites.host(in_turn(answer(RULES, **EACH_SECOND), answer(status=503)))
-    failed = {**counted("response_status_count/503", 1), "last": (host.url("/closed"),)}
+    host = sites.host(in_turn(answer(RULES, **EACH_SECOND), answer(status=status)))
+    failed = {**counted(f"response_status_count/{status}", 1), "last": (host.url("/closed"),)}
     settings = {"ROBOTS_STATUS_POLICY": policy, **AT_ONCE}
     crawler = await crawl(
         *steadily(host), spider=SteadySpider, spider_attributes=failed, **settings

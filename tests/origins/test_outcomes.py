@@ -23,7 +23,7 @@ from scrapy_robots_plus.protocol.origin import Origin
 
 REFUSALS = [400, 401, 403, 404, 410, 428, 430, 451, 499]
 OUTAGES = [
-    *(100, 199, 300, 301, 304, 399, 429, 500, 503, 599, 999),
+    *(100, 199, 300, 301, 304, 399, 407, 429, 500, 503, 599, 999),
     *(each for each in Failure if each is not Failure.REDIRECTS),
 ]
 LIMITS = Limits(300, 86_400, 30 * 86_400, 60, 3_600)
@@ -49,11 +49,12 @@ def test_all_else_is_an_outage(outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize("word", ["allow", "disallow"])
-def test_a_429_is_asked_again_soon_whatever_it_allows(word: str) -> None:
-    settings: Any = SimpleNamespace(limits=LIMITS, status_policy=status_table({"429": word}))
-    record = receive(ORIGIN, FetchResult(429, ORIGIN.robots_url), None, 1_000.0, settings, 0.0)
+@pytest.mark.parametrize("status", [407, 429])
+def test_some_4xx_are_asked_again_soon_whatever_they_allow(status: int, word: str) -> None:
+    settings: Any = SimpleNamespace(limits=LIMITS, status_policy=status_table({status: word}))
+    record = receive(ORIGIN, FetchResult(status, ORIGIN.robots_url), None, 1_000.0, settings, 0.0)
     assert record.access is (Access.UNAVAILABLE if word == "allow" else Access.UNREACHABLE)
-    assert (record.failure, record.retry_in) == (429, 60)
+    assert (record.failure, record.retry_in) == (status, 60)
     assert not record.readable
 
 

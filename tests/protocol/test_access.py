@@ -31,6 +31,7 @@ MEANINGS: list[tuple[Outcome, tuple[Access, ...]]] = [
     (401, (A, D, A, D)),
     (403, (A, D, A, D)),
     (404, (A, A, A, A)),
+    (407, (D, A, A, D)),
     (410, (A, A, A, A)),
     (429, (D, A, A, D)),
     (499, (A, A, A, D)),
@@ -85,6 +86,12 @@ def test_a_number_is_as_good_as_its_text() -> None:
 def test_a_status_goes_before_its_class() -> None:
     table = status_table({"5xx": "allow", "503": "disallow", "other": "allow"})
     assert [access_of(status, table) for status in (500, 503, 99, 777)] == [A, D, A, A]
+
+
+@pytest.mark.parametrize("key", ["407", "4xx"])
+def test_what_is_said_of_407_or_4xx_goes_before_a_preset(key: str) -> None:
+    assert access_of(407, status_table({key: "allow"})) is A
+    assert access_of(407, status_table({"preset": "fail-open", key: "disallow"})) is D
 
 
 def test_a_change_leaves_the_presets_as_they_are() -> None:

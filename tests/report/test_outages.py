@@ -256,3 +256,14 @@ async def test_a_crawl_that_is_closed_blames_no_host(sites: Sites, lines: Lines)
     host = sites.host(hang)
     await crawl(host.url(), CLOSESPIDER_TIMEOUT=1, ROBOTS_FETCH_TIMEOUT=60)
     assert lines.of(logging.WARNING) == []
+
+
+@pytest_twisted.ensureDeferred
+async def test_so_is_a_proxy_that_wants_a_password(sites: Sites, lines: Lines) -> None:
+    host, proxy = sites.host(RULES), sites.host()
+    proxy.pages[host.url("/robots.txt")] = answer("", 407)
+    await crawl(host.url(), ROBOTS_FETCH_META={"proxy": proxy.origin})
+    assert host.hits == []
+    (line,) = lines.of(logging.WARNING)
+    assert "cannot be read (407): all its requests are denied" in line
+    assert line.endswith("Check ROBOTS_FETCH_META.")
