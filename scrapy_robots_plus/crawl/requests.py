@@ -94,7 +94,7 @@ FIXED_FETCH_META: dict[str, Any] = {
     "handle_httpstatus_all": True,  # any status is an answer.
     "dont_retry": True,  # retries are left to `ROBOTS_FETCH_RETRIES`.
     "dont_cache": True,  # a new rule is seen at once, whatever Scrapy's HTTP cache holds.
-    "dont_merge_cookies": True,  # no cookies are sent or kept.
+    "dont_merge_cookies": True,  # the cookies of pages are not sent, and none is kept for them.
     "autothrottle_dont_adjust_delay": True,  # AutoThrottle learns from pages alone.
     "download_fail_on_dataloss": True,  # a file that is cut off is a failure.
     "download_warnsize": 0,  # no warning about large files.

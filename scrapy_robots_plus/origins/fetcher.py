@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
+from scrapy.http.cookies import CookieJar
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import CancelledError
 from w3lib.url import safe_url_string
@@ -84,6 +85,7 @@ class Fetcher:
         self._clock = crawl.clock
         self._stats = crawl.stats
         self._taps = BodyTaps(crawler)
+        self._takes_cookies = crawler.settings.getbool("COOKIES_ENABLED")
         self._has_http_cache = crawler.settings.getbool("HTTPCACHE_ENABLED")
         self._replays = self._has_http_cache and crawler.settings.getbool(
             "HTTPCACHE_IGNORE_MISSING"
@@ -121,7 +123,7 @@ class Fetcher:
     async def _tried(self, wanted: Wanted) -> FetchResult:
         time = TimeAllowed(self._settings.fetch_timeout, self._clock)
         ask = partial(self._ask, known=wanted.known, time=time)
-        result = await self._follow(wanted.origin, ask)
+        result = await self._follow(wanted.origin, partial(ask, cookies=CookieJar()))
         retries = 0 if wanted.is_refresh else self._settings.fetch_retries
         while retries and (wait := _until_retry(result, self._clock.wall())) < time.left:
             if compat.is_closing(self._crawler):
@@ -131,7 +133,7 @@ class Fetcher:
                 time.left -= wait
             retries -= 1
             self._stats.inc_value(stats.RETRIES)
-            result = await self._follow(wanted.origin, ask)
+            result = await self._follow(wanted.origin, partial(ask, cookies=CookieJar()))
         return result
 
     async def _was_away(self, origin: Origin, began: float, until: float) -> bool:
@@ -142,7 +144,7 @@ class Fetcher:
         return not was_found and await self._names.dns_outage_ended(origin, began, until)
 
     async def _knock(self, origin: Origin, seconds: float) -> None:
-        await self._get(origin.robots_url, {}, TimeAllowed(seconds, self._clock))
+        await self._get(origin.robots_url, {}, TimeAllowed(seconds, self._clock), CookieJar())
 
     async def recall(self, origin: Origin) -> FetchResult | None:
         """Returns the robots.txt of *origin* from the HTTP cache; None if it is not there.
@@ -190,21 +192,26 @@ class Fetcher:
             url = target
         return FetchResult(Failure.REDIRECTS, url, detail=f"more than {MAX_REDIRECTS} redirects")
 
-    async def _ask(self, url: str, known: RobotsRecord | None, time: TimeAllowed) -> FetchResult:
+    async def _ask(
+        self, url: str, known: RobotsRecord | None, time: TimeAllowed, cookies: CookieJar
+    ) -> FetchResult:
         """Sends a conditional request if possible; if its answer is unusable, an unconditional one.
 
         The conditions may have caused an error, and a 304 may be about another file.
         """
         # In the HTTP cache, a 304 would be of no use.
         asked = {} if self._has_http_cache else conditions(known, url)
-        result = await self._get(url, asked, time)
+        result = await self._get(url, asked, time, cookies)
         if not asked or known is None or not _may_be_the_conditions(result):
             return result
         if result.outcome == _NOT_MODIFIED and confirms(result.headers, known.headers):
             return result._replace(not_modified=True)
-        return await self._get(url, {}, time)
+        return await self._get(url, {}, time, cookies)
 
-    async def _get(self, url: str, headers: Mapping[str, str], time: TimeAllowed) -> FetchResult:
+    async def _get(
+        self, url: str, headers: Mapping[str, str], time: TimeAllowed, cookies: CookieJar
+    ) -> FetchResult:
+        """Sends one request, with *cookies*: some sites redirect until theirs come back."""
         if time.left <= 0:
             detail = f"not complete within {time.seconds:g} s"
             return FetchResult(Failure.TIMEOUT, url, detail=detail)
@@ -216,7 +223,10 @@ class Fetcher:
         try:
             request = self._request(url, headers, tap)
             request.meta["dont_cache"] = not self._replays
+            cookies.add_cookie_header(request)
             response = await self._crawler.engine.download_async(request)
+            if self._takes_cookies:
+                cookies.extract_cookies(response, request)
         except Exception as exception:
             if is_of_this_package(exception):
                 raise  # it says nothing about the site

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import pytest_twisted
+import scrapy
 
 from scrapy_robots_plus import RobotsMiddleware, RobotsUnreachable
 from scrapy_robots_plus.crawl.crawl import Crawl
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from asyncio import StreamWriter
     from collections.abc import Callable
 
-    from tests.sites import Hit
+    from tests.sites import Hit, Host
 
 PRESETS = ("rfc9309", "mk1996", "fail-open", "fail-closed")
 RULES = "User-agent: *\nDisallow: /closed\n"
@@ -234,6 +235,49 @@ async def test_five_redirects_are_followed_and_the_rules_apply_to_the_first(site
     assert first.fetched == ["/open"]
     assert sorted(too_far.fetched) == ["/closed", "/open"]
     assert last.robots_hits == 1  # the sixth redirect is not followed
+
+
+def gate(*then: Reply) -> Reply:
+    """Sends clients without its cookie to the same URL again, with one; *then* come the others."""
+    closed = answer("", 302, location="/robots.txt", set_cookie="seen=1; Path=/")
+    opened = in_turn(*then)
+
+    async def reply(hit: Hit, writer: StreamWriter) -> None:
+        await (opened if hit.headers.get("cookie") == "seen=1" else closed)(hit, writer)
+
+    return reply
+
+
+def cookies_sent(host: Host) -> list[tuple[str, str]]:
+    return [(hit.path, hit.headers.get("cookie", "")) for hit in host.hits]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_cookie_that_comes_with_a_redirect_is_sent_for_the_rest_of_the_fetch(
+    sites: Sites,
+) -> None:
+    host = sites.host(gate(answer("", 503), answer(RULES)))
+    pages = [scrapy.Request(host.url(path), cookies={"mine": "1"}) for path in ("/open", "/closed")]
+    await crawl(*pages)
+    fetch = [("/robots.txt", ""), ("/robots.txt", "seen=1")]
+    assert cookies_sent(host) == [*fetch, *fetch, ("/open", "mine=1")]  # a retry begins anew
+
+
+@pytest.mark.parametrize(
+    ("settings", "sent"),
+    [
+        ({"COOKIES_ENABLED": False}, ""),
+        ({"ROBOTS_FETCH_META": {"headers": {"Cookie": "mine=1"}}}, "mine=1"),
+    ],
+    ids=["no cookies", "one of the project"],
+)
+@pytest_twisted.ensureDeferred
+async def test_the_project_says_which_cookies_are_sent(
+    sites: Sites, settings: dict[str, Any], sent: str
+) -> None:
+    host = sites.host(gate(answer(RULES)))
+    await crawl(host.url("/open"), **settings)
+    assert cookies_sent(host) == [("/robots.txt", sent)] * 6 + [("/open", "")]
 
 
 @pytest.mark.parametrize(
