@@ -6,12 +6,15 @@ were whole.
 
 from __future__ import annotations
 
+import codecs
+import re
 import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.protocol.access import Failure
+from scrapy_robots_plus.protocol.octets import contains_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,10 +103,22 @@ if hasattr(getattr(_brotli, "Decompressor", None), "can_accept_more_data"):  # 1
     _DECODERS[b"br"] = _unbrotli
 
 
-_NO_CODINGS = frozenset(
-    {b"", b"identity", b"none", b"utf-8", b"utf8", b"iso-8859-1", b"chunked", b"aws-chunked"}
-)
+_NO_CODINGS = frozenset({b"", b"identity", b"none", b"chunked", b"aws-chunked"})
 """Values of Content-Encoding for a body in no coding: mostly mistakes; browsers accept them too."""
+_CONTROL = rb"[\x00-\x08\x0b\x0e-\x1f\x7f]"
+
+
+def _may_be_coding(name: bytes, body: bytes) -> bool:
+    """Returns whether *name* may be a coding of *body*: one that is unknown is none of a text."""
+    if name in SCRAPYS:
+        return True
+    if name in _NO_CODINGS or contains_ascii(name.decode("latin-1")):
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(body)  # it may end within a character
+    except UnicodeDecodeError:
+        return True
+    return re.search(_CONTROL, body) is not None
 
 
 def codings_in(response: Response) -> list[bytes]:
@@ -112,7 +127,7 @@ def codings_in(response: Response) -> list[bytes]:
     Gzip is detected even if no header names it."""
     encoding = b",".join(response.headers.getlist("Content-Encoding")).lower()
     names = (name.strip() for name in encoding.split(b","))
-    codings = [name for name in names if name not in _NO_CODINGS]
+    codings = [name for name in names if _may_be_coding(name, response.body)]
     return codings or ([b"gzip"] if response.body.startswith(_GZIP_FILE) else [])
 
 

@@ -72,6 +72,11 @@ def to_utf8(body: bytes, charset: str) -> bytes:
         return body
 
 
+def contains_ascii(charset: str) -> bool:
+    """Returns whether *charset* is the name of one in which ASCII text is the same."""
+    return _name(charset) in _SUPERSETS_OF_ASCII | {"ascii", "utf_8"}
+
+
 @lru_cache(maxsize=64)
 def _name(charset: str) -> str:
     name = normalize_encoding(charset).lower()

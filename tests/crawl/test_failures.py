@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 PRESETS = ("rfc9309", "mk1996", "fail-open", "fail-closed")
 RULES = "User-agent: *\nDisallow: /closed\n"
+LATIN_1 = b"# d\xe9fendu\n" + RULES.encode()
 UNSAID_GZIP = gzip.compress(RULES.encode())
 CLOSES_ALL = "User-agent: *\nDisallow: /\n"
 CHALLENGE = "<!DOCTYPE html><html><body><script>challenge()</script>Checking.</body></html>"
@@ -116,13 +117,22 @@ CASES = [
     case("404, unknown encoding", answer("gone", 404, content_encoding="rot13"), "AAAA"),
     *(
         case(f"{name} as encoding", answer(RULES, content_encoding=name), "RRRR")
-        for name in ("UTF-8", "none", "chunked", "aws-chunked", "")
+        for name in (
+            *("UTF-8", "none", "chunked", "aws-chunked", "", "identity;q=1"),
+            *("us-ascii", "windows-1252", "utf-16", "text/plain", "8bit", "binary", "rot13"),
+        )
     ),
-    case("gzip and a charset", answer(UNSAID_GZIP, content_encoding="gzip, utf-8"), "RRRR"),
+    case("a charset, not UTF-8", answer(LATIN_1, content_encoding="ISO-8859-15"), "RRRR"),
+    case("8bit, not UTF-8", answer(LATIN_1, content_encoding="8bit"), FAILED),
+    case(
+        "8bit, cut in a character", answer(RULES + "€" * 600_000, content_encoding="8bit"), "RRRR"
+    ),
+    case("gzip and a charset", answer(UNSAID_GZIP, content_encoding="gzip, latin1"), "RRRR"),
     case(
         "cut gzip and a charset", answer(UNSAID_GZIP[:-30], content_encoding="utf-8,gzip"), FAILED
     ),
-    case("unknown encoding", answer(RULES, content_encoding="rot13"), FAILED),
+    case("unknown encoding", answer(UNSAID_GZIP, content_encoding="xz"), FAILED),
+    case("unknown encoding, UTF-8 with NUL", answer(RULES + "\0", content_encoding="xz"), FAILED),
     case("gzip bomb, rules at the top", gzipped(RULES.encode() + b"#" * 50_000_000), "RRRR"),
     case("HTML challenge page", answer(CHALLENGE, content_type="text/html"), "AAAA"),
     case("slow but in time", after(0.3, answer(RULES)), "RRRR"),
@@ -300,7 +310,7 @@ async def test_a_redirect_to_nowhere_is_not_followed_and_closes_the_site(
 
 @pytest_twisted.ensureDeferred
 async def test_little_is_remembered_of_a_long_header_that_is_told(sites: Sites) -> None:
-    host = sites.host(answer(RULES, content_encoding="x" * 5_000))
+    host = sites.host(answer(UNSAID_GZIP, content_encoding="x" * 5_000))
     crawler = await crawl(host.url("/open"))
     origin = Origin.of(host.url("/"))
     assert origin is not None
