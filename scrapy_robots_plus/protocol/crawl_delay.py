@@ -78,6 +78,8 @@ def visit_time(value: bytes) -> VisitTime | None:
     if not match:
         return None
     hour, minute, end_hour, end_minute = map(int, match.groups())
+    if (end_hour, end_minute) == (24, 0):  # the end of the day (ISO 8601)
+        end_hour, end_minute = 23, 59
     try:
         return VisitTime(time(hour, minute), time(end_hour, end_minute))
     except ValueError:
