@@ -108,17 +108,16 @@ _NO_CODINGS = frozenset({b"", b"identity", b"none", b"chunked", b"aws-chunked"})
 _CONTROL = rb"[\x00-\x08\x0b\x0e-\x1f\x7f]"
 
 
-def _may_be_coding(name: bytes, body: bytes) -> bool:
-    """Returns whether *name* may be a coding of *body*: one that is unknown is none of a text."""
-    if name in SCRAPYS:
-        return True
-    if name in _NO_CODINGS or contains_ascii(name.decode("latin-1")):
-        return False
+def _is_no_coding(name: bytes) -> bool:
+    return name in _NO_CODINGS or contains_ascii(name.decode("latin-1"))
+
+
+def _is_text(body: bytes) -> bool:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(body)  # it may end within a character
     except UnicodeDecodeError:
-        return True
-    return re.search(_CONTROL, body) is not None
+        return False
+    return re.search(_CONTROL, body) is None
 
 
 def codings_in(response: Response) -> list[bytes]:
@@ -127,7 +126,9 @@ def codings_in(response: Response) -> list[bytes]:
     Gzip is detected even if no header names it."""
     encoding = b",".join(response.headers.getlist("Content-Encoding")).lower()
     names = (name.strip() for name in encoding.split(b","))
-    codings = [name for name in names if _may_be_coding(name, response.body)]
+    codings = [name for name in names if not _is_no_coding(name)]
+    if not SCRAPYS.issuperset(codings) and _is_text(response.body):
+        codings = [name for name in codings if name in SCRAPYS]  # the others are mistakes, too
     return codings or ([b"gzip"] if response.body.startswith(_GZIP_FILE) else [])
 
 

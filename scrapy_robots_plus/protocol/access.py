@@ -126,8 +126,6 @@ def status_table(value: object) -> StatusTable:
     if str(preset).lower() not in PRESETS:
         raise ValueError(f"{preset!r} is not a preset; choose one of {', '.join(PRESETS)}")
     table = dict(PRESETS[str(preset).lower()])
-    if "4xx" in changes:  # it is for 407, too
-        table.pop(str(PROXY_AUTHENTICATION_REQUIRED), None)
     for key, word in changes.items():
         if key not in PRESETS["rfc9309"] and not re.fullmatch("[1-9][0-9]{2}", key):
             raise ValueError(

@@ -88,12 +88,6 @@ def test_a_status_goes_before_its_class() -> None:
     assert [access_of(status, table) for status in (500, 503, 99, 777)] == [A, D, A, A]
 
 
-@pytest.mark.parametrize("key", ["407", "4xx"])
-def test_what_is_said_of_407_or_4xx_goes_before_a_preset(key: str) -> None:
-    assert access_of(407, status_table({key: "allow"})) is A
-    assert access_of(407, status_table({"preset": "fail-open", key: "disallow"})) is D
-
-
 def test_a_change_leaves_the_presets_as_they_are() -> None:
     before = dict(PRESETS["rfc9309"])
     with pytest.raises(TypeError):
