@@ -1,4 +1,7 @@
-"""Atomic writing of files: a reader sees the whole old file or the whole new one."""
+"""Atomic writing of files: a reader sees the whole old file or the whole new one.
+
+And what is refused as a file.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,12 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+def refuse_odd_file(path: Path) -> None:
+    """Raises OSError if *path* is there and is no regular file: opening a pipe may block."""
+    if path.exists() and not path.is_file():
+        raise OSError("it is not a regular file")
 
 
 @contextmanager

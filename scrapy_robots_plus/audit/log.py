@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from scrapy_robots_plus.crawl.log import Once
 from scrapy_robots_plus.protocol.printable import counted
+from scrapy_robots_plus.whole_file import refuse_odd_file
 
 from .chain import HEAD, START, seal
 from .entries import CrawlEntry, to_fields
@@ -31,8 +32,7 @@ def open_to_append(path: Path) -> BinaryIO:
     most. Where there are no locks, on Windows and some network file systems, they do not wait.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and not path.is_file():  # opening a pipe may block
-        raise OSError("it is not a regular file")
+    refuse_odd_file(path)
     file = path.open("a+b", buffering=0)
     until = monotonic() + LONGEST_WAIT
     while _is_taken(file) and monotonic() < until:

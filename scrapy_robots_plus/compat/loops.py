@@ -6,8 +6,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from math import inf
 from queue import SimpleQueue
 from threading import Thread
+from time import monotonic
 from typing import Any, TypeVar
 
 from scrapy.utils.asyncio import call_later, create_looping_call
@@ -95,6 +97,12 @@ class Courier:
         self._errands: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: Thread | None = None
         self._closed = False
+        self._began_at = inf
+
+    @property
+    def busy_for(self) -> float:
+        """The seconds since the thread began the call that it makes; below 0 if it makes none."""
+        return monotonic() - self._began_at
 
     def send(self, call: Callable[[], _T]) -> Deferred[_T]:
         """Makes *call* after all sent before; the Deferred has what it returned or raised.
@@ -174,7 +182,9 @@ class Courier:
 
     def _run(self) -> None:
         while (errand := self._errands.get()) is not None:
+            self._began_at = monotonic()
             errand()
+            self._began_at = inf
 
 
 class InPlace(Courier):

@@ -150,8 +150,6 @@ def _identity_of_a_book(path: Path) -> file.Identity | None:
 
 
 def _opened(path: Path, now: float) -> sqlite3.Connection:
-    if path.is_dir():
-        raise sqlite3.DatabaseError("it is a directory")
     with file.opened(path, BUSY_SECONDS) as connection:
         connection.execute("PRAGMA synchronous = OFF")  # a crash of the machine may lose it
         with file.transaction(connection):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
+
+from twisted.internet.defer import fail
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 
 logger = crawl_log(__name__)
+
+_T = TypeVar("_T")
 
 GO_SECONDS = 2.0
 """Seconds for which the permission of a book elsewhere is valid, from when it was asked. A later
@@ -142,6 +146,8 @@ class PaceBetweenProcesses:
 
     ASKS_SECONDS, ASKS_EVERY = 5.0, 0.5
     """Seconds for which a crawl keeps asking before it goes on alone, and between two questions."""
+    HANGS_SECONDS = 5.0
+    """Seconds after which nobody waits for a call any more: a book answers or fails before."""
     TELLS_EVERY = 600.0
     """The least seconds between two warnings in the log."""
     CLOSING_SECONDS = 2.0
@@ -177,11 +183,14 @@ class PaceBetweenProcesses:
         def failed(failure: Failure) -> None:
             self._failed(failure)
             now = self._now()
-            self._unanswered_since = min(self._unanswered_since, now)
+            hangs_since = now - self._courier.busy_for  # in the future if nothing hangs
+            self._unanswered_since = min(self._unanswered_since, now, hangs_since)
             is_alone = now >= self._unanswered_since + self.ASKS_SECONDS
             answer(asked.wait_alone(self._workers) if is_alone else self.ASKS_EVERY)
 
-        self._courier.send(call).addCallbacks(answered, failed)
+        made = self._made(call)
+        made.addCallbacks(answered, failed)
+        self._watch(made)
 
     def left(self, host: str, ago: float, delay: float) -> None:
         self._send(lambda late: self._pace.left(host, ago + late, delay))
@@ -200,7 +209,27 @@ class PaceBetweenProcesses:
     def _send(self, call: Callable[[float], object]) -> None:
         """Makes *call* with the number of seconds by which it is late."""
         sent_at = self._now()
-        self._courier.send(lambda: call(self._now() - sent_at)).addErrback(self._failed)
+        self._made(lambda: call(self._now() - sent_at)).addErrback(self._failed)
+
+    def _made(self, call: Callable[[], _T]) -> Deferred[_T]:
+        """Makes *call* in the thread; fails at once if an earlier one hangs there."""
+        return fail(self._no_answer()) if self._hangs else self._courier.send(call)
+
+    def _watch(self, made: Deferred[_T]) -> None:
+        """Fails *made* as soon as it, or a call before it, hangs. Time in line does not count."""
+        if made.called:
+            return
+        if self._hangs:
+            made.errback(self._no_answer())
+        else:
+            DEFAULT_CLOCK.call_later(self.ASKS_EVERY, lambda: self._watch(made))
+
+    @property
+    def _hangs(self) -> bool:
+        return self._courier.busy_for >= self.HANGS_SECONDS
+
+    def _no_answer(self) -> Exception:
+        return compat.CourierLateError(f"no answer for {self.HANGS_SECONDS:g} s")
 
     def _failed(self, failure: Failure) -> None:
         self._stats.inc_value(stats.SHARED_PACE_ERRORS)

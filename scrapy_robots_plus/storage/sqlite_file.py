@@ -14,6 +14,8 @@ from functools import partial
 from time import sleep
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.whole_file import refuse_odd_file
+
 from .record import StoreError
 
 if TYPE_CHECKING:
@@ -51,7 +53,10 @@ def opened(path: Path, wait: float) -> Iterator[sqlite3.Connection]:
     folder. If the block fails, the connection is closed.
 
     *wait*: seconds that a statement waits for locks of other processes.
+
+    Raises OSError if *path* is no regular file.
     """
+    refuse_odd_file(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
     try:
@@ -87,13 +92,12 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
 def is_store(path: Path) -> bool:
     """Returns True for one of our stores, damaged or not; False if one may be created there.
 
-    Raises StoreError for anything else. Asks SQLite rather than opening the file: closing any
-    descriptor of a file releases all locks that the process holds on it (POSIX).
+    Raises StoreError or OSError for anything else. Asks SQLite rather than opening the file:
+    closing any descriptor of a file releases all locks that the process holds on it (POSIX).
     """
     if not path.exists():
         return False
-    if not path.is_file():
-        raise StoreError(f"{path} is not a file")
+    refuse_odd_file(path)
     if not path.stat().st_size:
         return False
     try:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import time
 from contextlib import closing, contextmanager
 from statistics import median
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import pytest_twisted
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.hosts.shared_pace import GO_SECONDS
+from scrapy_robots_plus.hosts.book_in_file import BookInFile
+from scrapy_robots_plus.hosts.shared_pace import GO_SECONDS, PaceBetweenProcesses
 from tests.crawl.redis_away import FAULTS, noticed
 from tests.crawl_process import MODES
-from tests.crawling import parts_of_seconds
+from tests.crawling import crawl, parts_of_seconds, stat
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 from tests.sites import hang
@@ -174,6 +178,39 @@ def test_while_the_server_is_away_each_crawl_is_slower(sites: Sites, tmp_path: P
     for number in range(2):
         own = [(at, url) for at, url in sent if f"/{number}/" in url]
         assert min(gaps(own, host)) >= 2 * DELAY - 0.01
+
+
+@parts_of_seconds
+@pytest_twisted.ensureDeferred
+async def test_a_file_that_does_not_answer_costs_some_seconds(
+    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    goes_on = Event()
+    for name in ("ASKS_SECONDS", "HANGS_SECONDS"):
+        monkeypatch.setattr(PaceBetweenProcesses, name, 1.0)
+    monkeypatch.setattr(BookInFile, "change", lambda *_: goes_on.wait(LONGEST))
+    host = paced(sites)
+    crawler = await crawl(
+        *pages(host, 0, 3), ROBOTS_SHARED_PACE=f"sqlite:{tmp_path / 'pace.db'}", ROBOTS_WORKERS=2
+    )
+    goes_on.set()
+    assert len(host.fetched) == 3
+    assert min(host.gaps) >= 2 * DELAY - 0.01
+    assert "ROBOTS_SHARED_PACE: no answer for 1 s. " in caplog.text
+    assert stat(crawler, stats.SHARED_PACE_ERRORS) >= 3
+
+
+@parts_of_seconds
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest_twisted.ensureDeferred
+async def test_what_is_no_regular_file_is_not_opened(
+    sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, host = tmp_path / "pace.db", paced(sites)
+    os.mkfifo(path)
+    await crawl(*pages(host, 0, 2), ROBOTS_SHARED_PACE=f"sqlite:{path}")
+    assert len(host.fetched) == 2
+    assert f"ROBOTS_SHARED_PACE: {path}: it is not a regular file. " in caplog.text
 
 
 @parts_of_seconds

@@ -649,7 +649,7 @@ def test_a_file_is_left_alone_after_an_error(
     path = tmp_path / "p"
     path.mkdir()
     book = BookInFile(path, "g")
-    with pytest.raises(BookError, match="p: it is a directory"):
+    with pytest.raises(BookError, match="p: it is not a regular file"):
         ask(book, A, 30.0)
     path.rmdir()
     with pytest.raises(BookError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from functools import partial
 from math import inf
-from threading import Semaphore
+from threading import Event, Semaphore
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -330,3 +330,56 @@ async def test_while_it_cannot_be_asked_a_crawl_keeps_the_delays_as_if_all_took_
     )
     assert said.levelno == logging.WARNING
     assert vars(said)["spider"] is made.spider
+
+
+class Hangs(BookInMemory):
+    """Does not answer until the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: 1000.0)
+        self.goes_on = Event()
+
+    def change(self, host: str, event: str, *arguments: Any) -> Any:
+        assert self.goes_on.wait(LONGEST)
+        return super().change(host, event, *arguments)
+
+
+@in_loop
+async def test_a_book_that_hangs_is_not_waited_for(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ASKS_SECONDS", "HANGS_SECONDS"):
+        monkeypatch.setattr(PaceBetweenProcesses, name, 0.3)
+    book = Hangs()
+    pace = PaceBetweenProcesses(crawler(), book, 3)
+    answers: list[float] = []
+    pace.ask(question(), answers.append)
+    pace.ask(question()._replace(host="b.example"), answers.append)  # waits behind it
+    await until(lambda: len(answers) == 2)
+    pace.leave_alone(HOST, 30.0)
+    pace.ask(question(since=60.0), answers.append)  # answered at once
+    assert answers == [0.0, 0.0, 120.0]
+    assert caplog.text.count("ROBOTS_SHARED_PACE: no answer for 0.3 s. ") == 1
+    assert pace._courier._errands.qsize() == 1
+    book.goes_on.set()
+    await until(lambda: pace._courier.busy_for < 0)
+    other = BookedPace(book)
+    assert await waits(pace, question()._replace(host="b.example")) == 0.0
+    assert await waits(other, question()._replace(host="b.example")) > 0.0
+    assert len(answers) == 3  # those that came late are not used
+    await closed(pace)
+
+
+@in_loop
+async def test_closing_does_not_wait_long_for_a_book_that_hangs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PaceBetweenProcesses, "HANGS_SECONDS", 0.1)
+    monkeypatch.setattr(PaceBetweenProcesses, "CLOSING_SECONDS", 0.1)
+    book = Hangs()
+    pace = PaceBetweenProcesses(crawler(), book, 3)
+    await waits(pace, question())
+    closing = pace.close()
+    assert closing is not None
+    assert await compat.wait_for(closing) is False
+    book.goes_on.set()

@@ -91,5 +91,5 @@ def test_a_foreign_database_in_use_keeps_its_locks_and_its_log(path: Path) -> No
 @pytest.mark.parametrize("make", [os.mkdir, getattr(os, "mkfifo", os.mkdir)])
 def test_what_is_no_file_is_refused(path: Path, make: object) -> None:
     make(path)  # type: ignore[operator]
-    with pytest.raises(StoreError, match="not a file"):
+    with pytest.raises(StoreError, match="not a regular file"):
         SqliteStore(path, 10)

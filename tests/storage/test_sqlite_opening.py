@@ -41,19 +41,19 @@ def database(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (database, "is not a store of this version of scrapy-robots-plus; it is left unchanged"),
+        (database, " is not a store of this version of scrapy-robots-plus; it is left unchanged"),
         (
             lambda path: path.write_bytes(b"User-agent: *\n" * 100),
-            "is not a store of scrapy-robots-plus: file is not a database",
+            " is not a store of scrapy-robots-plus: file is not a database",
         ),
-        (lambda path: path.mkdir(), "is not a file"),
+        (lambda path: path.mkdir(), ": it is not a regular file"),
     ],
 )
 def test_why_a_file_is_left_alone_is_told(
     path: Path, make: Callable[[Path], object], why: str
 ) -> None:
     make(path)
-    with refused(f"{path} {why}"):
+    with refused(f"{path}{why}"):
         SqliteStore(path, 10)
 
 

@@ -36,9 +36,9 @@ def test_a_store_that_could_not_be_opened_again_is_opened_later(
         path.unlink()
         path.mkdir()  # for a moment, something else is there
         for _ in range(3):
-            with pytest.raises(StoreError, match="not a file"):
+            with pytest.raises(StoreError, match="not a regular file"):
                 store.put(rules(2))
-            with pytest.raises(StoreError, match="not a file"):
+            with pytest.raises(StoreError, match="not a regular file"):
                 store.get(origin(1))
         path.rmdir()
         assert store.put(rules(2))
