@@ -16,7 +16,7 @@ from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.checks import filled_in
-from scrapy_robots_plus.whole_file import whole_file
+from scrapy_robots_plus.whole_file import refuse_odd_file, whole_file
 
 from .table import Site, sites_of
 
@@ -123,15 +123,20 @@ class SummaryFile:
         self._path = filled_in(pattern, spider.name if spider else "", self._started)
 
         with self._reporting():
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._make_way()
             TemporaryFile(dir=self._path.parent).close()
 
     def write(self, reason: str) -> None:
         """Writes the summary of the crawl, which has ended for *reason*."""
         with self._reporting():
-            self._path.parent.mkdir(parents=True, exist_ok=True)  # it may have been taken away
+            self._make_way()  # the folder may have been taken away
             with whole_file(self._path) as file:
                 file.writelines(summary(self._crawl, self._started, reason))
+
+    def _make_way(self) -> None:
+        """Creates the folder. Raises OSError if something else than a file is at the path."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        refuse_odd_file(self._path)
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
