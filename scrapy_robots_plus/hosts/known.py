@@ -214,4 +214,6 @@ class Known:
         due_at, line = self.outlook(lane).due_at, self._line_of(lane)
         if line is not None and due_at == inf:  # a request waits at the door
             due_at = line.first_may_go_at()
-        return due_at - self.clock()
+        visits = self._state_of(lane.address.origin).visits
+        opens_in = visits.begins_in(self._crawl.clock.wall()) if visits else 0.0
+        return max(due_at - self.clock(), opens_in)

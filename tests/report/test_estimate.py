@@ -15,7 +15,7 @@ from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.report.progress import describe
 from tests.crawl.world import Host, World
-from tests.crawling import make_crawler, parts_of_seconds, run
+from tests.crawling import far_from_now, make_crawler, parts_of_seconds, run
 from tests.sites import hang
 from tests.waiting import close_when
 
@@ -101,6 +101,24 @@ async def test_it_says_how_long_other_crawls_leave_the_host_alone(
     with caplog.at_level(logging.INFO, LOGGER):
         await run(crawler, urls=[host.url(f"/{number}") for number in range(4)])
     assert "after a pause of 16 min" in lines_of_delays(caplog)[-1]
+
+
+@pytest.mark.parametrize(("record", "delay"), [("", 0), ("Crawl-delay: 2\n", 2)])
+@pytest_twisted.ensureDeferred
+async def test_it_says_how_long_until_the_visiting_hours(
+    sites: Sites, caplog: pytest.LogCaptureFixture, record: str, delay: int
+) -> None:
+    host = sites.host(f"User-agent: *\nDisallow: /x\n{record}Visit-time: {far_from_now()}\n")
+    crawler = make_crawler(LOGSTATS_INTERVAL=0.1, ROBOTS_VISIT_TIME="obey")
+    close_when(lambda: "1 held back" in caplog.text, crawler)
+    with caplog.at_level(logging.INFO, LOGGER):
+        await run(crawler, urls=[host.url(f"/{number}") for number in range(4)])
+    (line, *_) = re.findall("Hosts in the queue: 1 held back.*", caplog.text)
+    name, hours = re.escape(host.origin), r"1[12] h( \d+ min)?"
+    assert re.search(
+        rf"At least {hours} remaining: {name}, \d requests x {delay} s after a pause of {hours}$",
+        line,
+    )
 
 
 @pytest_twisted.ensureDeferred
