@@ -85,7 +85,10 @@ class RobotsCommand(ScrapyCommand):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         if args:
             opts.parser.error(printable(f"unrecognized arguments: {' '.join(args)}"))
-        super().process_options(args, opts)
+        try:
+            super().process_options(args, opts)
+        except OSError as error:  # of --pidfile
+            opts.parser.error(printable(error))
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002
         from scrapy_robots_plus.job.schema import JobFileError
@@ -111,11 +114,22 @@ class RobotsCommand(ScrapyCommand):
             if isinstance(error, OSError) and error.strerror:
                 text = ": ".join(str(each) for each in (error.filename, error.strerror) if each)
             complain(f"{opts.parser.prog}: {text}")
-        except Exception:  # noqa: BLE001 - whatever it is
-            for line in traceback.format_exc().splitlines():
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            wrong = _wrong_setting(error)
+            text = f"{opts.parser.prog}: {wrong}" if wrong else traceback.format_exc()
+            for line in text.splitlines():
                 complain(line)
         finally:
             _drop_what_cannot_be_written()
+
+
+def _wrong_setting(error: Exception) -> str:
+    """Says which of Scrapy's own settings *error* is about, and why; returns "" if it is not."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        module = frame.f_globals.get("__name__")
+        if isinstance(error, ValueError) and module in ("scrapy.settings", "scrapy.utils.log"):
+            return ": ".join(filter(None, (frame.f_locals.get("name"), str(error))))
+    return ""
 
 
 def _fill_in_closed_streams() -> None:

@@ -67,6 +67,31 @@ def test_the_help_names_the_level_of_the_log_that_holds(tmp_path: Path) -> None:
     assert "stderr will be used" in said
 
 
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("-L", "FOO"), "Unknown level: 'FOO'"),
+        (("-s", "CONCURRENT_REQUESTS=abc"), "CONCURRENT_REQUESTS: invalid literal for int()"),
+        (("-s", "COOKIES_ENABLED=maybe"), "COOKIES_ENABLED: Supported values for boolean"),
+        (("-s", "DNS_TIMEOUT=abc"), "DNS_TIMEOUT: could not convert string to float: 'abc'"),
+    ],
+)
+def test_a_wrong_setting_of_scrapy_itself_is_told_in_one_line(
+    sites: Sites, tmp_path: Path, arguments: tuple[str, str], why: str
+) -> None:
+    done = Robots(tmp_path)("check", sites.host(RULES).url(), *arguments)
+    assert (done.status, done.output) == (2, "")
+    (line,) = done.errors.splitlines()
+    assert line.startswith(f"scrapy robots check: {why}")
+
+
+def test_a_pid_file_that_cannot_be_written_is_told(sites: Sites, tmp_path: Path) -> None:
+    path = tmp_path / "none" / "pid"
+    done = Robots(tmp_path)("check", sites.host(RULES).url(), "--pidfile", path)
+    assert (done.status, done.output) == (2, "")
+    assert f"No such file or directory: '{path}'" in done.errors
+
+
 def test_an_addon_that_is_missing_is_named_where_it_is_needed(sites: Sites, tmp_path: Path) -> None:
     robots = Robots.in_project(tmp_path, ADDONS={**ADDON, "no.such.Addon": 1})
     (tmp_path / "r.txt").write_text(RULES)
@@ -134,17 +159,19 @@ def test_so_it_is_if_the_class_says_in_its_own_words_what_is_missing(tmp_path: P
     assert (status, errors) == (2, told)
 
 
-def test_a_fault_is_not_taken_for_a_denial(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["RuntimeError", "ValueError"])
+def test_a_fault_is_not_taken_for_a_denial(tmp_path: Path, kind: str) -> None:
     """Python's own status for an exception is 1."""
     (tmp_path / "faulty.py").write_text(
         "class Addon:\n"
         "    @classmethod\n"
         "    def update_pre_crawler_settings(cls, settings):\n"
-        "        raise RuntimeError('a fault')\n"
+        f"        raise {kind}('a fault')\n"
     )
     status, errors = _ended(tmp_path, {"ADDONS": {"faulty.Addon": 1}})
     assert status == 2
-    assert "RuntimeError: a fault" in errors
+    assert "Traceback" in errors
+    assert f"{kind}: a fault" in errors
 
 
 def _ended(folder: Path, settings: dict[str, Any]) -> tuple[int, str]:
