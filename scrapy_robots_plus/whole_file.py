@@ -1,6 +1,5 @@
-"""Atomic writing of files: a reader sees the whole old file or the whole new one.
-
-And what is refused as a file.
+"""Atomic writing of files: a reader sees the whole old file or the whole new one. Where something
+else than a file is, it is refused.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class PaceBetweenProcesses:
 
     ASKS_SECONDS, ASKS_EVERY = 5.0, 0.5
     """Seconds for which a crawl keeps asking before it goes on alone, and between two questions."""
-    HANGS_SECONDS = 5.0
+    HANGS_SECONDS = 6.0
     """Seconds after which nobody waits for a call any more: a book answers or fails before."""
     TELLS_EVERY = 600.0
     """The least seconds between two warnings in the log."""
