@@ -31,8 +31,8 @@ ROW = re.compile(r"^\| [^|]*\| `([\w/]+\.py)` \| (`[\w.`, ]+`) \|$", re.MULTILIN
 MOST_STOPS, MOST_FILES = 120, 45
 """Of one request: more than that nobody can keep in mind."""
 
-TICKS = {"ClosingWatch._look"}
-"""What runs several times a second, whatever a request does."""
+TICKS = {"ClosingWatch._look", "Departures.was_held_up"}
+"""What runs several times a second, whatever a request does, or on a busy machine only."""
 
 Stop = tuple[str, str]
 """The file and the name of a function."""

@@ -214,7 +214,7 @@ def test_a_file_that_was_emptied_leaves_what_its_log_has(path: Path) -> None:
 
 def test_a_folder_in_its_place_is_an_error(path: Path) -> None:
     path.mkdir()
-    with pytest.raises(JobFileError, match=r"cannot be used \(unable to open database file\)"):
+    with pytest.raises(JobFileError, match=r"cannot be used \(it is not a regular file\)"):
         JobFile(path)
 
 
