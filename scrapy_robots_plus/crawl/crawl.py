@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_robots_plus.protocol.origin import Origin
@@ -183,9 +184,10 @@ class Crawl:
         self.standing_listeners: list[Callable[[Origin, Site, str], None]] = []
         """Functions that get each origin that begins to treat the crawl differently, how it does,
         and the URL that decided; only if the crawl enforces robots.txt."""
-        self.answer_listeners: list[Callable[[Request], None]] = []
-        """Functions that ``RobotsDownloader`` calls with each request whose download handler has
-        returned a response. Another downloader does not."""
+        self.tells_answers = False
+        """Whether ``RobotsDownloader`` is in use, which calls the listeners to answers."""
+        self.answer_listeners: list[Callable[[Request, Response], None]] = []
+        """Functions that get each response of a download handler, and its request."""
         self.end_listeners: list[Callable[[Request], None]] = []
         """Functions that ``RobotsDownloader`` calls with each request that it is done with, except
         those for robots.txt. Another downloader does not."""

@@ -97,8 +97,9 @@ class RobotsDownloader(Downloader):
     """How many waiting requests, at most, do not count as concurrent ones."""
 
     def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
         self._crawl = crawl = Crawl.of(crawler)
+        crawl.tells_answers = True
+        super().__init__(crawler)
         self._errors = crawl.errors
         most, has_throttler = self.total_concurrency, compat.has_throttler(crawler)
         self._most_with_throttler = most if has_throttler else 0

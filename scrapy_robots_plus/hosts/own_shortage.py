@@ -104,7 +104,7 @@ class OwnShortage:
                 self._since.pop(short_of, None)
             self._network.answered(request, response)
             for listener in crawl.answer_listeners:
-                listener(request)
+                listener(request, response)
             return response
 
     async def _wait(self, kind: str, failure: Exception, began: float, pause: float) -> bool:

@@ -130,10 +130,13 @@ class Refusals:
         """The sites that have refused something."""
         self._once = Once(3 * settings.cache_size)
         self._once_of_standing = Once()
-        self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
+        if crawl.tells_answers:
+            crawl.answer_listeners.append(self.heard)
+        else:
+            self._crawler.signals.connect(self.heard, signals.response_downloaded)
 
-    def _response_downloaded(self, response: Response, request: Request, **_: object) -> None:
-        # A handler that takes any argument saves pydispatch the search for those that it takes.
+    def heard(self, request: Request, response: Response) -> None:
+        """Handles the *response* of a download handler to *request*."""
         status = response.status
         is_good = status < 400 and _CHALLENGES.isdisjoint(response.headers)
         if is_good and not (self._door.lines or self._sites or self.throttles):

@@ -52,6 +52,7 @@ from .origin_states import FAILING
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
@@ -199,7 +200,7 @@ class Hosts:
         self._place_all(origin)
         self.known.wake()
 
-    def answered(self, request: Request) -> None:
+    def answered(self, request: Request, _: Response) -> None:
         """Records that *request* is answered, and leaves its slot. Middlewares may keep the answer
         for long.
         """

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider, signals
+from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 from scrapy.squeues import (
@@ -404,7 +405,7 @@ class World(HandClock):
             return
         slot.out.discard(request)
         self.kept += 1
-        self.queue_hosts.answered(request)
+        self.queue_hosts.answered(request, Response(request.url))
         self.call_later(self.keeps, lambda: self._goes_on(request, slot))
 
     def _goes_on(self, request: Request, slot: Slot) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from scrapy import Request
+from scrapy.http import Response
 
 from scrapy_robots_plus.hosts.discovery import Discovery
 from scrapy_robots_plus.hosts.host import Address, State
@@ -219,8 +220,8 @@ def test_a_host_goes_on_while_middlewares_keep_its_answers(around: Around) -> No
     kept = [around.one(), around.one()]
     assert around.pop() is None
     for request in kept:
-        around.hosts.answered(request)
-        around.hosts.answered(request)
+        around.hosts.answered(request, Response(request.url))
+        around.hosts.answered(request, Response(request.url))
         assert around.popped() == ["a"]
     for request in kept:
         around.hosts.came_back(request)
