@@ -338,9 +338,7 @@ class Hosts:
         # A host that has the crawl to itself blocks no other: it may fill the downloader, which
         # sends no more at a time than the slot allows.
         may_be_full = host.out >= outlook.most + may_wait and (outlook.gap or self.lanes > 1)
-        if may_be_full and self._hold_if_full(host, lane, now):
-            if host.out == outlook.most:
-                self._full.push((lane.queue.number, lane.priority, host.order), host)
+        if may_be_full and self._hold_if_full(host, lane, outlook.most, now):
             return False
         due_at = max(host.not_before, outlook.due_at)
         if due_at <= now:
@@ -354,18 +352,22 @@ class Hosts:
             self._wait_until(due_at, host)
         return False
 
-    def _hold_if_full(self, host: Host, lane: Lane, now: float) -> bool:
+    def _hold_if_full(self, host: Host, lane: Lane, most: float, now: float) -> bool:
         """Makes *host*, of which enough requests were handed out to fill the slot of *lane*, wait
         if the slot has no room, or if they may be on their way there. Returns whether it does.
         """
         looks_in = host.let_go_at + self.ARRIVES_SECONDS - now
-        if host.is_slow_to_arrive or looks_in <= 0:
+        have_arrived = host.is_slow_to_arrive or looks_in <= 0
+        if have_arrived:
             if self.known.has_room(lane):
                 host.is_slow_to_arrive = True
                 return False
             looks_in = self.LOOKS_AGAIN_SECONDS
         self._move(host, FULL)
         self._wait_until(now + looks_in, host)
+        # Not before: Scrapy's slots send all at once that arrive in one turn of the loop.
+        if have_arrived and host.out <= most:
+            self._full.push((lane.queue.number, lane.priority, host.order), host)
         return True
 
     def _look(self, host: Host) -> None:
