@@ -91,6 +91,7 @@ class RobotsCommand(ScrapyCommand):
             opts.parser.error(printable(error))
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002
+        from scrapy_robots_plus import compat
         from scrapy_robots_plus.job.schema import JobFileError
 
         from .project import Project
@@ -115,21 +116,12 @@ class RobotsCommand(ScrapyCommand):
                 text = ": ".join(str(each) for each in (error.filename, error.strerror) if each)
             complain(f"{opts.parser.prog}: {text}")
         except Exception as error:  # noqa: BLE001 - whatever it is
-            wrong = _wrong_setting(error)
+            wrong = compat.wrong_setting_in(error)
             text = f"{opts.parser.prog}: {wrong}" if wrong else traceback.format_exc()
             for line in text.splitlines():
                 complain(line)
         finally:
             _drop_what_cannot_be_written()
-
-
-def _wrong_setting(error: Exception) -> str:
-    """Says which of Scrapy's own settings *error* is about, and why; returns "" if it is not."""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        module = frame.f_globals.get("__name__")
-        if isinstance(error, ValueError) and module in ("scrapy.settings", "scrapy.utils.log"):
-            return ": ".join(filter(None, (frame.f_locals.get("name"), str(error))))
-    return ""
 
 
 def _fill_in_closed_streams() -> None:

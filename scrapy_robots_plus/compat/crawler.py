@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from asyncio import CancelledError
 from functools import cache
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, cast
 
 import scrapy.signals
@@ -171,18 +172,30 @@ robots_parsed: object | None = getattr(scrapy.signals, "robots_parsed", None)
 
 
 def last_process_request(crawler: Crawler, own: object, method: object) -> None:
-    """Makes *method* the last ``process_request`` if a middleware after *own* may change what
-    Scrapy's own are known to put into the User-Agent header.
+    """Makes *method* the last ``process_request``, unless all middlewares after *own* are Scrapy's,
+    which are known to put into the User-Agent header what the settings say.
 
     Needed for Scrapy 2.14 to 2.19: otherwise it would take a middleware, which each project would
     have to name. Remove when requests can be changed in ``request_reached_downloader``.
     """
     manager = crawler.engine.downloader.middleware
-    later = list(map(type, manager.middlewares))
-    del later[: later.index(type(own)) + 1]
+    kinds = list(map(type, manager.middlewares))
+    # A middleware of the project may call *own* itself.
+    later = kinds[kinds.index(type(own)) + 1 :] if own in manager.middlewares else []
     are_scrapys = all(each.__module__.startswith("scrapy.") for each in later)
     if not are_scrapys or UserAgentMiddleware not in later:
         manager.methods["process_request"].append(cast("Any", method))
+
+
+def wrong_setting_in(error: Exception) -> str:
+    """Returns which of Scrapy's own settings *error* is about, and why; "" if it is about none.
+
+    Needed for Scrapy 2.14 to 2.19, whose errors name no setting. Remove when they do.
+    """
+    for frame, _ in walk_tb(error.__traceback__ if isinstance(error, ValueError) else None):
+        if frame.f_globals.get("__name__") in ("scrapy.settings", "scrapy.utils.log"):
+            return ": ".join(filter(None, (frame.f_locals.get("name"), str(error))))
+    return ""
 
 
 def parse_sitemap(spider: SitemapSpider, response: Response) -> Iterable[Request]:

@@ -9,6 +9,7 @@ import pytest_twisted
 import scrapy
 from scrapy.http import TextResponse
 
+from scrapy_robots_plus import RobotsMiddleware
 from tests.crawling import ProbeSpider, crawl, names_rules, reads_headers, stat, takes_names
 from tests.sending import HICCUP, TimedSpider, gaps
 
@@ -288,3 +289,28 @@ async def test_the_name_that_a_request_was_judged_by_does_not_go_on_with_its_met
     )
     assert crawler.spider.got == [host.url("/cached")]
     assert host.fetched == []
+
+
+class Wraps:
+    """A middleware of the project that calls ours, which Scrapy does not know."""
+
+    def __init__(self, crawler: Any) -> None:
+        self.ours = RobotsMiddleware(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Any:
+        return cls(crawler)
+
+    async def process_request(self, request: scrapy.Request) -> Any:
+        return await self.ours.process_request(request)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_middleware_of_the_project_may_call_ours(sites: Sites) -> None:
+    host = sites.host(NOT_FOOBOT)
+    urls = [host.url("/Foobot"), host.url("/Barbot")]
+    ours = "scrapy_robots_plus.RobotsMiddleware"
+    middlewares = {ours: None, Wraps: 100, PutsInUserAgent: 1000}
+    crawler = await crawl(*urls, USER_AGENT="Barbot", DOWNLOADER_MIDDLEWARES=middlewares)
+    assert host.fetched == ["/Barbot"]
+    assert stat(crawler, "finish_reason") == "finished"
