@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -112,12 +113,13 @@ async def test_what_is_kept_for_a_moment_takes_no_place_in_a_slot(
 
 
 class LooksAtSlots(ProbeSpider):
-    """Notes, as each callback begins, which might block the loop, what is under way."""
+    """Notes what is under way as each callback begins, which then blocks the loop."""
 
     def parse(self, response: Response) -> None:
         super().parse(response)
         slot = self.crawler.engine.downloader.slots[response.meta["download_slot"]]
         self.under_way = [*getattr(self, "under_way", []), len(slot.transferring)]
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(("hosts", "delay"), [(2, 0.0), (1, 0.1)])
@@ -125,7 +127,7 @@ class LooksAtSlots(ProbeSpider):
 async def test_the_next_page_is_under_way_when_a_callback_begins(
     sites: Sites, hosts: int, delay: float
 ) -> None:
-    """A callback may block the loop. The next request waits in the slot, which sends it before."""
+    """The next request waits in the slot, which sends it before the callback blocks the loop."""
 
     async def slow(hit: Any, writer: Any) -> None:
         await pause(0.2)
