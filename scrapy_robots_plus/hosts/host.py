@@ -211,6 +211,9 @@ class Host:
     is_slow_to_arrive: bool = False
     """Whether a middleware of the project keeps requests from their slot, or sends them to another
     one. Found out anew when none is under way: a callback that blocked the loop looks alike."""
+    lead: float = 0.0
+    """Seconds that a request takes to its slot, if the host has a delay: middlewares may await
+    something. It is handed out earlier by that."""
     gap: float = 0.0
     """Seconds to wait after a request, as of the last look at the host."""
     waits_until: float = 0.0

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy import Request
+from scrapy import Request, signals
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import chosen_slot
@@ -19,7 +19,7 @@ from .host import Address, Lane, State
 from .origin_states import OPEN, UNKNOWN, OriginState, OriginStates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
@@ -75,6 +75,7 @@ class Known:
             self._states = crawl.get(OriginStates)
             self._door = crawl.get(Door)
             self._lines = self._door.lines
+        self._watches_arrivals = False
         self._slots = compat.Slots(self._downloader)
         self._slot_of = self._slots.get
         self._has_scopes = compat.has_throttler(crawl.crawler)
@@ -148,12 +149,12 @@ class Known:
         line = self._line_of(lane)
         return lane.address.slot if line is None else line.host
 
-    def outlook(self, lane: Lane) -> Outlook:
-        """Returns when the next request of *lane* may leave."""
-        outlook, line = self._outlook_of_slot(lane.address.slot), self._line_of(lane)
+    def outlook(self, lane: Lane, lead: float = 0.0) -> Outlook:
+        """Returns when the next request of *lane* may leave, less the *lead* that it needs."""
+        outlook, line = self._outlook_of_slot(lane.address.slot, lead), self._line_of(lane)
         if line is None:
             return outlook
-        due_at = max(outlook.due_at, line.next_may_come_at())
+        due_at = max(outlook.due_at, line.next_may_come_at() - lead)
         return Outlook(due_at, max(outlook.gap, line.pace.delay), outlook.most)
 
     def has_room(self, lane: Lane) -> bool:
@@ -164,7 +165,7 @@ class Known:
         origin = lane.address.origin
         return self._lines.get(origin.host) if self._lines and origin is not None else None
 
-    def _outlook_of_slot(self, key: str) -> Outlook:
+    def _outlook_of_slot(self, key: str, lead: float) -> Outlook:
         slot = self._slot_of(key)
         if slot is None:
             return self._of_new_slot(key if key in self._slots_with_settings else "")
@@ -173,9 +174,9 @@ class Known:
             return _at_once(places)
         gap = compat.least_delay(slot.delay, compat.slot_jitter(slot))
         due_in = slot.lastseen + gap - self._crawl.clock.slots()
-        # A request that already waits in the slot is sent first, and the delay counts from it.
-        due_in = max(due_in, gap) if slot.queue else due_in
-        return Outlook(self.clock() + due_in, gap, places)
+        if slot.queue:  # what already waits in the slot is sent first, and the delay counts from it
+            due_in = max(due_in, 0.0) + gap * len(slot.queue)
+        return Outlook(self.clock() + due_in - lead, gap, places)
 
     def _outlook_for_new_slot(self, key: str) -> Outlook:
         most, delay, jitter = compat.new_slot(self._downloader, key)
@@ -193,6 +194,12 @@ class Known:
         # The downloader reports the requests that reached it. A scheduler may drop one on its way
         # there: if the last one handed out is not there by now, it never will be.
         return () if last is None or last in active else (last,)
+
+    def watch_arrivals(self, arrived: Callable[..., None]) -> None:
+        """Calls *arrived* with each request that arrives in its slot, from the first call on."""
+        if not self._watches_arrivals:
+            self._watches_arrivals = True
+            self._crawler.signals.connect(arrived, signals.request_reached_downloader)
 
     # The engine
 

@@ -26,6 +26,8 @@ Hazards:
   it, perhaps until a later request has been answered, nor if the middleware sends it to another
   slot, nor while a middleware keeps its answer. So a host is full by the number of its requests
   without an answer, and only until they should have arrived.
+- A middleware may await something for each request. So a host with a delay hands out its next
+  request early by the time that the last ones took to their slots (``lead``).
 - A job has two queues, and Scrapy asks the one in memory first. Whatever becomes ready for the
   queue that is not being asked must wake the engine.
 - No entry is removed from a heap when its item moves on: the item gets another ticket.
@@ -39,6 +41,7 @@ from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import SLOT_META_KEY
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl
@@ -72,6 +75,7 @@ def hosts_of(crawler: Crawler) -> Hosts:
         crawl = Crawl.of(crawler)
         hosts = crawl.queue = Hosts(Known(crawl))
         crawler.signals.connect(hosts.alarm.cancel, signals.spider_closed)
+        compat.wake_after_pauses(crawler)
         crawl.answer_listeners.append(hosts.answered)
         crawl.end_listeners.append(hosts.came_back)
         if crawl.holds_requests:
@@ -86,6 +90,9 @@ def hosts_in_use(crawler: Crawler) -> Hosts | None:
     return hosts if isinstance(hosts, Hosts) else None
 
 
+_NOT_OUT: tuple[Host | None, str, float] = (None, "", 0.0)
+
+
 class Hosts:
     """The hosts with requests in any of the queues of a crawl, each in exactly one place, and the
     timer for the next that will be due."""
@@ -95,6 +102,8 @@ class Hosts:
     ARRIVES_SECONDS = 0.02
     """Seconds in which a request that was handed out is in its slot, unless a middleware of the
     project keeps it or sends it to another slot. It takes two turns of the loop."""
+    LEAD_LASTS = 0.9
+    """The share of its lead that a host keeps after a request that needed less."""
     LOOKS_AGAIN_SECONDS = 1.0
     """Seconds until a host whose slot is full is looked at again: those who leave the slot may be
     none of its requests."""
@@ -124,9 +133,9 @@ class Hosts:
         self._also_awaiting: dict[Origin, list[Lane]] = {}
         """The second and further lanes that await one policy: most origins have one lane. Those
         that are held back are among them: a new policy may let them go."""
-        self._out: dict[Request, tuple[Host | None, str]] = {}
-        """The requests handed out, with the host of each, None if it is answered, and the slot that
-        was foreseen for it."""
+        self._out: dict[Request, tuple[Host | None, str, float]] = {}
+        """The requests handed out, with the host of each, None if it is answered, the slot that was
+        foreseen for it, and the moment at which it was let go."""
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
 
@@ -204,14 +213,14 @@ class Hosts:
         """Records that *request* is answered, and leaves its slot. Middlewares may keep the answer
         for long.
         """
-        host, foreseen = self._out.get(request, (None, ""))
+        host, foreseen, _at = self._out.get(request, _NOT_OUT)
         if host is not None:
-            self._out[request] = None, foreseen
+            self._out[request] = None, foreseen, 0.0
             self._left_slot(host, request, foreseen)
 
     def came_back(self, request: Request) -> None:
         """Records that the downloader is done with *request*, whether it was sent or not."""
-        host, foreseen = self._out.pop(request, (None, ""))
+        host, foreseen, _at = self._out.pop(request, _NOT_OUT)
         slot = request.meta.get(SLOT_META_KEY, foreseen)
         if host is not None:
             self._left_slot(host, request, foreseen)
@@ -220,6 +229,12 @@ class Hosts:
         taken = self._hosts.get(slot)
         if taken is not None and taken is not host and taken.state is not READY:
             self._look(taken)
+
+    def _arrived(self, request: Request, **_: object) -> None:
+        """Notes how long *request*, which has arrived in its slot, was on its way."""
+        host, _slot, handed_out_at = self._out.get(request, _NOT_OUT)
+        if host is not None and host.gap:
+            host.lead = max(self._clock() - handed_out_at, self.LEAD_LASTS * host.lead)
 
     def _left_slot(self, host: Host, request: Request, foreseen: str) -> None:
         is_elsewhere = request.meta.get(SLOT_META_KEY, foreseen) != foreseen
@@ -234,7 +249,7 @@ class Hosts:
         door has *handed_over* a request to it, if there is one.
         """
         if handed_over is not None:
-            sent_to, _ = self._out.get(handed_over, (None, ""))
+            sent_to, *_ = self._out.get(handed_over, _NOT_OUT)
             if sent_to is not None:
                 sent_to.note_left(handed_over)
         host = self._hosts.get(name)
@@ -306,11 +321,13 @@ class Hosts:
             if request not in self._out:  # a spider may have yielded one object several times
                 out = host or self._host_of(lane)
                 out.out += 1
-                self._out[request] = out, lane.address.slot
+                self._out[request] = out, lane.address.slot, out.let_go_at
             if host is not None:
                 host.last = request
-                if host.gap and not host.is_slow_to_arrive:
-                    host.not_before = self._clock() + host.gap
+                if host.gap:
+                    self.known.watch_arrivals(self._arrived)
+                    if not host.is_slow_to_arrive:
+                        host.not_before = self._clock() + host.gap
         if lane.address.origin is not None:
             self.known.policy_was_used(lane.address.origin)
         lane.order = lane.ticket = next(self._numbers)
@@ -333,7 +350,7 @@ class Hosts:
         """Makes *host* wait if *lane*, its next, may not send a request now. Returns whether it
         may. *may_wait*: one request more than the slot sends at a time may go, and wait there.
         """
-        outlook, now = self.known.outlook(lane), self._clock()
+        outlook, now = self.known.outlook(lane, host.lead), self._clock()
         host.gap = outlook.gap
         # A host that has the crawl to itself blocks no other: it may fill the downloader, which
         # sends no more at a time than the slot allows.

@@ -314,6 +314,7 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
     def _begin(self) -> None:
         if self._session.is_refused:
             compat.close_crawl(self.crawler, "shared_queue_failed")
+        compat.wake_after_pauses(self.crawler)
         compat.watch_handovers(self.crawler, self._leases.handed_over)
         self._stop_looking = compat.repeat(self.LOOK_SECONDS, self._look)
 

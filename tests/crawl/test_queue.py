@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 import pytest_twisted
 from scrapy import Request, signals
+from scrapy.core.engine import ExecutionEngine
 from scrapy.utils.asyncio import call_later
 
 from scrapy_robots_plus import RobotsDisallowed, RobotsDownloader, RobotsUnreachable
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
 OTHERS: dict[str, dict[str, Any]] = {
     "Scrapy's queue": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"},
@@ -333,10 +335,22 @@ class Pauses(ProbeSpider):
         call_later(0.3, self.crawler.engine.unpause)
 
 
+class PausesBetweenPages(ProbeSpider):
+    def parse(self, response: Response) -> None:
+        super().parse(response)
+        self.crawler.engine.pause()
+        call_later(0.5, self.crawler.engine.unpause)
+
+
+@pytest.mark.parametrize("spider", [Pauses, PausesBetweenPages])
 @pytest_twisted.ensureDeferred
-async def test_a_crawl_that_was_paused_goes_on(sites: Sites) -> None:
-    hosts = [sites.host("User-agent: *\nDisallow: /never\n") for _ in range(3)]
-    urls = [host.url("/a") for host in hosts]
-    crawler = await crawl(*urls, spider=Pauses, CLOSESPIDER_TIMEOUT=60)
+async def test_a_crawl_that_was_paused_goes_on_at_once(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, spider: type[ProbeSpider]
+) -> None:
+    """Not when the engine looks next, five seconds later."""
+    monkeypatch.setattr(ExecutionEngine, "_SLOT_HEARTBEAT_INTERVAL", 3_600)
+    hosts = [sites.host("User-agent: *\nCrawl-delay: 0.2\n") for _ in range(3)]
+    urls = [host.url(f"/{page}") for host in hosts for page in range(2)]
+    crawler = await crawl(*urls, spider=spider, CLOSESPIDER_TIMEOUT=30)
     assert stat(crawler, "finish_reason") == "finished"
     assert sorted(crawler.spider.got) == sorted(urls)

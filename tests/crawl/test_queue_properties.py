@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -85,7 +86,8 @@ class Watched(World):
 
     def assert_not_early(self, number: int) -> None:
         host, name = self.hosts[number], self.name_of(number)
-        outlook, slot = self.outlook_of(name), self.slots[name]
+        lead = self.queue_hosts._hosts[name].lead
+        outlook, slot = self.outlook_of(name, lead), self.slots[name]
         others = [lane for lane in self.queue if self.host_at(lane.address.origin) is not host]
         alone = not others and not outlook.gap
         waits_in_slot = len(slot.out) == outlook.most and not self.ready_lanes()
@@ -232,7 +234,7 @@ MOVES = st.tuples(st.just("moves"), st.integers(0, HOSTS - 1), st.none())
     | st.lists(STEP, min_size=40, max_size=80)
     | st.lists(STEP | MOVES, max_size=80),
     total=st.sampled_from([2, 16]),
-    travel=st.sampled_from([0.0, 0.01]),
+    travel=st.sampled_from([0.0, 0.01, 3.0]),
     door=st.sampled_from([0.0, 0.0, 0.5, 3.0]),
     transfer=st.sampled_from([0.1, 5.0]),
     keeps=st.sampled_from([0.0, 0.0, 2.0]),
@@ -288,10 +290,10 @@ def test_a_thousand_lanes_of_one_slot_cost_no_scan() -> None:
     asked = 0
     original = world.outlook
 
-    def counted(lane: Lane) -> Any:
+    def counted(lane: Lane, lead: float = 0.0) -> Any:
         nonlocal asked
         asked += 1
-        return original(lane)
+        return original(lane, lead)
 
     world.outlook = counted  # type: ignore[method-assign]
     world.pass_time(lanes)
@@ -319,6 +321,26 @@ def test_a_delay_counts_from_the_moment_at_which_the_door_lets_a_request_go() ->
     for seconds, handed_out in ((0.1, 1), (3.8, 1), (0.2, 2), (3.8, 2), (0.3, 3)):
         world.pass_time(seconds)
         assert len(world.handed_out) == handed_out
+
+
+def test_what_takes_long_to_its_slot_is_handed_out_early() -> None:
+    """A middleware may await something for each request: a host is not slower by that."""
+    world = World([Host(delay=10.0), Host(delay=1.0)], travel=3.0, transfer=60.0, total=16)
+    for number in (0, 1) * 4:
+        world.push(number)
+    world.settle()
+    for number in (0, 1):
+        world.land(number)
+    sent: dict[int, list[float]] = {0: [], 1: []}
+    for _ in range(2_000):
+        world.pass_time(0.05)
+        for number, times in sent.items():
+            at = world.slots[world.name_of(number)].sent_at
+            if at > 0 and at not in times:
+                times.append(at)
+    for (number, times), delay in zip(sent.items(), (10.0, 1.0), strict=True):
+        gaps = [after - before for before, after in pairwise(times)]
+        assert gaps == pytest.approx([delay] * 3, abs=0.1), number
 
 
 def test_nothing_is_asked_in_vain_while_hosts_wait() -> None:

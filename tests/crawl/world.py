@@ -38,7 +38,7 @@ from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from .hand_clock import HandClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from scrapy_robots_plus.hosts.host import Lane
@@ -198,6 +198,7 @@ class World(HandClock):
         self.keeps = keeps
         """Seconds for which a middleware keeps each answer."""
         self.kept = 0
+        self.tell_arrived: Callable[[Request], None] = lambda _: None
         self.states = states_of(self, defer or 0.0)
         self.budget = FetchBudget(fetches, fetches, self.clock, self.call_later)
         around: Any = self
@@ -296,13 +297,13 @@ class World(HandClock):
     def host_of(self, lane: Lane) -> str:
         return self.name_of(self.hosts.index(self.host_at(lane.address.origin)))
 
-    def outlook(self, lane: Lane) -> Outlook:
-        return self.outlook_of(self.host_of(lane))
+    def outlook(self, lane: Lane, lead: float = 0.0) -> Outlook:
+        return self.outlook_of(self.host_of(lane), lead)
 
-    def outlook_of(self, name: str) -> Outlook:
+    def outlook_of(self, name: str, lead: float = 0.0) -> Outlook:
         hosts = [host for number, host in enumerate(self.hosts) if self.name_of(number) == name]
         slot, delay = self.slots[name], max(host.delay for host in hosts)
-        due_at = inf if delay and slot.standing else slot.sent_at + delay
+        due_at = inf if delay and slot.standing else slot.sent_at + delay - lead
         return Outlook(due_at, delay, min(host.capacity for host in hosts))
 
     def has_room(self, lane: Lane) -> bool:
@@ -317,6 +318,9 @@ class World(HandClock):
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         return ()
+
+    def watch_arrivals(self, arrived: Callable[[Request], None]) -> None:
+        self.tell_arrived = arrived
 
     def wake(self) -> None:
         self.woken = True
@@ -377,18 +381,27 @@ class World(HandClock):
         self.call_later(self.travel, lambda: self._reaches_door(request, name))
 
     def _reaches_door(self, request: Request, name: str) -> None:
-        slot = self.slots[name]
+        slot, delay = self.slots[name], self.hosts[host_number(request)].delay
         if self.will_be_refused(request):
             slot.on_the_way.discard(request)
             self.end(request, slot)
-        elif self.hosts[host_number(request)].delay and self.door:
+            return
+        if delay:
+            self.tell_arrived(request)
+        stands = max(self.door, slot.sent_at + delay - self.now) if delay else 0.0
+        if stands > 0:
             slot.standing += 1
-            self.call_later(self.door, lambda: self._leaves_door(request, name))
+            self.call_later(stands, lambda: self._leaves_door(request, name))
         else:
             self._hand_over(request, name)
 
     def _leaves_door(self, request: Request, name: str) -> None:
-        self.slots[name].standing -= 1
+        slot = self.slots[name]
+        early = slot.sent_at + self.hosts[host_number(request)].delay - self.now
+        if early > 0:  # another one has left meanwhile
+            self.call_later(early, lambda: self._leaves_door(request, name))
+            return
+        slot.standing -= 1
         self._hand_over(request, name)
 
     def _hand_over(self, request: Request, name: str) -> None:

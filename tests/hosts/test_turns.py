@@ -21,7 +21,7 @@ from tests.crawl.hand_clock import HandClock
 from tests.crawl.lanes import Lanes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from scrapy_robots_plus.hosts.host import Lane
 
@@ -96,12 +96,12 @@ class Around(HandClock):
     def host_of(self, lane: Lane) -> str:
         return self.homes.get(lane.address.slot, lane.address.slot)
 
-    def outlook(self, lane: Lane) -> Outlook:
+    def outlook(self, lane: Lane, lead: float) -> Outlook:
         """A delay of robots.txt is one of the host."""
         due_in, gap, places = self.slots.get(lane.address.slot, FREE)
         state = self.origins.get(lane.address.origin.host) if lane.address.origin else None
         gap = max(gap, state.delay if state else 0.0)
-        return Outlook(self.now + due_in, gap, places)
+        return Outlook(self.now + due_in - lead, gap, places)
 
     def has_room(self, lane: Lane) -> bool:
         return lane.address.slot in self.with_room
@@ -109,6 +109,9 @@ class Around(HandClock):
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         self.asked_about.append(last)
         return [request for request in self.back if request in out]
+
+    def watch_arrivals(self, arrived: Callable[[Request], None]) -> None:
+        self.arrived = arrived
 
     def wake(self) -> None:
         self.wakes += 1
