@@ -164,12 +164,16 @@ def receive(
         access = Access.UNREACHABLE
     if access is not Access.UNREACHABLE and is_definite(result.outcome):
         return _answered(origin, access, result, now, settings.limits)
+    failures = 1 if previous is None else previous.failures + 1
     if previous is None or _is_superseded(previous, access, result, now, settings.limits):
-        failures = 0 if previous is None else previous.failures
-        previous = RobotsRecord(
-            origin, access, result.outcome, result.url, now, 0.0, failures=failures
-        )
-    return _failing(previous, result, now, settings.limits, jitter)
+        previous = RobotsRecord(origin, access, result.outcome, result.url, now, 0.0)
+    asked = retry_after(result.headers, now)
+    return previous._replace(
+        failure=result.outcome,
+        failures=failures,
+        failed_at=now,
+        retry_in=error_lifetime(failures, asked, settings.limits, jitter),
+    )
 
 
 def _is_superseded(
@@ -215,19 +219,6 @@ def _renewed(
         headers={**stored, **_kept(result.headers, _RENEWED)},
         failure=None,
         failures=0,
-    )
-
-
-def _failing(
-    previous: RobotsRecord, result: FetchResult, now: float, limits: Limits, jitter: float
-) -> RobotsRecord:
-    failures = previous.failures + 1
-    asked = retry_after(result.headers, now)
-    return previous._replace(
-        failure=result.outcome,
-        failures=failures,
-        failed_at=now,
-        retry_in=error_lifetime(failures, asked, limits, jitter),
     )
 
 
