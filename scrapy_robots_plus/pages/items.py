@@ -58,7 +58,6 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
             raise NotConfigured
         self._field, _, form = field.partition(":")
         self._is_text = form == "json"
-        self._stats = crawler.stats
         self._once = Once()
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
@@ -82,7 +81,7 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
             value = json.dumps(stamp) if self._is_text else ItemStamp(deepcopy(stamp))
             adapter[self._field] = value
         except Exception as error:  # noqa: BLE001 - any class of items may be in use
-            self._stats.inc_value(stats.ITEMS_NOT_STAMPED)
+            self.crawler.stats.inc_value(stats.ITEMS_NOT_STAMPED)
             kind = global_object_name(type(item))
             if self._once.is_first(kind):
                 logger(self.crawler).warning(

@@ -65,8 +65,6 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         is_off = is_replaced(type(self), crawler.settings, "SPIDER_MIDDLEWARES")
         if is_off or not crawl.settings.reads_any_pages:
             raise NotConfigured
-        self._enforces = crawl.settings.enforces
-        self._stats = crawl.stats
         self._pages: WeakKeyDictionary[Response, Page | None] = WeakKeyDictionary()
 
     # Reading
@@ -85,7 +83,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
                 self._pages[response] = self._read(response, request)
             except Exception:  # noqa: BLE001 - a page may hold anything
                 self._pages[response] = None
-                self._stats.inc_value(stats.PAGE_ERRORS)
+                self._crawl.stats.inc_value(stats.PAGE_ERRORS)
                 logger(self.crawler).exception(
                     "The directives of %s could not be read: it counts as a page without any",
                     printable(response),
@@ -107,7 +105,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         agent = self._crawl.get(Agents).of(request, settings)
         directives = directives_of(response, agent)
         for directive in directives.directives:
-            self._stats.inc_value(stats.filled(stats.PAGE_DIRECTIVES, directive))
+            self._crawl.stats.inc_value(stats.filled(stats.PAGE_DIRECTIVES, directive))
         put_page(request, directives.as_json())
         now = self._crawl.clock.wall()
         nofollow = directives.against_following() if settings.nofollow != "ignore" else None
@@ -126,13 +124,13 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         if nofollow is None or request.meta.get(DONT_OBEY_META_KEY):
             return request
         if page.settings.nofollow == "observe":
-            self._stats.inc_value(stats.NOFOLLOW_MARKED)
+            self._crawl.stats.inc_value(stats.NOFOLLOW_MARKED)
             request.meta[NOFOLLOW_META_KEY] = True
             return request
-        self._stats.inc_value(stats.NOFOLLOW_DROPPED)
+        self._crawl.stats.inc_value(stats.NOFOLLOW_DROPPED)
         self._crawl.get(Tally).not_followed += 1
         self._say("followed", request, nofollow, response)
-        if not self._enforces:
+        if not self._crawl.settings.enforces:
             return request
         self.crawler.signals.send_catch_log(
             request_not_followed, request=request, response=response, statement=nofollow
@@ -145,12 +143,12 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         if response is None or page is None or page.noindex is None or item is None:
             return item
         if page.settings.noindex == "observe":
-            self._stats.inc_value(stats.NOINDEX_MARKED)
+            self._crawl.stats.inc_value(stats.NOINDEX_MARKED)
             return item
-        self._stats.inc_value(stats.NOINDEX_DROPPED)
+        self._crawl.stats.inc_value(stats.NOINDEX_DROPPED)
         self._crawl.get(Tally).not_indexed += 1
         self._say("kept", item, page.noindex, response)
-        if not self._enforces:
+        if not self._crawl.settings.enforces:
             return item
         # As Scrapy does for an item that a pipeline has dropped.
         sending = self.crawler.signals.send_catch_log_async(
@@ -166,7 +164,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
     def _say(self, done: str, what: object, said: PageStatement, response: Response) -> None:
         log = logger(self.crawler)
         if log.isEnabledFor(logging.DEBUG):  # a large item takes time to print
-            would = "Not" if self._enforces else "Would not be"
+            would = "Not" if self._crawl.settings.enforces else "Would not be"
             shown = (printable(what), printable(response), said.describe())
             log.debug("%s %s: %s, because %s says %s", would, done, *shown)
 

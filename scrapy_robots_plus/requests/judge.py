@@ -85,11 +85,8 @@ class Judge:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
-        self._crawler = crawl.crawler
-        self._settings = crawl.settings
         self._policies = crawl.get(Policies)
         self._given_up = crawl.get(GivenUp)
-        self._stats = crawl.stats
         self._kept: WeakSet[Request] = WeakSet()
         """Copies that were returned for the scheduler when the spider had closed. One that comes
         again never reached it: ``engine.download_async()`` sends whatever it gets."""
@@ -120,7 +117,7 @@ class Judge:
             finally:
                 self._policies.waiting -= 1
         if policy is None:  # the spider closed before there was one
-            if not self._settings.enforces:
+            if not self._crawl.settings.enforces:
                 return None
             # Without ROBOTSTXT_OBEY nothing is dropped.
             at_closing = Refused(closing_verdict(origin), None) if settings.obey else None
@@ -144,9 +141,9 @@ class Judge:
 
         The queue goes by the origin, not by the override of a request.
         """
-        if not self._settings.enforces:
+        if not self._crawl.settings.enforces:
             return False
-        if policy.settings is self._settings.for_origin(origin):
+        if policy.settings is self._crawl.settings.for_origin(origin):
             return True
         known = self._policies.usable(origin)
         return known is not None and known.denies_as_unreachable
@@ -159,7 +156,7 @@ class Judge:
 
         None if the request is to fail.
         """
-        if compat.is_closing(self._crawler):
+        if self._crawl.is_closing:
             # However the fetch ended: the closing crawl itself may have cut it off.
             return self.at_closing(request)
         queue = self._crawl.queue
@@ -173,7 +170,7 @@ class Judge:
         None if the scheduler forgets its requests or would not get this one, or if *request* cannot
         be written to disk.
         """
-        crawler = self._crawler
+        crawler = self._crawl.crawler
         if request in self._kept:
             return None
         if not (compat.scheduler_persists(crawler) and compat.fits_on_disk(request, crawler)):
@@ -183,7 +180,7 @@ class Judge:
         return copy
 
     def _copy(self, request: Request) -> Request:
-        self._stats.inc_value(keys.REQUEUED)
+        self._crawl.stats.inc_value(keys.REQUEUED)
         meta = {**request.meta, PUT_BACK_META_KEY: request.dont_filter}
         return request.replace(dont_filter=True, meta=meta)
 
