@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from asyncio import CancelledError
+from asyncio import CancelledError, Task
 from functools import cache
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, cast
@@ -19,7 +19,6 @@ from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
-    from asyncio import Task
     from collections.abc import Callable, Iterable
 
     from scrapy.http import Response

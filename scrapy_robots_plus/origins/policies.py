@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.compat import ClosingWatch
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.crawl.log import crawl_log
@@ -123,7 +122,7 @@ class Policies:
         self._recent: Recent[Origin, Policy] = Recent(settings.cache_size)
         """Fetched policies, the one used last at the end."""
         self._fetches: dict[Origin, Fetch] = {}
-        self._closing_watch = ClosingWatch(crawl.crawler, self._call_off)
+        self._closing_watch = compat.ClosingWatch(crawl.crawler, self._call_off)
         self.listeners: list[Callable[[Origin, Policy | None], None]] = []
         """Functions called when a fetch has ended, with its origin and its policy."""
         self.said: Recent[str, tuple[Statement, ...]] = Recent(settings.cache_size)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse, Response
 from w3lib.encoding import read_bom
 
 from scrapy_robots_plus.protocol.directives import (
     PageDirectives,
+    PageStatement,
     header_statements,
     meta_statements,
 )
 from scrapy_robots_plus.protocol.directives.html_head import robots_metas
-from scrapy_robots_plus.protocol.preferences import Source
+from scrapy_robots_plus.protocol.preferences import Source, Statement
 from scrapy_robots_plus.protocol.preferences.tdm import POLICY, RESERVATION, tdm_statements
 from scrapy_robots_plus.protocol.preferences.values import (
     directive_statements,
@@ -23,10 +23,6 @@ from scrapy_robots_plus.protocol.preferences.values import (
     usage_header,
 )
 from scrapy_robots_plus.protocol.product_token import AgentNames, names_of
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.directives import PageStatement
-    from scrapy_robots_plus.protocol.preferences import Statement
 
 MOST_OCTETS = 262_144
 """Bytes of a page that are searched for meta tags, and of each header that are read."""

@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.origins.tally import Row, Tally
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.standing import Standing
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.tally import Row
     from scrapy_robots_plus.protocol.origin import Origin
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Request, signals
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import RobotsDuplicate
@@ -15,7 +15,6 @@ from scrapy_robots_plus.origins.parsers import answer_or
 from scrapy_robots_plus.protocol.clean_param import CleanParams
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.origins.policy import Policy
