@@ -175,15 +175,12 @@ class Places:
     def _all(self, part: bytes) -> list[int]:
         """Returns all places of a part of up to 32 octets, sorted."""
         if not self._sorted:
-            self._sort()
+            path = self.path
+            rests = [path[at : at + LONGEST] for at in range(len(path))]
+            self._starts = sorted(range(len(path)), key=rests.__getitem__)
+            self._sorted = [rests[at] for at in self._starts]
         low = bisect_left(self._sorted, part)
         return sorted(self._starts[low : bisect_left(self._sorted, part + _HIGHEST, low)])
-
-    def _sort(self) -> None:
-        path = self.path
-        rests = [path[at : at + LONGEST] for at in range(len(path))]
-        self._starts = sorted(range(len(path)), key=rests.__getitem__)
-        self._sorted = [rests[at] for at in self._starts]
 
     def _behind_long(self, part: bytes, at: int) -> int:
         mask = self._mask(part[-LONGEST:]) >> (len(part) - LONGEST)
