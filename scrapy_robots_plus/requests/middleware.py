@@ -147,17 +147,15 @@ class RobotsMiddleware:
                         return answer
                 self._let_through(asked, decision.policy)
                 self._outcomes.passed(asked, decision)
-                return None
             case None:
                 self._outcomes.exempt(request)
-                return None
             case Request():
                 return decision
             case Refused():
                 self._refuse(asked, decision)
-                return None
             case _:
                 assert_never(decision)
+        return None
 
     def _let_through(self, asked: Asked, policy: Policy) -> None:
         """Puts the pace of *policy* in force; in observe mode, only shows it in the table."""
