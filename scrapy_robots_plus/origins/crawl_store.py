@@ -84,10 +84,8 @@ class CrawlStore:
             return None
         found = self._believed(record)
         if not again and self._outlives_the_crawl:
-            if found is None:
-                self._crawl.stats.inc_value(stats.STORE_MISSES)
-            else:
-                self._crawl.stats.inc_value(stats.STORE_HITS)
+            key = stats.STORE_MISSES if found is None else stats.STORE_HITS
+            self._crawl.stats.inc_value(key)
         return found
 
     def save(self, record: RobotsRecord) -> None:
