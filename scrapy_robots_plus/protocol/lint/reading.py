@@ -57,11 +57,11 @@ class Reading:
         self.agents = dict(zip(numbers, agents, strict=True))
         """The user-agent lines, by their numbers: the position of the group of each, its value, and
         the names that are read in it."""
-        self.groups = {number: position for number, (position, _, _) in self.agents.items()}
-        """The position of the group of each line that has one, by the line's number."""
-        for position, section in enumerate(self.sections):
-            self.groups.update(dict.fromkeys(section.rules, position))
-            self.groups.update((line.number, position) for _, line in section.members)
+        self.groups = {number: position + 1 for number, (position, _, _) in self.agents.items()}
+        """The number, from 1, of the group of each line that has one, by the line's number."""
+        for group, section in enumerate(self.sections, 1):
+            self.groups.update(dict.fromkeys(section.rules, group))
+            self.groups.update((line.number, group) for _, line in section.members)
         self.patterns: dict[int, list[tuple[Pattern, Rank]]] = {}
         """The patterns of each rule that a URL can match, by line: a rule may have two, or none."""
         for pattern, rank in Rules(tuple(self.sections), self.lines, dialect).patterns():
@@ -105,7 +105,7 @@ _IGNORED = "ignored"
 def meanings(reading: Reading) -> Iterator[Meaning]:
     """Yields the meaning of each line, in file order."""
     for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
-        read, position = reading.records.get(number), reading.groups.get(number)
+        read = reading.records.get(number)
         if read is not None:
             role = "unknown" if read.field is Field.NOTHING else read.field.key
             words = _words(read, reading)
@@ -113,8 +113,7 @@ def meanings(reading: Reading) -> Iterator[Meaning]:
             role, words = "text", _IGNORED
         else:
             role, words = "comment" if b"#" in line else "blank", ""
-        group = None if position is None else position + 1
-        yield Meaning(number, text(raw), role, group, words)
+        yield Meaning(number, text(raw), role, reading.groups.get(number), words)
 
 
 _FILE_WIDE = {
