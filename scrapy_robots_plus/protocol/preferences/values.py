@@ -105,12 +105,10 @@ def signals(value: bytes) -> Iterator[tuple[str, Preference]]:
         key, _, said = (each.strip() for each in part.partition("="))
         if key in SIGNALS:
             yield SIGNALS[key], SIGNAL_WORDS.get(said, Preference.UNKNOWN)
-        elif key in LEVELS and said in LEVELS[key]:
-            is_allowed = Preference.ALLOW
-            for level in LEVELS[key]:
-                yield f"{key}={level}", is_allowed
-                if level == said:
-                    is_allowed = Preference.DISALLOW
+        elif said in LEVELS.get(key, ()):
+            most = LEVELS[key].index(said)
+            for at, level in enumerate(LEVELS[key]):
+                yield f"{key}={level}", Preference.ALLOW if at <= most else Preference.DISALLOW
         elif key in LEVELS:
             yield key, Preference.UNKNOWN
 
