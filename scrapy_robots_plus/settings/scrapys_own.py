@@ -97,16 +97,13 @@ def redis_url(settings: BaseSettings) -> str | None:
     try:
         params |= parse_url(url)  # type: ignore[no-untyped-call]
         params["ssl"] = url.startswith("rediss:")
-        return check_redis_url(_url_of(params, _CLIENTS[kind]))
+        options = {"cluster": "true"} if kind == "RedisCluster" else {}
+        return check_redis_url(_url_of(params, options))
     except ValueError:  # scrapy-redis may understand what a store does not
         return None
 
 
-_CLIENTS: dict[str, dict[str, str]] = {
-    "Redis": {},
-    "StrictRedis": {},
-    "RedisCluster": {"cluster": "true"},
-}
+_CLIENTS = {"Redis", "StrictRedis", "RedisCluster"}
 _BEYOND_A_URL = {"connection_class", "connection_pool", "credential_provider", "startup_nodes"}
 _OPTIONS = ("client_name", "protocol", "socket_connect_timeout", "socket_timeout")
 
