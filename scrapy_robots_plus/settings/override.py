@@ -85,9 +85,7 @@ def _robots_txt(value: object) -> str | None:
 
 EXTRA_KEYS: dict[str, Callable[[Any], Any]] = {
     "user_agent": checks.agent.read,
-    "reason": checks.text.read,
-    "by": checks.text.read,
-    "evidence": checks.text.read,
+    **dict.fromkeys(("reason", "by", "evidence"), checks.text.read),
     "until": checks.until.read,
     "crawl_delay": checks.number("seconds", 0, checks.FOREVER).read,
     "robots_txt": _robots_txt.read,
