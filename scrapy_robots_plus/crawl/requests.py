@@ -132,10 +132,7 @@ _WHERE_PATHS_BEGIN = len("https://"), len("https://:65535/") + 253
 keys of the cache are no longer than that."""
 
 
-@lru_cache(maxsize=16_384)
-def _plain(start: str) -> Origin | None:
-    """Returns ``Origin.plain(start)``, cached: many URLs have the same *start*, up to the path."""
-    return Origin.plain(start)
+_plain = lru_cache(maxsize=16_384)(Origin.plain)  # many URLs are the same up to the path
 
 
 def origin_to_ask(request: Request) -> Origin | None:
