@@ -10,7 +10,7 @@ from scrapy.exceptions import StopDownload
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.protocol.access import Failure, Outcome
+from scrapy_robots_plus.protocol.access import Failure
 from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.standing import is_challenge
 
@@ -96,12 +96,13 @@ def answered(url: str, response: Response, tap: Tap) -> FetchResult:
     """
     if tap.response is None:
         response = tap.take(response)  # from Scrapy's HTTP cache, or made by a middleware
+    headers, replayed = _text(response.headers), CACHED in response.flags
+    result = FetchResult(response.status, url, headers=headers, replayed=replayed)
     try:
         body = _file_in(url, response, tap) if 200 <= response.status < 300 else b""
     except BodyError as error:
-        return _result(url, response, error.failure, detail=str(error))
+        return result._replace(outcome=error.failure, detail=str(error))
     lines = whole_lines(body, tap.limit)
-    result = _result(url, response, response.status)
     return result._replace(body=lines, is_cut=len(lines) < len(body))
 
 
@@ -136,11 +137,6 @@ def _file_in(url: str, response: Response, tap: Tap) -> bytes:
     if is_challenge(_text(response.headers)) and is_html(body):
         raise BodyError(Failure.CHALLENGE)
     return body
-
-
-def _result(url: str, response: Response, outcome: Outcome, detail: str = "") -> FetchResult:
-    headers, replayed = _text(response.headers), CACHED in response.flags
-    return FetchResult(outcome, url, headers=headers, replayed=replayed, detail=detail)
 
 
 def _in_words(exception: Exception) -> str:
