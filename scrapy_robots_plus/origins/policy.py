@@ -191,7 +191,7 @@ class Policy:
             words = f"{self.status}, no rules"  # nothing is denied
         else:
             words = f"{self.status}, {_FOLLOWS[access]}"
-        label = self._override
+        label = self.override_label
         return f"{words} (override: {printable(label, _MOST_OF_A_REASON)})" if label else words
 
     def __repr__(self) -> str:
@@ -345,14 +345,15 @@ class Policy:
         """Returns *verdict* with the URL and status of the robots.txt, and the override."""
         if self._signed is None or self._signed[0] is not verdict:
             url, status = self.record.url, self.status
-            signed = replace(verdict, robots_url=url, outcome=status, override=self._override)
+            signed = replace(verdict, robots_url=url, outcome=status, override=self.override_label)
             if not is_short(verdict):
                 return signed
             self._signed = verdict, signed
         return self._signed[1]
 
     @property
-    def _override(self) -> str | None:
+    def override_label(self) -> str | None:
+        """The reason of the override that it is under, or its keys; None without an override."""
         return self.settings.override.label if self.settings.override else None
 
 

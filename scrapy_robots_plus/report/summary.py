@@ -83,7 +83,6 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
 
 def _site(site: Site, gap: float) -> dict[str, Any]:
     policy = site.policy
-    override = None if policy is None else policy.settings.override
     fetched = policy if policy and policy.settings.needs_file else None
     has_own_text = policy is not None and policy.settings.robots_txt is not None
     return {
@@ -102,7 +101,7 @@ def _site(site: Site, gap: float) -> dict[str, Any]:
         "standing": site.standing.value,
         "allowed": site.allowed,
         "denied": site.denied,
-        "override": override.label if override else None,
+        "override": None if policy is None else policy.override_label,
     }
 
 

@@ -62,8 +62,7 @@ class Asked(NamedTuple):
 def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> Refused:
     """Returns the refusal of requests to *origin*, which is walled or whose host is given up."""
     url = origin.robots_url if policy is None else policy.record.url
-    override = None if policy is None else policy.settings.override
-    label = None if override is None else override.label
+    label = None if policy is None else policy.override_label
     verdict = Verdict(False, reason, robots_url=url, override=label)
     return Refused(verdict, policy)
 
