@@ -57,8 +57,7 @@ class Alarm:
     """A timer that calls *ring* once, at the earliest moment that it was set to."""
 
     LEAST = 0.001
-    """The shortest wait in seconds. Timers and clocks differ by less, which would otherwise make a
-    busy loop."""
+    """The shortest wait in seconds. Timers and clocks differ by less: that would be a busy loop."""
 
     def __init__(self, ring: Callable[[], object], now: Now, call_later: CallLater) -> None:
         self._ring = ring

@@ -177,8 +177,7 @@ class Crawl:
         """Whether the middleware is in use, so that each request is checked."""
         self.decision_listeners: list[Callable[[Request, Origin, AgentNames, Any], None]] = []
         """Functions that get each request that passes or is refused, its origin, the agent it was
-        judged as, and the decision. A request that is judged again, as another agent, comes
-        again."""
+        judged as, and the decision. A request that is judged again, as another, comes again."""
         self.exemption_listeners: list[Callable[[Request], None]] = []
         """Functions that get each request that ``dont_obey_robotstxt`` lets pass unjudged."""
         self.standing_listeners: list[Callable[[Origin, Site, str], None]] = []

@@ -98,9 +98,8 @@ class Turn:
     origin: Origin
     leases: Leases | None
     """The leases of all workers; None if there are no others, so that this one fetches."""
-    calls: compat.Courier | compat.InPlace
-    """The courier that also stores records, in order: a file is stored before its lease is
-    released."""
+    calls: compat.Courier
+    """The courier that also stores records: a file is stored before its lease is released."""
     failed: Callable[[Exception], None]
     """Called with each error of the server."""
     clock: Clock

@@ -147,9 +147,8 @@ def _in_words(exception: Exception) -> str:
 
 
 _LAST_COUNTS = frozenset({b"location", b"retry-after", b"content-type"})
-"""Headers with one value, which may hold a comma. If one is repeated, the last counts, as it does
-for Scrapy's own redirects and the charset (RFC 9110 8.3). Repeated dates or ETags are joined, and
-count as none."""
+"""Headers with one value, which may hold a comma: the last counts, as for Scrapy's redirects and
+the charset (RFC 9110 8.3). Repeated dates or ETags are joined, and count as none."""
 
 
 def _text(headers: Headers) -> dict[str, str]:

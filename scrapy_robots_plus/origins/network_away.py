@@ -56,8 +56,7 @@ class NetworkAway:
     """Seconds after a failure in which an answer to another request spares asking a host."""
     TRUST = LONGEST = 60.0
     """Seconds: how long a network that was just found to work is not blamed; how long a failed
-    fetch waits for the network; how long a silence is after which other workers are told of no
-    failure."""
+    fetch waits for it; how long a silence is after which other workers are told of no failure."""
     POLL = 0.25
     """Seconds between two checks for an answer."""
     SAYS = (

@@ -105,8 +105,7 @@ class Policy:
     _signed: tuple[Verdict, Verdict] | None = field(default=None, init=False)
     """The last signed verdict, before and after signing: one rule decides for many URLs."""
     tdmrep: TdmFile | bytes = b""
-    """The site's ``tdmrep.json``, compressed if it is long; empty if it says nothing or was not
-    read."""
+    """The site's ``tdmrep.json``, compressed if long; empty if it says nothing or was not read."""
     _tdmrep_until: float = inf
     _epoch: float = field(init=False)
     _fresh_until: float = field(init=False)

@@ -38,8 +38,7 @@ _MOST_PAIRS = 200_000
 """The number of pairs of rules that are looked at."""
 
 _MOST_STEPS = 20_000_000
-"""The steps that all paths may take: each takes a thousand, and one for each octet of all wildcard
-rules."""
+"""The most steps of all paths: each takes a thousand, and one for each octet of wildcard rules."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,7 @@ class EqualUrls:
 
     MOST = 100_000
     """The most URLs that are remembered. Those asked for longest ago are forgotten first, and may
-    be requested again.
-    """
+    be requested again."""
 
     SHORT = 100
     """The most parameter names in a file that counts as short; the rules of as many such files are

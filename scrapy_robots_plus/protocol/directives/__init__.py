@@ -74,8 +74,7 @@ _SEPARATOR = re.compile(
 )
 """The separator of directives. A date has commas of its own: ``Friday, June 25, 2010``."""
 _NO_NAME = re.compile(r"max-|unavailable|(?:.*,)?\s*\d+[\s-]", re.ASCII)
-"""The beginning of a directive that takes a value, known or not, and of a date: no crawler's name
-has it."""
+"""What begins a directive with a value, known or not, or a date, but no crawler's name."""
 _DATED = re.compile(rf"\s*{UNAVAILABLE_AFTER}\s*:")
 _WORD = re.compile(r"max-[^\s:]*\s*:\s*\S+|([^\s:,;]+)")
 """A word, or a limit such as ``max-image-preview: none``, which is for search engines only."""
