@@ -368,12 +368,8 @@ class ParsedFile:
     def crawl_delay(self, agent: AgentNames) -> object:
         """Returns the Crawl-delay for *agent* as the parser returns it, unchecked."""
         # Before 2.18 Scrapy's own parsers have no crawl_delay(), but wrap a parser that does.
-        for holder in (self.parser, self._wrapped):
-            for name in ("crawl_delay", "get_crawl_delay"):
-                ask = getattr(holder, name, None)
-                if callable(ask):
-                    return ask(self._understood(agent))
-        return None
+        ask = self._named("crawl_delay", "get_crawl_delay")
+        return ask(self._understood(agent)) if callable(ask) else None
 
     def _understood(self, agent: AgentNames) -> str:
         """Returns *agent* as the parser takes it: all but ours only get the first name."""
@@ -390,8 +386,7 @@ class ParsedFile:
     @property
     def sitemaps(self) -> tuple[str, ...]:
         """The URLs of the Sitemap lines, if the parser provides them."""
-        holder = self.parser if hasattr(self.parser, "sitemaps") else self._wrapped
-        found = getattr(holder, "sitemaps", None) or getattr(holder, "site_maps", None)
+        found = self._named("sitemaps", "site_maps")
         if callable(found):
             found = found()
         return tuple(str(url) for url in found) if isinstance(found, Iterable) else ()
@@ -401,9 +396,11 @@ class ParsedFile:
         """The parser if it is ours, else None: others name no rules and ignore lines about uses."""
         return self.parser if isinstance(self.parser, RobotsParser) else None
 
-    @property
-    def _wrapped(self) -> Any:
-        return getattr(self.parser, "rp", None)
+    def _named(self, *names: str) -> Any:
+        """Returns what the parser, or else the one that it wraps, has under one of *names*."""
+        holders = self.parser, getattr(self.parser, "rp", None)
+        found = (getattr(holder, name, None) for holder in holders for name in names)
+        return next((each for each in found if each is not None), None)
 
 
 _T = TypeVar("_T")
