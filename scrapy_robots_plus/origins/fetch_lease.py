@@ -115,10 +115,10 @@ class Turn:
 
     async def begin(self) -> bool:
         """Returns whether this crawl is to fetch the file now; False if another one fetches it."""
-        if self.fetches_anyway:
+        if self.leases is None or self.fetches_anyway:
             return True
         self._may_hold = True
-        self._holder = await self._ask(lambda leases: leases.take(self.origin, self._token))
+        self._holder = await self._ask(partial(self.leases.take, self.origin, self._token))
         self._may_hold = self.fetches_anyway or self._holder == self._token
         return self._may_hold
 
@@ -138,7 +138,7 @@ class Turn:
                 pause = max(seconds, leases.awaited / MOST_LOOKS) * (0.5 + self.clock.jitter())
                 await self.clock.sleep(min(pause, left))
                 seconds = min(1.5 * seconds, LONGEST_PAUSE)
-                holder = await self._ask(lambda leases: leases.holder(self.origin))
+                holder = await self._ask(partial(leases.holder, self.origin))
         finally:
             leases.awaited -= 1
 
@@ -148,11 +148,9 @@ class Turn:
             self._may_hold = False
             self.calls.tell(partial(self._give_up, self.leases), lambda _: None)
 
-    async def _ask(self, call: Callable[[Leases], bytes | None]) -> bytes | None:
-        if self.leases is None:
-            return None
+    async def _ask(self, call: Callable[[], bytes | None]) -> bytes | None:
         try:
-            return await self.calls.ask(partial(call, self.leases))
+            return await self.calls.ask(call)
         except compat.CourierClosedError:
             self.fetches_anyway = True
         except (StoreError, compat.CourierLateError) as error:
