@@ -85,11 +85,10 @@ class Fetcher:
         self._clock = crawl.clock
         self._stats = crawl.stats
         self._taps = BodyTaps(crawler)
-        self._takes_cookies = crawler.settings.getbool("COOKIES_ENABLED")
-        self._has_http_cache = crawler.settings.getbool("HTTPCACHE_ENABLED")
-        self._replays = self._has_http_cache and crawler.settings.getbool(
-            "HTTPCACHE_IGNORE_MISSING"
-        )
+        is_set = crawler.settings.getbool
+        self._takes_cookies = is_set("COOKIES_ENABLED")
+        self._has_http_cache = is_set("HTTPCACHE_ENABLED")
+        self._replays = self._has_http_cache and is_set("HTTPCACHE_IGNORE_MISSING")
         self._network, self._names = crawl.get(NetworkAway), crawl.get(NamesAway)
         self.listeners: list[Callable[[Exchange], None]] = []
         """Functions called with each request that was answered, redirects and retries included."""
