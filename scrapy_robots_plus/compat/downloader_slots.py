@@ -109,16 +109,12 @@ def scopes_key(downloader: Downloader, request: Request) -> str | None:
 
 slot_clock: Callable[[], float] = getattr(downloader_module, "time", time.monotonic)
 """The clock of ``Slot.lastseen``: the wall clock up to Scrapy 2.15, a monotonic one from 2.16.
-
-Remove with 2.15.
-"""
+Remove with 2.15."""
 
 
 _of_spider: Any = getattr(downloader_module, "_get_concurrency_delay", None)
 """Scrapy's function for the concurrency and delay of a spider and the settings; None from 2.18.
-
-Remove with 2.17.
-"""
+Remove with 2.17."""
 
 
 def new_slot(downloader: Downloader, key: str) -> tuple[int, float, float]:

@@ -24,9 +24,7 @@ _T = TypeVar("_T")
 
 CANCELLED = (asyncio.CancelledError, CancelledError)
 """The exceptions raised where a coroutine waits for something cancelled, in any reactor mode.
-
-Needed as long as :func:`run_in_background`.
-"""
+Needed as long as :func:`run_in_background`."""
 
 
 def run_in_background(coroutine: Coroutine[Any, Any, _T]) -> Deferred[_T]:

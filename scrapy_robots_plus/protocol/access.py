@@ -51,8 +51,7 @@ Outcome: TypeAlias = int | Failure
 """The HTTP status of the last response, or why there is none (RFC 9309 2.3.1)."""
 
 TOO_MANY_REQUESTS = 429
-"""The status that asks for fewer requests (RFC 6585 4). It says nothing about the file, so it
-counts as an outage."""
+"""The status that asks for fewer requests (RFC 6585 4), not about the file: so it is an outage."""
 PROXY_AUTHENTICATION_REQUIRED = 407
 """The status of a proxy that has not asked the site (RFC 9110 15.5.8), so it is an outage, too."""
 _NO_ANSWERS = frozenset({PROXY_AUTHENTICATION_REQUIRED, TOO_MANY_REQUESTS})

@@ -26,11 +26,9 @@ from operator import itemgetter
 # that match, the greater one decides. Numbers are fast to compare, and take little memory.
 Pattern = tuple[bytes, tuple[bytes, ...], bytes | None]
 """A prefix, then the parts, each somewhere after the one before, then a tail at the very end.
-
 The tail is None if the pattern is open at its end, and empty if only the prefix itself matches.
 Since ``*`` matches any octets, the leftmost place of each part leaves the most room for the next:
-no other place needs to be tried, and matching never backtracks.
-"""
+no other place needs to be tried, and matching never backtracks."""
 
 
 def matches(pattern: Pattern, path: bytes, places: Places | None = None) -> bool:

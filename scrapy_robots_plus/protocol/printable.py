@@ -49,8 +49,7 @@ def duration(seconds: float) -> str:
 class Word(str, Enum):
     """An enum whose members are shown as their text, like ``enum.StrEnum`` of Python 3.11."""
 
-    def __str__(self) -> str:
-        return str(self.value)
+    __str__ = str.__str__
 
 
 class Explained(Word):
@@ -69,8 +68,7 @@ class Explained(Word):
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc).replace(tzinfo=None)
 
 FIRST_SECOND, LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0
-"""The first second of the year 1 and the last of 9999, since the epoch: others cannot be
-written."""
+"""The first and last second of the years 1 to 9999, since the epoch: others cannot be written."""
 
 
 def rfc3339(moment: float) -> str:

@@ -68,12 +68,9 @@ def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> R
 
 
 Decision = Passes | Refused | Request | None
-"""The decision about a request.
-
-A Request goes back to the scheduler, because its robots.txt cannot be read yet. None means that it
-may be sent, and no policy decided: it may be for the robots.txt itself, or the spider closed before
-there was a policy, and the crawl keeps delays only.
-"""
+"""The decision about a request. A Request goes back to the scheduler, because its robots.txt cannot
+be read yet. None means that it may be sent, and no policy decided: it may be for the robots.txt
+itself, or the spider closed before there was a policy, and the crawl keeps delays only."""
 
 
 class Judge:

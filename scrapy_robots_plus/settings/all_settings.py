@@ -49,8 +49,7 @@ NEEDS = {
     "uses": "ROBOTS_AI_USES",
     "audit_log": "ROBOTS_AUDIT_LOG",
 }
-"""Attributes of ``RobotsSettings`` without which other settings have no effect, and the setting
-behind each."""
+"""Attributes of ``RobotsSettings`` that other settings need, and the setting behind each."""
 SECONDS = checks.number("seconds", 0, FOREVER)
 
 

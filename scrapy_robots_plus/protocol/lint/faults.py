@@ -159,8 +159,7 @@ _REGULAR = re.compile(
     rb"|\([^()/|]*\|[^()]*\)"  # /(a|b)
     rb"|\[(?=[^][/]*[a-zA-Z0-9]-[a-zA-Z0-9])[^][/]*\]"  # /[0-9]
 )
-"""Signs of a regular expression. Each takes no more than a look or two at each octet, whatever the
-path."""
+"""Signs of a regular expression. Each takes a look or two at each octet, whatever the path."""
 
 
 def faults(reading: Reading) -> Iterator[Finding]:
