@@ -64,9 +64,8 @@ class Scope:
     @property
     def lastseen(self) -> float:
         """When the last request was let go, as far as known; 0 if it is not."""
-        return max(
-            (getattr(scope, "_last_seen", None) or 0.0 for _, scope in self._scopes), default=0.0
-        )
+        seen = (getattr(scope, "_last_seen", None) or 0.0 for _, scope in self._scopes)
+        return max(seen, default=0.0)
 
     def __contains__(self, request: Request) -> bool:
         return request in self._downloader._in_download_handler  # noqa: SLF001

@@ -176,9 +176,8 @@ class Tap:
             return "the connection was closed before the end of the body"
         # The largest counts if there are several (RFC 9110 8.6).
         promised = re.findall(rb"\b\d{1,18}\b", b",".join(raw.headers.getlist("Content-Length")))
-        if max(map(int, promised), default=0) > max(
-            self.received, len(raw.body) + _CODING_OVERHEAD
-        ):
+        came = max(self.received, len(raw.body) + _CODING_OVERHEAD)
+        if max(map(int, promised), default=0) > came:
             return "the body is shorter than its Content-Length"
         return ""
 

@@ -156,9 +156,8 @@ def _text(headers: Headers) -> dict[str, str]:
     found = {}
     for name, values in headers.items():
         key = name.lower()
-        found[key.decode("latin-1")] = b", ".join(
-            values[-1:] if key in _LAST_COUNTS else values
-        ).decode("latin-1")
+        counting = values[-1:] if key in _LAST_COUNTS else values
+        found[key.decode("latin-1")] = b", ".join(counting).decode("latin-1")
     return found
 
 

@@ -241,9 +241,7 @@ class Retrieval:
 
     def _announce(self, policy: Policy, found: Found, previous: Policy | None) -> Policy:
         """Counts a change, sends its signal, and tells the listeners of *policy*; returns it."""
-        is_news = previous and (
-            previous.file is not policy.file or previous.access is not policy.access
-        )
+        is_news = previous and (previous.file, previous.access) != (policy.file, policy.access)
         if is_news and not found.is_temporary:
             self._stats.inc_value(stats.CHANGED)
             self._crawler.signals.send_catch_log(

@@ -127,6 +127,5 @@ def _url_of(params: Mapping[str, Any], options: Mapping[str, Any]) -> str:
             tls["ssl_cert_reqs"] = str(needed).lower().removeprefix("cert_")
         options |= {name: value for name, value in tls.items() if value is not None}
     who = f"{user}:{password}@" if user or password else ""
-    return f"{scheme}://{who}{place}" + (
-        f"?{urlencode(options, safe='/', quote_via=quote)}" if options else ""
-    )
+    query = urlencode(options, safe="/", quote_via=quote)
+    return f"{scheme}://{who}{place}" + (f"?{query}" if query else "")
