@@ -233,10 +233,7 @@ class Policies:
         return usable
 
     async def obtain(
-        self,
-        origin: Origin,
-        request: Request | None = None,
-        settings: RobotsSettings | None = None,
+        self, origin: Origin, request: Request | None = None, settings: RobotsSettings | None = None
     ) -> Policy | None:
         """Returns the policy of *origin*, fetching it if needed; None if the crawl closes first."""
         settings = settings or self._settings.for_origin(origin)

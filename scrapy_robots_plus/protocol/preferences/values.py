@@ -153,9 +153,7 @@ def _header(
 
 
 def directive_statements(
-    directives: Iterable[str],
-    source: Source = Source.X_ROBOTS_TAG,
-    is_image: bool = False,
+    directives: Iterable[str], source: Source = Source.X_ROBOTS_TAG, is_image: bool = False
 ) -> tuple[Statement, ...]:
     """Returns what directives for robots say about uses: ``noai``, and ``noimageai`` for an image.
 
