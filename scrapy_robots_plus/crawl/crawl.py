@@ -67,9 +67,8 @@ class OwnErrors:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
-        self._crawler = crawler = crawl.crawler
         self.happened = False
-        compat.watch_signals(crawler, self._handler_failed)
+        compat.watch_signals(crawl.crawler, self._handler_failed)
 
     def tell(self, part: str, error: BaseException) -> None:
         """Counts *error*, raised in *part*; logs the first one, and closes the crawl for it."""
@@ -77,7 +76,7 @@ class OwnErrors:
         if self.happened:
             return
         self.happened = True
-        logger(self._crawler).error(
+        logger(self._crawl.crawler).error(
             "An error of scrapy-robots-plus itself, in %s: %r. The crawl is closed (%s); what its "
             "job or its shared queue holds stays there. Please report this, with the lines below: "
             "scrapy-robots-plus %s, %s",
@@ -88,7 +87,7 @@ class OwnErrors:
             ", ".join(map(" ".join, get_versions(["Scrapy", "Twisted", "Python"]))),
             exc_info=error,
         )
-        compat.close_crawl(self._crawler, REASON)
+        compat.close_crawl(self._crawl.crawler, REASON)
 
     def timers(self, call_later: CallLater) -> CallLater:
         """Returns *call_later* for functions that may raise: it tells their errors."""

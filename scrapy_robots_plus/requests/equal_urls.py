@@ -49,7 +49,6 @@ class EqualUrls:
 
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
-        self._stats = crawler.stats
         self._first: Recent[bytes, bytes] = Recent(self.MOST)
         """The fingerprints of URLs that were let through, by those of the cleaned URLs."""
         self._rules: Recent[str, CleanParams] = Recent(settings.cache_size)
@@ -76,7 +75,7 @@ class EqualUrls:
         first = self._first.get(equal, exact)
         self._first.put(equal, first)
         if not (first == exact or request.dont_filter or self._comes_from(first, request)):
-            self._stats.inc_value(stats.CLEAN_PARAM_DROPPED)
+            self._crawler.stats.inc_value(stats.CLEAN_PARAM_DROPPED)
             error = RobotsDuplicate(request.url, cleaned)
             logger(self._crawler).debug("Dropped: %s", error)
             raise error
@@ -112,7 +111,7 @@ class EqualUrls:
         key, url = policy.record.sha256, policy.record.url
         rules = self._rules.get(key, self._long.get(key))
         if rules is None:
-            params = answer_or(lambda: ours.file.clean_params, (), url, self._stats)
+            params = answer_or(lambda: ours.file.clean_params, (), url, self._crawler.stats)
             rules = CleanParams(params) or _NO_RULES
         (self._long if len(rules) > self.SHORT else self._rules).put(key, rules)
         return rules
