@@ -222,8 +222,7 @@ class Slots:
 
     def take_place(self, key: str, request: Request) -> None:
         """Counts *request* as under way again: it is, or the downloader is about to remove it."""
-        slot = self.get(key)
-        if slot is not None:
+        if slot := self.get(key):
             slot.transferring.add(request)
 
     def fail_queued(self, error: type[Exception], fails: Callable[[Request], bool]) -> None:

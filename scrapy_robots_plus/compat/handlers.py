@@ -52,8 +52,7 @@ def retry_handovers(downloader: Downloader, retries: StandIn) -> None:
 
     It may hand over the same request several times.
     """
-    handover = _Handover.of(downloader)
-    if handover is not None:
+    if handover := _Handover.of(downloader):
         handover.outer = retries
 
 

@@ -218,8 +218,7 @@ class PageDirectives:
 
     def _deciding(self) -> Iterator[tuple[str, PageStatement]]:
         for name in (*PLAIN, UNAVAILABLE_AFTER) if self.statements else ():
-            statement = self.says(name)
-            if statement is not None:
+            if statement := self.says(name):
                 yield name, statement
 
     def against_following(self) -> PageStatement | None:
