@@ -130,12 +130,8 @@ def is_damage(error: Exception) -> bool:
     if isinstance(error, UnicodeDecodeError | sqlite3.IntegrityError):
         return True
     signs = ("no such table", "no such column", "already exists", "Could not decode")
-    if any(words in str(error) for words in signs):
-        return True
-    code: int | None = getattr(error, "sqlite_errorcode", None)  # Python 3.11
-    if code is None:
-        return type(error) is sqlite3.DatabaseError
-    return code & 0xFF in (11, 26)  # SQLITE_CORRUPT, SQLITE_NOTADB
+    # A plain DatabaseError: SQLITE_CORRUPT, SQLITE_NOTADB, or our own.
+    return type(error) is sqlite3.DatabaseError or any(words in str(error) for words in signs)
 
 
 def is_of_the_moment(error: Exception) -> bool:
