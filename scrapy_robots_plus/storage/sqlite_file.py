@@ -10,7 +10,6 @@ import logging
 import os
 import sqlite3
 from contextlib import closing, contextmanager, suppress
-from functools import partial
 from time import sleep
 from typing import TYPE_CHECKING
 
@@ -74,8 +73,8 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
     Raises StoreError if the file is not ours, of another layout or read-only, and one of
     :data:`FAULTS` or OSError if it cannot be used.
     """
-    may_write = partial(os.access, effective_ids=os.access in os.supports_effective_ids)
-    if is_store(path) and not may_write(path, os.W_OK):
+    effective = os.access in os.supports_effective_ids
+    if is_store(path) and not os.access(path, os.W_OK, effective_ids=effective):
         # SQLite would open it anyway and leave a log beside it that nobody may write to.
         raise StoreError(f"{path} is read-only")
     with opened(path, wait) as connection:
