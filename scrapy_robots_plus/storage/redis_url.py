@@ -26,8 +26,6 @@ _FORMS = {
 }
 """What may follow ``://``, by scheme. Strict: anything else could be part of a password."""
 
-_LIKE_OURS = r"(?i)\W*(?:b\W*)?(rediss?|unix):"
-_USER_INFO = r"//[^\s/]*@"
 
 _KNOWN_OPTIONS = frozenset(
     {"client_name", "cluster", "db", "password", "protocol", "username"}
@@ -71,9 +69,9 @@ def hidden(url: str) -> str:
 
 def without_password(text: str) -> str:
     """Returns *text*, perhaps meant as a URL of any kind, without a password, for messages."""
-    if re.match(_LIKE_OURS, text):
+    if re.match(r"(?i)\W*(?:b\W*)?(rediss?|unix):", text):
         return hidden(text)
-    return re.sub(_USER_INFO, "//***@", text)
+    return re.sub(r"//[^\s/]*@", "//***@", text)
 
 
 def secrets_in(url: str) -> list[str]:
@@ -84,8 +82,8 @@ def secrets_in(url: str) -> list[str]:
     if match is None:
         return []
     options = _options_in(match)
-    written = [*(match["credentials"] or "").split(":", 1)]
-    meant = [unquote(each) for each in written]
+    written = (match["credentials"] or "").split(":", 1)
+    meant = map(unquote, written)
     found = {*written, *meant, options.get("username", ""), options.get("password", "")}
     return sorted(found - {"", "default"}, key=len, reverse=True)
 
