@@ -167,8 +167,7 @@ class MemoryStore(Store):
     def put(self, record: RobotsRecord) -> bool:
         encoded, origin = self._encoded, str(record.origin)
         data = encode(record, self._max_body)
-        held = encoded.get(origin)
-        if held is not None and standing(held) > standing(data):
+        if origin in encoded and standing(encoded[origin]) > standing(data):
             return False
         encoded[origin] = data
         encoded.move_to_end(origin)
