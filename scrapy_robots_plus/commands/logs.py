@@ -19,13 +19,7 @@ from scrapy_robots_plus.settings.host_patterns import plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
 from .errors import UnreadableError, WrongUsageError
-from .inputs import (
-    JSON,
-    agent_option,
-    argument,
-    dialect_option,
-    read_by,
-)
+from .inputs import JSON, agent_option, argument, dialect_option, read_by
 from .subcommand import Exit, Subcommand, complain
 
 if TYPE_CHECKING:

@@ -12,11 +12,7 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.settings.scrapys_own import (
-    class_in,
-    has_our_priority_queue,
-    job_folder,
-)
+from scrapy_robots_plus.settings.scrapys_own import class_in, has_our_priority_queue, job_folder
 
 from . import FILE_NAME, QUEUE_FOLDER, JobFileError, overview
 from .job import Job
