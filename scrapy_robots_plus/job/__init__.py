@@ -11,8 +11,6 @@ folder first.
 from __future__ import annotations
 
 from .file import JobFile as JobFile
-from .reading import Overview as Overview
-from .reading import held_requests as held_requests
 from .reading import overview as overview
 from .requests import UNSORTED as UNSORTED
 from .schema import Contents as Contents
