@@ -49,19 +49,18 @@ class Diff(Subcommand):
         head = [*copies, ("agent", named(agent))]
         # A file that cannot be read has no terms to compare.
         terms = [] if Access.UNREACHABLE in (before, after) else list(_terms(found))
-        paths = [
-            {
-                "became": "allowed" if change.allowed else "denied",
-                "examples": change.examples,
-                "before": _decided(change.before, before),
-                "after": _decided(change.after, after),
-            }
-            for change in found.paths
-        ]
         fields = {
             "differs": differs,
             "complete": found.complete,
-            "paths": paths,
+            "paths": [
+                {
+                    "became": "allowed" if change.allowed else "denied",
+                    "examples": change.examples,
+                    "before": _decided(change.before, before),
+                    "after": _decided(change.after, after),
+                }
+                for change in found.paths
+            ],
             "facts": [*head, *terms],
         }
         self.show([fields], _in_words(fields, head, terms))

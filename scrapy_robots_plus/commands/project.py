@@ -106,13 +106,11 @@ class Project:
             raise UnreadableError(f"the store has no record of {origin}")
         return record
 
-    @cached_property
-    def _agents(self) -> Agents:
-        return Crawl.of(self._idle_crawler).get(Agents)
-
     def agent_for(self, policy: Policy) -> AgentNames:
         """Returns ``--agent``, else the agent of the project's crawls for the site of *policy*."""
-        return self._named_agent or self._agents.default_under(policy.settings)
+        if self._named_agent:
+            return self._named_agent
+        return Crawl.of(self._idle_crawler).get(Agents).default_under(policy.settings)
 
     def dialect_for(self, policy: Policy) -> Dialect:
         """Returns ``--dialect``, else that of the project's crawls for the site of *policy*."""
