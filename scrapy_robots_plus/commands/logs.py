@@ -53,8 +53,7 @@ class LogCommand(Subcommand):
         self.reader = reader = LogReader(logs)
         yield from reader
         if reader.lines and not reader.is_readable:
-            first = f": {reader.damages[0]}" if reader.damages else ""
-            raise UnreadableError(f"{names} is not a readable audit log{first}")
+            raise UnreadableError(f"{names} is not a readable audit log: {reader.damages[0]}")
 
     def state_in_words(self) -> str:
         """Returns the state of the log, and how much of it was read, in words."""
