@@ -24,7 +24,7 @@ from .inputs import JSON, argument
 from .subcommand import Exit, Subcommand, complain, picked, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy_robots_plus.job import StoredRequest
 
@@ -188,9 +188,6 @@ class Convert(Subcommand):
     def _convert(self, folder: Path, path: Path) -> Counter[str]:
         counts: Counter[str] = Counter()
 
-        def lost(number: int) -> None:
-            counts["lost"] += number
-
         def count(what: str) -> None:
             counts[what] += 1
             if counts[what] % _EVERY == 0:
@@ -198,11 +195,11 @@ class Convert(Subcommand):
 
         with JobFile(path) as file:
             for lane, rank, part in _parts_in(folder):
-                for data in _requests_in(part, lost):
+                for data in _requests_in(part, counts):
                     try:
                         file.add(lane, rank, data)
                     except ValueError:  # noqa: PERF203 - a priority of more than 62 bits
-                        lost(1)
+                        counts["lost"] += 1
                     else:
                         count("requests")
             for fingerprint in _fingerprints_in(folder):
@@ -246,16 +243,16 @@ def _parts_in(folder: Path) -> Iterator[tuple[str, int, Path]]:
             yield lane, rank_of(int(found[1]), bool(found[2])), path
 
 
-def _requests_in(path: Path, lost: Callable[[int], None]) -> Iterator[bytes]:
+def _requests_in(path: Path, counts: Counter[str]) -> Iterator[bytes]:
     """Yields the requests of a part, as they were pushed, without parsing them.
 
-    Calls *lost* with how many, at least, cannot be read.
+    Counts as lost how many, at least, cannot be read.
     """
     if path.is_dir():
-        yield from _fifo(path, lost)
+        yield from _fifo(path, counts)
     elif path.stat().st_size:
         with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-            yield from _lifo(data, lost)
+            yield from _lifo(data, counts)
 
 
 def _fingerprints_in(folder: Path) -> Iterator[bytes]:
@@ -284,7 +281,7 @@ def _framed(data: bytes, at: int, prefix: int) -> Iterator[bytes]:
             yield data[begin:at]
 
 
-def _lifo(data: mmap, lost: Callable[[int], None]) -> Iterator[bytes]:
+def _lifo(data: mmap, counts: Counter[str]) -> Iterator[bytes]:
     """Reads a LIFO queue from its end: a count, then requests, each followed by its length."""
     ends, end = list[tuple[int, int]](), len(data)
     while end >= 2 * _SIZE:
@@ -294,12 +291,12 @@ def _lifo(data: mmap, lost: Callable[[int], None]) -> Iterator[bytes]:
         ends.append((begin, end - _SIZE))
         end = begin
     if end > _SIZE:
-        lost(max(1, int.from_bytes(data[:_SIZE], "big") - len(ends)))
+        counts["lost"] += max(1, int.from_bytes(data[:_SIZE], "big") - len(ends))
     for begin, end in reversed(ends):
         yield data[begin:end]
 
 
-def _fifo(folder: Path, lost: Callable[[int], None]) -> Iterator[bytes]:
+def _fifo(folder: Path, counts: Counter[str]) -> Iterator[bytes]:
     """Reads a FIFO queue: files of many requests, each preceded by its length."""
     chunks = sorted(folder.glob("q*"))
     begin = told = 0  # if the queue was never closed, there is no info.json
@@ -319,7 +316,7 @@ def _fifo(folder: Path, lost: Callable[[int], None]) -> Iterator[bytes]:
         is_damaged |= begin < len(data)
         begin = 0
     if told > found or is_damaged:
-        lost(max(1, told - found))
+        counts["lost"] += max(1, told - found)
 
 
 MEMBERS = (Show, Retry, Convert)
