@@ -47,8 +47,7 @@ def check_redis_url(url: str) -> str:
     if match is None:
         raise ValueError(f"{hidden(url)!r} is not the URL of a Redis server; {EXPECTED}")
     accepted = _KNOWN_OPTIONS | (_TLS_OPTIONS if url.startswith("rediss:") else frozenset())
-    unknown = [name for name in _options_in(match) if name not in accepted]
-    if unknown:
+    if not accepted.issuperset(_options_in(match)):
         names = ", ".join(sorted(accepted))
         raise ValueError(f"{hidden(url)!r} has an unknown option; accepted are {names}")
     if find_spec("redis") is None:
