@@ -70,12 +70,10 @@ class Audit:
             return
         now = crawl.clock.wall()
         if settings.audit_log:
-            path = filled_in(settings.audit_log, spider.name, now)
-            self._recorder = Recorder(self, path)
+            self._recorder = Recorder(self, filled_in(settings.audit_log, spider.name, now))
             self._logs.append(self._recorder.log)
         if settings.audit_warc:
-            path = filled_in(settings.audit_warc, spider.name, now)
-            warc = Warc(path, self.warn)
+            warc = Warc(filled_in(settings.audit_warc, spider.name, now), self.warn)
             crawl.get(Fetcher).listeners.append(self.survives(warc.add))
             self._logs.append(warc)
         write = self.survives(self._write)

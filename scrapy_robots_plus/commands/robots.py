@@ -99,8 +99,7 @@ class RobotsCommand(ScrapyCommand):
         _fill_in_closed_streams()
         self.exitcode = Exit.UNDECIDED  # Python's own status after an error means "denied" here
         try:
-            project = Project(self.settings, opts)
-            subcommand = opts.subcommand(opts, project)
+            subcommand = opts.subcommand(opts, Project(self.settings, opts))
             subcommand.run()
             sys.stdout.flush()
             self.exitcode = subcommand.status

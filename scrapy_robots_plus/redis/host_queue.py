@@ -161,8 +161,7 @@ class HostQueue:
         arguments += [most, unknown]
         for report in reports:
             arguments += report.arguments
-        told = self._run("exchange", arguments)
-        more, status, self._era, wait, waiting, *taken = told
+        more, status, self._era, wait, waiting, *taken = self._run("exchange", arguments)
         return Exchange(
             [_taken(*taken[at : at + 2]) for at in range(0, len(taken), 2)],
             inf if wait < 0 else wait / 1000,

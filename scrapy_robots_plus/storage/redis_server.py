@@ -216,8 +216,7 @@ def connect(url: str) -> Redis:
         "protocol": 2,
     }
     kind = redis.RedisCluster if is_cluster(url) else redis.Redis
-    client: Any = kind.from_url(_without_ours(url), **options)
-    return cast("Redis", client)
+    return cast("Redis", kind.from_url(_without_ours(url), **options))
 
 
 def _without_ours(url: str) -> str:
