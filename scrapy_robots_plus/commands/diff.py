@@ -75,14 +75,11 @@ def _copy(name: str, source: Source) -> str:
     return name if source.is_file else f"{name} ({source.policy.in_words})"
 
 
-_DENIES_ALL = "User-agent: *\nDisallow: /"
-
-
 def _read(source: Source, dialect: Dialect) -> RobotsTxt:
     """Returns the rules of a copy; without a file, rules that have the same effect."""
     access, record = source.policy.access, source.record
     if access is not Access.RULES:
-        return RobotsTxt.parse(_DENIES_ALL if access is Access.UNREACHABLE else "")
+        return RobotsTxt.parse("User-agent: *\nDisallow: /" if access is Access.UNREACHABLE else "")
     return RobotsTxt.parse(record.body, dialect, charset_of(record.headers))
 
 

@@ -160,10 +160,6 @@ class Replay(LogCommand):
             yield self.state_in_words()
 
 
-_BEGINNING = 2_000
-"""Bytes at the beginning of a page, within which its maker is named."""
-
-
 class Report(LogCommand):
     """Write an HTML report of an audit log: what was allowed and denied, and why.
 
@@ -220,7 +216,7 @@ def _check_target(target: Path) -> None:
     if not target.is_file():
         return
     with target.open("rb") as file:
-        beginning = file.read(_BEGINNING)
+        beginning = file.read(2_000)  # in which a page names its maker
     if beginning and f'name="generator" content="{MAKER} '.encode() not in beginning:
         raise WrongUsageError(f"{target} exists and is not a report; choose another name")
 

@@ -14,7 +14,6 @@ DIGEST = 10
 
 _AT_ONCE = 4_000 // DIGEST
 """The number of digests in a row of the table, so that a row fits into a page."""
-_REST = DIGEST - 2
 
 
 class Fingerprints:
@@ -43,7 +42,7 @@ class Fingerprints:
         place, rest = digest[0] << 8 | digest[1], digest[2:]
         held = self._seen[place]
         at = held.find(rest)
-        while at > 0 and at % _REST:  # found across two digests: look on
+        while at > 0 and at % len(rest):  # found across two digests: look on
             at = held.find(rest, at + 1)
         if at >= 0:
             return False

@@ -29,7 +29,6 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
 """The longest pause in seconds after a server did not answer. Pauses double from FIRST_PAUSE."""
 
-_LONGEST_MESSAGE = 300
 _SWAP = Path(__file__).with_name("swap.lua").read_bytes()
 
 _LASTING = re.compile(r"\bWRONGTYPE\b|unknown command|can't run|permission")
@@ -164,7 +163,7 @@ class Server:
             words = f"the server belongs to a Redis Cluster: {self.for_a_cluster}"
         for secret in secrets_in(self._url):  # some servers quote an unknown command
             words = words.replace(secret, "***")
-        why = f"{self.name}: {printable(words.rstrip('.'), _LONGEST_MESSAGE)}"
+        why = f"{self.name}: {printable(words.rstrip('.'), 300)}"
         if isinstance(error, (exceptions.ResponseError, exceptions.DataError)):
             self._pause, told = 0.0, ServerError(why)
         elif _is_of_redis(error):

@@ -42,8 +42,6 @@ def key_of(name: object) -> bytes:
     return f"{_BEFORE}{name}{_AFTER}".encode("utf-8", "surrogateescape")
 
 
-_HOUR = 3_600.0
-
 _LEAST_SECONDS = 60.0
 """How many seconds a record is kept at least, however wrong the clock was that dated it."""
 
@@ -79,7 +77,7 @@ class RedisStore(Store):
         encoded = encode(record, self._max_body)
         key, length = key_of(record.origin), LENGTH_OF_STANDING
         # If the file was never readable: an hour past the next fetch, which counts its failures on.
-        of_use = self._seconds_of_use if record.readable else record.retry_in + _HOUR
+        of_use = self._seconds_of_use if record.readable else record.retry_in + 3_600.0
         held: Seen | None = self.server.look(key, length)
         while held is not None:
             if _is_newer(held.value, record, held.now + CLOCK_SKEW):

@@ -38,8 +38,6 @@ RULES = 50
 """How many rules are shown."""
 _FEW = 100
 """How many changes, crawls, overrides and uses are shown."""
-_HASH = 12
-"""Characters of a hash that are shown."""
 
 
 _FOLDER = Path(__file__).parent
@@ -227,7 +225,7 @@ def _answer(answer: Any) -> list[object]:
 
 def _change(change: Any) -> list[object]:
     before, after = (
-        code(each[:_HASH]) if each else Html("no rules") for each in (change.before, change.after)
+        code(each[:12]) if each else Html("no rules") for each in (change.before, change.after)
     )
     what = [code(change.origin), small("SHA-256 ", before, " became ", after)]
     return [join(what), moment(change.time)]

@@ -13,9 +13,6 @@ from scrapy_robots_plus.protocol.printable import counted, printable, rfc3339
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_SHOWN = 300
-"""Characters of a URL or a rule that are shown."""
-
 
 class Html(str):
     """HTML, which is used as it is; any other text is escaped."""
@@ -49,8 +46,8 @@ def element(name: str, /, *content: object, **attributes: str) -> Html:
 
 
 def code(content: object) -> Html:
-    """Returns a URL or a rule as code: cut if it is long, left to right in any script."""
-    return element("code", printable(content, _SHOWN), dir="ltr")
+    """Returns a URL or a rule as code: cut after 300 characters, left to right in any script."""
+    return element("code", printable(content, 300), dir="ltr")
 
 
 def small(*content: object) -> Html:
