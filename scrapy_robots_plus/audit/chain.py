@@ -182,7 +182,6 @@ class LogReader:
         """The chains of crawls without an end so far, by the name of the crawl."""
         self._ended: Recent[str, _Chain] = Recent(MOST_OPEN_CRAWLS)
         self.lines = 0
-        """How many lines were read so far."""
         self.is_readable = False
         """Whether any line so far is one of an audit log of this version."""
         self.state = LogState.WHOLE
@@ -190,7 +189,6 @@ class LogReader:
         self.last = START
         """Number and hash of the last line that could be read."""
         self.damaged = 0
-        """How many problems were found."""
         self._damages: list[str] = []
 
     @property

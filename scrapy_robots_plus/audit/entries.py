@@ -17,7 +17,6 @@ from scrapy_robots_plus.protocol.printable import moment_of, rfc3339
 from scrapy_robots_plus.protocol.product_token import AgentNames
 
 SHA256 = re.compile("[0-9a-f]{64}")
-"""A SHA-256 hash in hexadecimal."""
 
 
 class Kind(NamedTuple):

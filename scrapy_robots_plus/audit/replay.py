@@ -183,7 +183,6 @@ class Differences:
         self.undecided: Counter[str] = Counter()
         """How many verdicts could not be recomputed, by the reason; only so many are named."""
         self.verdicts = 0
-        """How many verdicts were compared."""
         self.kinds = Counter(dict.fromkeys((*_ANSWERS.values(), _OTHER_REASON), 0))
         """How many verdicts differ, by kind, in words."""
         self._groups: Counter[Group] = Counter()

@@ -26,7 +26,6 @@ STORE = argument(
     metavar="URI",
     help="the store, such as sqlite:robots.db (default: ROBOTS_STORE, else that of JOBDIR)",
 )
-"""``--store``, which overrides ``ROBOTS_STORE``."""
 
 _COLUMNS = "{:<18} {:<11} {:<19} {:>11} {:>11} {:>9} {:>8}  {}"
 """The columns: the origin is last, as it has any length and no line waits for the longest."""

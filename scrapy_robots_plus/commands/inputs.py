@@ -91,7 +91,6 @@ AGENT = agent_option(
 )
 """``--agent``, which :meth:`Project.agent_for` returns if it is given."""
 DIALECT = dialect_option("read files in this dialect (default: ROBOTS_DIALECT)")
-"""``--dialect``, which overrides ``ROBOTS_DIALECT``."""
 FILE = argument(
     "--file", metavar="ROBOTS.TXT", help="judge by the rules in this file; nothing is fetched"
 )

@@ -98,7 +98,6 @@ class Subcommand:
         self.given = given
         self.project = project
         self.as_json = bool(getattr(given, "json", False))
-        """Whether ``--json`` was given."""
         self.status = Exit.OK
         """The exit status: the worst one noted so far."""
 

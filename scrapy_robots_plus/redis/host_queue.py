@@ -86,7 +86,6 @@ class QueueState(NamedTuple):
     """The state of the queue, as one worker sees it."""
 
     waiting: int
-    """The number of requests that wait."""
     elsewhere: int
     """The number of requests that other workers have."""
     workers: int

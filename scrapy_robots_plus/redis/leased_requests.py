@@ -87,7 +87,6 @@ class LeasedRequests:
         self._booked: dict[str, LeasedRequest] = {}
         """The turn of each host that was asked for, until it comes."""
         self._turns = 0
-        """How many turns were asked for."""
 
     def __iter__(self) -> Iterator[LeasedRequest]:
         waiting = self._parked.values()

@@ -62,7 +62,6 @@ class RedisStore(Store):
         self, url: str, max_body: int = MAX_BYTES, seconds_of_use: float = SECONDS_OF_USE
     ) -> None:
         self.server = Server(url)
-        """The server that keeps the records."""
         self.name = self.server.name
         self._max_body = max_body
         self._seconds_of_use = seconds_of_use

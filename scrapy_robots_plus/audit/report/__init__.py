@@ -35,7 +35,6 @@ MAKER = "scrapy-robots-plus"
 SITES = 500
 """How many sites have a row of their own."""
 RULES = 50
-"""How many rules are shown."""
 _FEW = 100
 """How many changes, crawls, overrides and uses are shown."""
 
