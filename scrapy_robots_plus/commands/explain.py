@@ -103,8 +103,7 @@ def _pace(policy: Policy, agent: AgentNames) -> Iterator[tuple[str, str]]:
     delay = policy.pace_of(agent).delay
     visits = policy.file.visit_time(agent) if policy.file else None
     if delay is not None:
-        too_long = "longer than ROBOTS_CRAWL_DELAY_MAX"
-        kept = f": {too_long}" if delay.skip else f", {delay.kept:g} s kept"
+        kept = ": longer than ROBOTS_CRAWL_DELAY_MAX" if delay.skip else f", {delay.kept:g} s kept"
         yield "delay", f"{delay.asked:g} s asked{kept}"
     if visits:
         yield "visit time", str(visits)
