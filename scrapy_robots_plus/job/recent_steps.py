@@ -79,12 +79,9 @@ def read_recent(path: Path) -> Found:
             break
         blocks.append(marshal.loads(block))  # noqa: S302 - our own, with a checksum
         at += size
-    if not blocks:
-        return Found(None, None, [], is_whole=False)
-    generation, *file = blocks[0]
-    return Found(
-        generation, tuple(file) or None, [each for block in blocks[1:] for each in block], is_whole
-    )
+    generation, *file = blocks[0] if blocks else [None]
+    done = [each for block in blocks[1:] for each in block]
+    return Found(generation, tuple(file) or None, done, is_whole and bool(blocks))
 
 
 class RecentSteps:
