@@ -131,9 +131,8 @@ class HostQueue:
         to go. Returns for each whether it may be due at once; None if it was seen before, or
         another worker took it.
         """
-        if not any(each.fingerprint for each in requests):
-            seen = ""
-        keys = [seen or moved_from] if seen or moved_from else []
+        has_fingerprints = any(each.fingerprint for each in requests)
+        keys = [key for key in (seen if has_fingerprints else "", moved_from) if key]
         arguments: list[Any] = ["move" if moved_from else ""]
         for each in requests:
             score = -max(-_MOST_URGENT, min(each.priority, _MOST_URGENT))  # the lowest comes first
