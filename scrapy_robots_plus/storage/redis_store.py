@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from .record import (
-    LENGTH_OF_STANDING,
-    CodecError,
-    RobotsRecord,
-    Standing,
-    decode,
-    encode,
-    most_bytes,
-    standing,
-)
+from .record import LENGTH_OF_STANDING, CodecError, Standing, decode, encode, most_bytes, standing
 from .redis_server import Server
 from .store import SECONDS_OF_USE, Store
 
@@ -25,6 +16,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.origin import Origin
 
+    from .record import RobotsRecord
     from .redis_server import Seen
 
 _BEFORE, _AFTER = "{robots:", "}:record"
