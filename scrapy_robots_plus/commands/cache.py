@@ -46,7 +46,6 @@ class List(Subcommand):
     arguments = STORE, JSON
 
     def run(self) -> None:
-        limits = self.project.robots.limits
         with self.project.open_store() as store:
             self.show([], [_HEAD])
             for found in store.scan():
@@ -54,7 +53,7 @@ class List(Subcommand):
                     complain(f"{found.origin}: {found.fault}")
                     self.note(Exit.FOUND)
                     continue
-                fields = _fields_of(found.record, limits)
+                fields = _fields_of(found.record, self.project.robots.limits)
                 self.show([fields], [_line(found.record, fields)])
 
 
@@ -70,8 +69,7 @@ class Show(Subcommand):
     arguments = ORIGIN, STORE, JSON
 
     def run(self) -> None:
-        _, origin = site_of(self.given.origin)
-        record = self.project.stored(origin)
+        record = self.project.stored(site_of(self.given.origin)[1])
         fields = _fields_of(record, self.project.robots.limits)
         text = record.body.decode("utf-8", "backslashreplace")
         headers = (f"{name}: {header}" for name, header in record.headers.items())

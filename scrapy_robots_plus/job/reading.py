@@ -43,18 +43,16 @@ class Overview(NamedTuple):
 def overview(path: Path, most_lanes: int) -> Overview:
     """Summarizes the file at *path*. Raises JobFileError if it is in use or cannot be read."""
     with _opened(path) as (connection, job):
-        (fingerprints,) = connection.execute(_SEEN).fetchone()
-        (lanes,) = connection.execute(f"SELECT count(DISTINCT lane) {_WAITING}").fetchone()
         return Overview(
             was_closed=not job.written.running,
             waiting=job.held,
             stored=job.stored,
-            lanes=lanes,
+            lanes=connection.execute(f"SELECT count(DISTINCT lane) {_WAITING}").fetchone()[0],
             under_way=len(job.requests(RequestState.UNDER_WAY)),
             last=len(job.requests(RequestState.LAST)),
             losses=job.losses,
             set_aside=job.requests(RequestState.SET_ASIDE),
-            fingerprints=fingerprints,
+            fingerprints=connection.execute(_SEEN).fetchone()[0],
             largest=connection.execute(_LARGEST, (most_lanes,)).fetchall(),
         )
 

@@ -232,8 +232,7 @@ class SqliteStore(Store):
         """
         self._patient = patient
         if self._connection is not None:
-            seconds = file.BUSY_SECONDS if patient else 0
-            file.wait_for_locks(self._connection, seconds)
+            file.wait_for_locks(self._connection, file.BUSY_SECONDS if patient else 0)
 
 
 def _count(connection: sqlite3.Connection) -> int:
