@@ -19,12 +19,8 @@ _CREDENTIALS = r"(?:(?P<credentials>[^@/?#\s]*)@)?"
 _HOST = r"(?P<place>(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:/\d*)?)"
 _PATH = r"(?P<place>/[^?#\0]+)"
 _OPTIONS = r"(?:\?(?P<options>[^@#\s]*))?"
-_FORMS = {
-    "redis": _CREDENTIALS + _HOST + _OPTIONS,
-    "rediss": _CREDENTIALS + _HOST + _OPTIONS,
-    "unix": _CREDENTIALS + _PATH + _OPTIONS,
-}
-"""What may follow ``://``, by scheme. Strict: anything else could be part of a password."""
+_PLACES = {"redis": _HOST, "rediss": _HOST, "unix": _PATH}
+"""What may follow the credentials, by scheme. Strict: all else could be part of a password."""
 
 
 _KNOWN_OPTIONS = frozenset(
@@ -61,7 +57,7 @@ def hidden(url: str) -> str:
     scheme, _, rest = url.partition(":")
     if match is None:
         slashes = "//" if rest.startswith("//") else ""
-        return f"{scheme}:{slashes}***" if scheme in _FORMS else "***"
+        return f"{scheme}:{slashes}***" if scheme in _PLACES else "***"
     credentials = "***@" if match["credentials"] is not None else ""
     return f"{scheme}://{credentials}{match['place']}"
 
@@ -95,8 +91,9 @@ def is_cluster(url: str) -> bool:
 
 def _match(url: str) -> re.Match[str] | None:
     scheme, separator, rest = url.partition("://")
-    form = _FORMS.get(scheme)
-    return re.fullmatch(form, rest, re.ASCII) if separator and form else None
+    if not separator or scheme not in _PLACES:
+        return None
+    return re.fullmatch(_CREDENTIALS + _PLACES[scheme] + _OPTIONS, rest, re.ASCII)
 
 
 def _options_in(match: re.Match[str]) -> dict[str, str]:
