@@ -84,8 +84,10 @@ class CrawlStore:
             return None
         found = self._believed(record)
         if not again and self._outlives_the_crawl:
-            key = stats.STORE_MISSES if found is None else stats.STORE_HITS
-            self._crawl.stats.inc_value(key)
+            if found is None:
+                self._crawl.stats.inc_value(stats.STORE_MISSES)
+            else:
+                self._crawl.stats.inc_value(stats.STORE_HITS)
         return found
 
     def save(self, record: RobotsRecord) -> None:
