@@ -102,8 +102,9 @@ class Hosts:
     ARRIVES_SECONDS = 0.02
     """Seconds in which a request that was handed out is in its slot, unless a middleware of the
     project keeps it or sends it to another slot. It takes two turns of the loop."""
-    LEAD_LASTS = 0.9
-    """The share of its lead that a host keeps after a request that needed less."""
+    LEAD_FOLLOWS = 0.3
+    """The share by which a host's lead moves to what its last request needed. One that is handed
+    out too early takes a place in the downloader while it waits in its slot."""
     LOOKS_AGAIN_SECONDS = 1.0
     """Seconds until a host whose slot is full is looked at again: those who leave the slot may be
     none of its requests."""
@@ -234,7 +235,8 @@ class Hosts:
         """Notes how long *request*, which has arrived in its slot, was on its way."""
         host, _slot, handed_out_at = self._out.get(request, _NOT_OUT)
         if host is not None and host.gap:
-            host.lead = max(self._clock() - handed_out_at, self.LEAD_LASTS * host.lead)
+            took = self._clock() - handed_out_at
+            host.lead += (took - host.lead) * (self.LEAD_FOLLOWS if host.lead else 1.0)
 
     def _left_slot(self, host: Host, request: Request, foreseen: str) -> None:
         is_elsewhere = request.meta.get(SLOT_META_KEY, foreseen) != foreseen
