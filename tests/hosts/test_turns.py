@@ -465,6 +465,30 @@ def test_after_a_request_that_went_to_another_slot_the_delay_of_its_own_holds_up
     assert around.popped(3) == ["x"] * 3
 
 
+def test_the_lead_of_a_host_follows_what_its_requests_take_to_their_slot(around: Around) -> None:
+    around.slots["x"] = Slot(0.0, 5.0, 8)
+    around.entered("x", OPEN)
+    for seconds, lead in ((2.0, 2.0), (1.0, 1.7), (1.7, 1.7)):
+        request = around.one()
+        around.now += seconds
+        around.arrived(request)
+        (host,) = around.hosts._hosts.values()
+        assert host.lead == pytest.approx(lead)
+        around.now += 5.0
+
+
+def test_where_nothing_delays_a_host_arrivals_do_not_matter(around: Around) -> None:
+    around.slots["x"] = FREE
+    around.entered("x", OPEN)
+    request = around.one()
+    assert not hasattr(around, "arrived")
+    around.now += 2.0
+    around.hosts._arrived(request)
+    around.hosts._arrived(Request("http://x/from-elsewhere"))
+    (host,) = around.hosts._hosts.values()
+    assert not host.lead
+
+
 def test_an_object_that_is_handed_out_twice_is_out_once(
     around: Around, monkeypatch: pytest.MonkeyPatch
 ) -> None:
