@@ -27,7 +27,8 @@ Hazards:
   slot, nor while a middleware keeps its answer. So a host is full by the number of its requests
   without an answer, and only until they should have arrived.
 - A middleware may await something for each request. So a host with a delay hands out its next
-  request early by the time that the last ones took to their slots (``lead``).
+  request early by the time that the last ones took to their slots (``lead``). If the middleware
+  then answers requests itself, they delay nothing: one after the other would be slow in vain.
 - A job has two queues, and Scrapy asks the one in memory first. Whatever becomes ready for the
   queue that is not being asked must wake the engine.
 - No entry is removed from a heap when its item moves on: the item gets another ticket.
@@ -136,7 +137,8 @@ class Hosts:
         that are held back are among them: a new policy may let them go."""
         self._out: dict[Request, tuple[Host | None, str, float]] = {}
         """The requests handed out, with the host of each, None if it is answered, the slot that was
-        foreseen for it, and the moment at which it was let go."""
+        foreseen for it, and the moment at which it was let go; 0 once it is in a slot, if its host
+        has a delay."""
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
 
@@ -217,14 +219,14 @@ class Hosts:
         host, foreseen, _at = self._out.get(request, _NOT_OUT)
         if host is not None:
             self._out[request] = None, foreseen, 0.0
-            self._left_slot(host, request, foreseen)
+            self._left_slot(host, request, foreseen, let_go_at=0.0)
 
     def came_back(self, request: Request) -> None:
         """Records that the downloader is done with *request*, whether it was sent or not."""
-        host, foreseen, _at = self._out.pop(request, _NOT_OUT)
+        host, foreseen, let_go_at = self._out.pop(request, _NOT_OUT)
         slot = request.meta.get(SLOT_META_KEY, foreseen)
         if host is not None:
-            self._left_slot(host, request, foreseen)
+            self._left_slot(host, request, foreseen, let_go_at)
         # It may have gone to another slot than was foreseen, or past the scheduler: that slot, too,
         # may be due sooner than it was while the request was under way.
         taken = self._hosts.get(slot)
@@ -233,15 +235,20 @@ class Hosts:
 
     def _arrived(self, request: Request, **_: object) -> None:
         """Notes how long *request*, which has arrived in its slot, was on its way."""
-        host, _slot, handed_out_at = self._out.get(request, _NOT_OUT)
+        host, foreseen, let_go_at = self._out.get(request, _NOT_OUT)
         if host is not None and host.gap:
-            took = self._clock() - handed_out_at
+            self._out[request] = host, foreseen, 0.0
+            took = self._clock() - let_go_at
             host.lead += (took - host.lead) * (self.LEAD_FOLLOWS if host.lead else 1.0)
 
-    def _left_slot(self, host: Host, request: Request, foreseen: str) -> None:
+    def _left_slot(self, host: Host, request: Request, foreseen: str, let_go_at: float) -> None:
         is_elsewhere = request.meta.get(SLOT_META_KEY, foreseen) != foreseen
+        # A middleware that has kept it may answer it, or drop it: the others may not be sent, too.
+        was_kept = let_go_at and host.gap and self._clock() - let_go_at > self.ARRIVES_SECONDS
         host.out -= 1
-        host.is_slow_to_arrive = is_elsewhere or (host.is_slow_to_arrive and host.out > 0)
+        host.is_slow_to_arrive = (
+            is_elsewhere or bool(was_kept) or (host.is_slow_to_arrive and host.out > 0)
+        )
         host.note_left(request)
         if host.state is not READY:
             self._look(host)

@@ -477,6 +477,30 @@ def test_the_lead_of_a_host_follows_what_its_requests_take_to_their_slot(around:
         around.now += 5.0
 
 
+def test_what_a_middleware_keeps_and_answers_itself_holds_up_no_other(around: Around) -> None:
+    around.slots["x"] = Slot(0.0, 5.0, 8)
+    around.entered("x", OPEN)
+    kept = around.one()
+    assert around.pop() is None
+    around.now += 0.3
+    around.hosts.came_back(kept)
+    assert around.popped(3) == ["x"] * 3
+
+
+@pytest.mark.parametrize(("arrives", "seconds"), [(True, 0.3), (False, 0.0)])
+def test_after_one_that_was_sent_or_denied_the_next_keeps_its_distance(
+    around: Around, arrives: bool, seconds: float
+) -> None:
+    around.slots["x"] = Slot(0.0, 5.0, 8)
+    around.entered("x", OPEN)
+    request = around.one()
+    if arrives:
+        around.arrived(request)
+    around.now += seconds
+    around.hosts.came_back(request)
+    assert around.popped(3) == ["x"]
+
+
 def test_where_nothing_delays_a_host_arrivals_do_not_matter(around: Around) -> None:
     around.slots["x"] = FREE
     around.entered("x", OPEN)
