@@ -77,7 +77,8 @@ def seal(fields: Mapping[str, Any], after: Link) -> tuple[bytes, Link]:
     Raises ValueError if it would be too long.
     """
     number = after.number + 1
-    text = _ENCODER.encode({"v": VERSION, "n": number, **fields, "prev": after.hash})
+    whole = {"v": VERSION, "n": number, **fields, "prev": after.hash}
+    text = _ENCODER.encode(whole)
     digest = sha256(text.encode("ascii")).hexdigest()
     line = f'{text[:-1]},"hash":"{digest}"}}\n'.encode("ascii")
     if len(line) > LONGEST_LINE:
