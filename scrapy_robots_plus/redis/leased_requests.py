@@ -234,8 +234,9 @@ class LeasedRequests:
 
     def handed_over(self, request: Request) -> None:
         """Notes that *request* leaves now, as a download handler gets it."""
-        if request in self.under_way and not self.under_way[request].asked:
-            self.left_downloader(request)
+        lease = self.under_way.get(request)
+        if lease is not None and not lease.asked:
+            self._note_left(lease, 0.0)
 
     def left_downloader(self, request: Request) -> None:
         """Handles ``request_left_downloader``: *request* has left, now at the latest."""
