@@ -229,7 +229,7 @@ def test_a_host_goes_on_while_middlewares_keep_its_answers(around: Around) -> No
     kept = [around.one()]
     for _ in range(3):
         around.now += Hosts.ARRIVES_SECONDS
-        (waits,) = [around.one()]
+        waits = around.one()
         assert around.pop() is None
         around.hosts.answered(kept[-1], Response("http://x/"))
         around.hosts.answered(kept[-1], Response("http://x/"))
