@@ -25,7 +25,7 @@ from scrapy_robots_plus.protocol import (
 from scrapy_robots_plus.protocol.difference import PathChange, Terms, difference
 from tests.protocol.any_file import dialects
 from tests.protocol.hostile_files import hostile
-from tests.protocol.worst_cases import takes_less
+from tests.protocol.worst_cases import takes_less, untraced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -255,6 +255,7 @@ def test_a_changed_version_of_a_long_file_is_compared_completely() -> None:
     assert {"Disallow: /*&new="} == {each[1] for each in found} - {"no_rule"}
 
 
+@untraced()
 def test_thousands_of_literal_rules_are_compared_completely() -> None:
     before, after = ("\n".join(f"Disallow: /{step * n}/" for n in range(3000)) for step in (7, 11))
     found = changes(before, after)
@@ -263,6 +264,7 @@ def test_thousands_of_literal_rules_are_compared_completely() -> None:
 
 
 @pytest.mark.parametrize("name", ["stars", "chains", "escapes"])
+@untraced()
 def test_a_search_that_would_take_too_long_ends_and_says_so(name: str) -> None:
     file = RobotsTxt.parse(hostile(name))
     other = RobotsTxt.parse("User-agent: *\nDisallow: /z\n")
@@ -273,6 +275,7 @@ def test_a_search_that_would_take_too_long_ends_and_says_so(name: str) -> None:
     assert takes_less(lambda: difference(file, other, "bot"), 100)
 
 
+@untraced()
 def test_so_does_a_search_among_rules_that_meet_nowhere() -> None:
     both = "User-agent: *" + "".join(f"\nDisallow: /a{n}/" for n in range(9000))
     starred = "".join(f"\nDisallow: /{n}/*x" for n in range(400))

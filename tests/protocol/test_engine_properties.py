@@ -25,7 +25,7 @@ from tests.protocol.any_file import (
     urls,
 )
 from tests.protocol.slow_matcher import allowed as slowly_allowed
-from tests.protocol.worst_cases import Plan
+from tests.protocol.worst_cases import Plan, untraced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,6 +154,7 @@ def run(seeds: range) -> int:
     return sum(compare(seed, *SIZES[seed % len(SIZES)]) for seed in seeds)
 
 
+@untraced()
 def test_the_fast_matcher_agrees_with_the_slow_one() -> None:
     # 250 pairs to 45,000 pairs of rule and path a seed.
     assert run(range(20)) > 100_000
@@ -181,6 +182,7 @@ def compare_long_parts(paths: int) -> None:
         assert file.allowed(path, "bot") is slowly_allowed(found, path.encode())
 
 
+@untraced()
 def test_long_parts_agree_too() -> None:
     compare_long_parts(8)
 

@@ -35,6 +35,7 @@ from tests.protocol.worst_cases import (
     loop,
     seconds,
     takes_less,
+    untraced,
 )
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ def test_no_question_of_any_file_takes_100_mib(name: str) -> None:
     peaks(hostile(name), FILES[name][1], PEAK_MIB)
 
 
+@untraced()
 def peaks(body: bytes, url: str, mib: float, names: set[str] | None = None) -> None:
     tracemalloc.start()
     try:
@@ -209,6 +211,7 @@ def parts_of_all_lengths(url: str, octets: int) -> bytes:
 
 
 @pytest.mark.parametrize("octets", [1_000, FILE_OCTETS])
+@untraced()
 def test_a_long_url_costs_no_more_than_a_usual_one_of_a_hostile_file(octets: int) -> None:
     url = long_url(LONG_URL)
     file = RobotsTxt.parse(parts_of_all_lengths(url, octets))

@@ -13,7 +13,7 @@ from scrapy_robots_plus.protocol import GOOGLE, RFC9309, Dialect
 from scrapy_robots_plus.protocol.lint import lint
 
 from ..hostile_files import FILES, HEAD, halves, hostile, lines
-from ..worst_cases import FILE_OCTETS, full, loop, seconds, takes_less
+from ..worst_cases import FILE_OCTETS, full, loop, seconds, takes_less, untraced
 
 LOOPS = 24
 """Twenty are half a second where this was written, and more than the worst file below takes there
@@ -94,6 +94,7 @@ def test_a_file_twice_as_long_takes_twice_as_long(name: str) -> None:
     pytest.fail("it takes over three times as long")
 
 
+@untraced()
 def test_fifty_thousand_findings_are_listed() -> None:
     found = lint("User-agent: *\n" + "Allow:a\n" * 50_001).findings
     assert [each.line for each in found] == list(range(2, 50_002))
