@@ -306,6 +306,9 @@ class JobFile(JobRequests):
                     self.done.pop()
                 self.done.append((Step.DAMAGE, str(fault)))
                 self._recent.write(self.done)
+            else:  # a full disk may have room for this, and none for the transaction below
+                with suppress(*FAULTS):
+                    self._recent.write([(Step.NOTE, _BOOT, _STOPPED)])
             with suppress(sqlite3.Error):  # some errors have ended the transaction
                 self._run("ROLLBACK")  # drops what is not saved
             self._run("BEGIN IMMEDIATE")

@@ -125,5 +125,7 @@ class RecentSteps:
         block = marshal.dumps(content)
         data = _HEAD.pack(len(block), crc32(block)) + block
         if self._file is None or self._file.write(data) != len(data):
+            if self._file is not None:  # a note may find the room that this does not
+                self._file.seek(self._file.truncate(self._octets))
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._octets += len(data)

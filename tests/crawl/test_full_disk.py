@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.job import FILE_NAME, overview
+from scrapy_robots_plus.job import FILE_NAME, JobFile, JobFileError, overview
 
 from .job_process import PAGES, FillsDisk, Links, run_job
 
@@ -89,3 +89,27 @@ def test_a_disk_that_is_full_when_the_crawl_ends(sites: Sites, disk: Disk) -> No
     assert len(host.fetched) == before
     assert "ERROR" not in done.log
     assert overview(job / FILE_NAME, 0).stored == 0
+
+
+@pytest.mark.parametrize("room", [60_000, 150_000, 220_000])
+def test_a_page_that_leads_to_more_than_there_is_room_for_is_not_to_blame(
+    disk: Disk, room: int
+) -> None:
+    path = disk.path / FILE_NAME
+    with JobFile(path) as file:
+        file.add("host", 0, b"page")
+    used = sum(each.stat().st_blocks * 512 for each in disk.path.iterdir())
+    for _ in range(5):
+        disk.resize(used + room)
+        with pytest.raises(JobFileError, match="Fix the cause"), JobFile(path) as file:
+            assert not file.was_killed
+            assert file.take("host", 0, newest=True)
+            file.commit()
+            for number in range(60):
+                file.add("host", 0, b"%d" % number * 2_000)
+            file.commit()
+        disk.resize(2_000_000)
+        with JobFile(path) as file:
+            assert not file.was_killed
+            assert not file.newly_aside
+            assert file.take("host", 0, newest=False)
