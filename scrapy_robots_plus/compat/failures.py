@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import scrapy.exceptions
@@ -63,6 +65,11 @@ _SHORTAGES = {
 }
 
 
+_PORTS_OF_SYSTEM = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_SOCKETS = Path("/proc/self/net/sockstat"), Path("/proc/self/net/sockstat6")
+"""The numbers of open sockets, and of those that were closed and keep their ports for a minute."""
+
+
 def shortage_in(exception: BaseException) -> str | None:
     """Returns what this machine was short of if that is why *exception* was raised, else None.
 
@@ -70,12 +77,24 @@ def shortage_in(exception: BaseException) -> str | None:
     """
     for each in _and_its_causes(exception):
         number = getattr(each, "osError", None) or getattr(each, "errno", None)
-        # Not a shortage: "bindaddress" is not an address of this machine.
-        if isinstance(each, tx.ConnectBindError) and number == errno.EADDRNOTAVAIL:
+        # Not a shortage: "bindaddress" is no address of this machine, or it has none for IPv6.
+        is_bound = isinstance(each, tx.ConnectBindError)
+        if number == errno.EADDRNOTAVAIL and (is_bound or not _ports_may_be_short()):
             continue
         if isinstance(number, int) and number in _SHORTAGES:
             return _SHORTAGES[number]
     return None
+
+
+def _ports_may_be_short() -> bool:
+    """Returns whether half of the local ports are in use, or the system does not tell (Linux)."""
+    try:
+        lowest, highest = _PORTS_OF_SYSTEM.read_text().split()
+        sockets = "".join(each.read_text() for each in _SOCKETS if each.exists())
+    except (OSError, ValueError):
+        return True
+    used = sum(map(int, re.findall(r"(?:^TCP6?: inuse| tw) (\d+)", sockets, re.MULTILINE)))
+    return used >= (int(highest) - int(lowest)) // 2
 
 
 def is_cancelled(exception: BaseException) -> bool:

@@ -9,8 +9,8 @@ Hazards:
 
 - A crawl of many hosts uses up its files with connections that are kept open for later requests:
   servers keep them for a minute or more. So those that are idle longest are closed in time.
-- Some errors look like a shortage and never end, such as that of an IPv6 address on a machine that
-  has none. So no request waits for what none has got while others waited for it.
+- Some errors look like a shortage and never end: on some systems, that of an IPv6 address on a
+  machine that has none. So no request waits for what none has got while others waited for it.
 - A request that waits has not been sent. It is handed over anew, past all that stands before a
   download handler: delays count from then.
 """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import time
 from itertools import pairwise
 from math import inf
@@ -18,6 +20,7 @@ from twisted.python import failure
 from twisted.web import client
 
 from scrapy_robots_plus import RobotsMiddleware, compat
+from scrapy_robots_plus.compat import failures
 from scrapy_robots_plus.hosts.own_shortage import OwnShortage
 from tests.crawl_process import MODES
 from tests.crawling import ProbeSpider, crawl, names_rules, parts_of_seconds
@@ -199,6 +202,13 @@ def no_ports() -> OSError:
     return OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
 
 
+@pytest.fixture
+def no_port_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The system says that it has two ports, and more sockets than that."""
+    (tmp_path / "ports").write_text("40000\t40001\n")
+    monkeypatch.setattr(failures, "_PORTS_OF_SYSTEM", tmp_path / "ports")
+
+
 class ShortForPages(Short):
     """Opens no connection for a page, and those for robots.txt at once."""
 
@@ -236,8 +246,46 @@ def caused_by(error: BaseException, outer: Exception) -> Exception:
     ],
     ids=repr,
 )
-def test_which_errors_are_a_shortage_of_this_machine(error: Exception, kind: str | None) -> None:
+def test_which_errors_are_a_shortage_of_this_machine(
+    error: Exception, kind: str | None, no_port_is_left: None
+) -> None:
     assert compat.shortage_in(error) == kind
+
+
+IN_ITS_OWN_NETWORK = """
+ip link set lo up
+echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
+echo "40000 40015" > /proc/sys/net/ipv4/ip_local_port_range
+"$0" -c "$1"
+"""
+
+TRIES = """
+import socket
+from scrapy_robots_plus.compat import shortage_in
+
+def shortage_for(family, *address):
+    try:
+        kept.append(socket.socket(family))
+        kept[-1].connect(address)
+    except OSError as error:
+        assert error.errno == 99, error
+        return shortage_in(error)
+
+server, kept = socket.create_server(("127.0.0.1", 30000), backlog=100), []
+print(shortage_for(socket.AF_INET6, "2001:db8::1", 80))
+print([shortage_for(socket.AF_INET, "127.0.0.1", 30000) for _ in range(17)][-1])
+"""
+
+
+def test_a_machine_without_ipv6_is_not_short_of_ports_and_one_that_has_used_all_is() -> None:
+    command = ["unshare", "-Urn", "sh", "-ec", IN_ITS_OWN_NETWORK, sys.executable, TRIES]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare")
+    if "Traceback" not in done.stderr and done.returncode:
+        pytest.skip(f"no network of its own: {done.stderr}")
+    assert done.stdout.split() == ["None", "ports"], done.stderr
 
 
 def test_errors_that_cause_each_other_and_odd_ones_are_looked_through() -> None:
@@ -256,7 +304,7 @@ def test_errors_that_cause_each_other_and_odd_ones_are_looked_through() -> None:
 @ensureDeferred
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS])
 async def test_a_request_that_got_no_connection_is_sent_again_and_no_retry_is_used(
-    sites: Sites, number: int
+    sites: Sites, number: int, no_port_is_left: None
 ) -> None:
     host = sites.host(RULES)
     crawler = await crawl(
@@ -319,9 +367,9 @@ class ShortOfBoth(Short):
 
 @ensureDeferred
 async def test_a_shortage_that_does_not_end_is_not_taken_for_another_one(
-    sites: Sites, monkeypatch: pytest.MonkeyPatch
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, no_port_is_left: None
 ) -> None:
-    """A site with nothing but an address of IPv6, on a machine that has none: files do get free."""
+    """One site never gets a port, while files do get free."""
     monkeypatch.setattr(OwnShortage, "MOST_SECONDS", 0.5)
     never, host = sites.host(RULES), sites.host(after(1.5, answer(RULES)))
     handler = type("Handler", (ShortOfBoth,), {"without_port": never.url("/")})
@@ -336,7 +384,9 @@ async def test_a_shortage_that_does_not_end_is_not_taken_for_another_one(
 
 
 @ensureDeferred
-async def test_who_finds_no_file_and_then_no_port_waits_for_both(sites: Sites) -> None:
+async def test_who_finds_no_file_and_then_no_port_waits_for_both(
+    sites: Sites, no_port_is_left: None
+) -> None:
     host = sites.host(RULES)
     errors: dict[str, list[Exception]] = {}
 

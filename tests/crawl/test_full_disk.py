@@ -91,6 +91,16 @@ def test_a_disk_that_is_full_when_the_crawl_ends(sites: Sites, disk: Disk) -> No
     assert overview(job / FILE_NAME, 0).stored == 0
 
 
+def take_a_page_that_leads_to_many(path: Path) -> None:
+    with JobFile(path) as file:
+        assert not file.was_killed
+        assert file.take("host", 0, newest=False)
+        file.commit()
+        for number in range(60):
+            file.add("host", 0, b"%d" % number * 2_000)
+        file.commit()
+
+
 @pytest.mark.parametrize("room", [60_000, 150_000, 220_000])
 def test_a_page_that_leads_to_more_than_there_is_room_for_is_not_to_blame(
     disk: Disk, room: int
@@ -101,13 +111,8 @@ def test_a_page_that_leads_to_more_than_there_is_room_for_is_not_to_blame(
     used = sum(each.stat().st_blocks * 512 for each in disk.path.iterdir())
     for _ in range(5):
         disk.resize(used + room)
-        with pytest.raises(JobFileError, match="Fix the cause"), JobFile(path) as file:
-            assert not file.was_killed
-            assert file.take("host", 0, newest=True)
-            file.commit()
-            for number in range(60):
-                file.add("host", 0, b"%d" % number * 2_000)
-            file.commit()
+        with pytest.raises(JobFileError, match="Fix the cause"):
+            take_a_page_that_leads_to_many(path)
         disk.resize(2_000_000)
         with JobFile(path) as file:
             assert not file.was_killed
