@@ -106,10 +106,10 @@ class Address(NamedTuple):
 
         Scrapy's DownloaderAwarePriorityQueue names its queues by their slots alone.
         """
+        slot = str(self.slot)  # code of the project may choose an object of any type
         if self.origin is None:
-            odd = "://" in self.slot or self.slot.startswith(" ")
-            return f" {self.slot}" if odd else self.slot
-        return str(self.origin) if self.slot == self.origin.host else f"{self.origin} {self.slot}"
+            return f" {slot}" if "://" in slot or slot.startswith(" ") else slot
+        return str(self.origin) if slot == self.origin.host else f"{self.origin} {slot}"
 
     @classmethod
     def named(cls, name: str) -> Address:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.storage.sqlite_file import identity, is_damage
 
-from .mending import MENDED, alone, check_tables, finish_replacing, salvage
+from .mending import FINGERPRINTS_LOST, MENDED, alone, check_tables, finish_replacing, salvage
 from .recent_steps import RecentSteps, Step, read_recent, recent_of
 from .requests import LOSSES, UNSORTED, JobRequests, raises_file_errors
 from .schema import (
@@ -279,7 +279,7 @@ class JobFile(JobRequests):
         what = f"{self.path} was damaged ({why}). {told}; the damaged file is kept beside it"
         self.troubles.append(what)
         self.lost = missing if is_known else 0
-        if missing or not is_known:
+        if missing or not is_known or why.endswith(FINGERPRINTS_LOST):
             self.set_note(LOSSES, "\n".join([*self.losses, what]))
         self.set_note(MENDED, "")
 

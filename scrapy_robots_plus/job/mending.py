@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 MENDED = "mended"
 """The key of the note on what was wrong with the old file, until the losses are reported."""
+FINGERPRINTS_LOST = "fingerprints are lost, so that pages may be fetched again"
 _PAGE = 4_096
 _SAME = (slice(0, 24), slice(40, 92), slice(100, _PAGE))
 """The parts of the first page that all jobs' files share; the rest of it describes the file."""
@@ -104,11 +105,11 @@ def _make(new: Path, path: Path, why: str) -> None:
         with _readable(path, new) as damaged:
             with suppress(*FAULTS):
                 counts = read_counts(damaged)
-            _copy(damaged, whole)
+            what_else = f"; {FINGERPRINTS_LOST}" if _copy(damaged, whole) else ""
         if whole.total_changes == before and counts is None and generation is None:
             what = f"is not the file of a job, or all of it is damaged ({why})"
             raise JobFileError(path, what, "Move it elsewhere, or choose another JOBDIR")
-        whole.execute("REPLACE INTO notes VALUES (?, ?)", (MENDED, why))
+        whole.execute("REPLACE INTO notes VALUES (?, ?)", (MENDED, why + what_else))
         if counts is None:
             is_running = int(generation is not None)
             counts = Counts(stored=UNKNOWN, running=is_running, generation=generation or 0)
@@ -148,8 +149,13 @@ def _readable(path: Path, pattern: Path) -> Iterator[Run]:
             each.unlink(missing_ok=True)
 
 
-def _rows(damaged: Run, table: str) -> Iterator[tuple[Any, ...]]:
-    """Yields all rows but those on pages that SQLite cannot read, and a few beside large gaps."""
+def _rows(
+    damaged: Run, table: str, faults: list[Exception] | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """Yields all rows but those on pages that SQLite cannot read, and a few beside large gaps.
+
+    Adds to *faults* why rows could not be read.
+    """
     select = f"SELECT * FROM {table} WHERE id >= ? ORDER BY id"  # noqa: S608
     unread = begin = 0
     while begin <= _LARGEST_ID:
@@ -157,15 +163,20 @@ def _rows(damaged: Run, table: str) -> Iterator[tuple[Any, ...]]:
             for row in damaged(select, (begin,)):
                 unread = begin = max(begin, row[0] + 1)
                 yield row
-        except FAULTS:  # noqa: PERF203 - what the loop is for
+        except FAULTS as error:  # noqa: PERF203 - what the loop is for
+            if faults is not None:
+                faults.append(error)
             # The steps grow, so that a large gap costs few attempts.
             begin += 1 + (begin - unread) // 16
         else:
             return
 
 
-def _copy(damaged: Run, new: sqlite3.Connection) -> None:
-    """Copies all that is intact: requests have checksums, and the rest matters less."""
+def _copy(damaged: Run, new: sqlite3.Connection) -> bool:
+    """Copies all that is intact: requests have checksums, and the rest matters less.
+
+    Returns whether fingerprints could not be read.
+    """
     for values in _rows(damaged, "requests"):
         if len(values) == len(StoredRequest._fields) and (row := StoredRequest(*values)).is_whole:
             if row.state not in set(RequestState):
@@ -173,13 +184,15 @@ def _copy(damaged: Run, new: sqlite3.Connection) -> None:
             if not row.has_kills:
                 row = row._replace(hard_ends=0)
             new.execute("REPLACE INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    for id_, digests in _rows(damaged, "seen"):
+    faults: list[Exception] = []
+    for id_, digests in _rows(damaged, "seen", faults):
         if isinstance(digests, bytes):
             new.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (id_, digests))
     with suppress(*FAULTS):
         for key, value in damaged("SELECT key, value FROM notes").fetchall():
             if isinstance(key, str) and isinstance(value, str):
                 new.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (key, value))
+    return any(map(is_damage, faults))
 
 
 def finish_replacing(path: Path) -> None:

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.storage.sqlite_file import identity
+from scrapy_robots_plus.whole_file import refuse_odd_file
 
 from .fingerprints import DIGEST
 from .recent_steps import read_recent, recent_of
@@ -80,6 +81,7 @@ _LARGEST = (
 def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
     """Opens the file with what was done since it was last written, without changing it."""
     try:
+        refuse_odd_file(path)
         # A file that a run has closed is complete: SQLite need not lock it.
         is_clean = identity(journal_of(path), least_size=1) is None
         is_complete = is_clean and not recent_of(path).exists()

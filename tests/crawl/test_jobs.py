@@ -103,6 +103,23 @@ async def test_stopped_at_random_every_page_is_fetched_once(sites: Sites, tmp_pa
     assert stops > 3
 
 
+class NumbersSlots(JobSpider):
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for number, url in enumerate(self.urls):
+            yield scrapy.Request(url, meta={"download_slot": number % 3})
+
+
+@pytest.mark.parametrize("obey", [True, False])
+@pytest_twisted.ensureDeferred
+async def test_a_slot_need_not_be_text(sites: Sites, tmp_path: Path, obey: bool) -> None:
+    host = sites.host("User-agent: *\nAllow: /\n")
+    crawler = make_crawler(NumbersSlots, JOBDIR=str(tmp_path), ROBOTSTXT_OBEY=obey)
+    await run(crawler, urls=[host.url(f"/{number}") for number in range(1, 6)])
+    assert sorted(host.fetched) == [f"/{number}" for number in range(1, 6)]
+    assert stat(crawler, "robotstxt/queue/kept_in_memory") == 0
+    assert overview(tmp_path / FILE_NAME, 0).stored == 0
+
+
 @pytest.mark.stress
 @pytest.mark.parametrize("kept", [{}, IN_FILES], ids=["one file", "files"])
 @pytest_twisted.ensureDeferred

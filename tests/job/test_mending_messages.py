@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -95,6 +96,25 @@ def test_losses_add_up(file: JobFile, path: Path) -> None:
         told += file.troubles
         assert (file.lost, file.losses) == (1, told)
     file.close()
+
+
+def test_fingerprints_that_are_lost_are_told(file: JobFile, path: Path) -> None:
+    for number in range(100):
+        file.see(b"%d" % number)
+    file.close()
+    with closing(sqlite3.connect(path)) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'seen'"
+        (page,) = connection.execute(query).fetchone()
+    with path.open("r+b") as written:
+        written.seek(4_096 * (page - 1))
+        written.write(b"x" * 4_096)
+    with pytest.raises(JobFileError, match="is damaged"), JobFile(path) as file:
+        file.see(b"another")
+    with JobFile(path) as file:
+        (told,) = file.troubles
+        assert "; fingerprints are lost, so that pages may be fetched again)" in told
+        assert "5 requests can be read, 0 are lost" in told
+        assert file.losses == [told]
 
 
 def test_a_number_of_kills_that_cannot_be_is_none(file: JobFile) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sqlite3
@@ -92,6 +93,12 @@ def test_what_cannot_be_read_is_an_error(path: Path) -> None:
     ):
         overview(path, 1)
     assert path.read_bytes() == data
+
+
+def test_a_pipe_is_not_waited_for(path: Path) -> None:
+    os.mkfifo(path)
+    with pytest.raises(JobFileError, match="it is not a regular file"):
+        overview(path, 1)
 
 
 def test_a_file_of_a_newer_layout_cannot_be_read(path: Path) -> None:

@@ -219,5 +219,5 @@ def test_steps_of_requests_that_are_lost_do_no_harm(path: Path) -> None:
     file.close()
     killed.write_bytes(b"")
     with JobFile(killed) as file:
-        assert [told for told in file.troubles if "was damaged (it is empty)" in told]
+        assert [told for told in file.troubles if "was damaged (it is empty; " in told]
         assert drain(file) == {b"3": 1}
