@@ -109,6 +109,8 @@ class RobotsPriorityQueue:
         Scrapy's scraper does not recover from other exceptions (2.14 to 2.19).
         """
         try:
+            if self._stored is not None and self._stored.job.is_kept_back(request):
+                return
             lane, before = self._put(request)
         except Exception as error:  # most often, the request cannot be written
             if is_of_this_package(error):

@@ -70,8 +70,8 @@ class JobFile(JobRequests):
         """Opens the file at *path*, or creates it, and resumes the job.
 
         *spider* is the name of the spider that will send the requests; None for any. Raises
-        JobFileError if the file is in use, not ours, of another layout or not writable, or holds
-        requests of another spider. The file then stays as it is.
+        JobFileError if the file is in use, not ours, of another layout or not writable, or of
+        another spider. The file then stays as it is.
         """
         self.path = Path(os.path.realpath(path))
         self.was_killed = False
@@ -263,11 +263,11 @@ class JobFile(JobRequests):
         self.put_all_to_sleep()
 
     def _belongs_to(self, spider: str) -> None:
-        """Notes that the job is *spider*'s. Raises JobFileError if it holds another's requests."""
-        # It lacks their callbacks, so all of them would be set aside.
+        """Notes that the job is *spider*'s. Raises JobFileError if it is another's."""
+        # It lacks the callbacks of its requests, and would skip all pages that it has seen.
         name = self.note(_SPIDER)
-        if name not in (None, spider) and self.stored:
-            what = f'holds requests of the spider "{name}"'
+        if name not in (None, spider):
+            what = f'is the job of the spider "{name}"'
             raise JobFileError(self.path, what, "Give each spider a JOBDIR of its own")
         self.set_note(_SPIDER, spider)
 

@@ -20,6 +20,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.requests import START_META_KEY
 from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 
@@ -124,6 +125,16 @@ class Job:
         """Adds *request*. Raises ValueError if it cannot be written, JobFileError if none can."""
         self.file.add(lane, rank, written(request, self.spider))
         self._count()
+
+    def is_kept_back(self, request: Request) -> bool:
+        """Returns whether *request*, which ``start()`` yields in each run, is already there as one
+        that may have ended the process: it waits for the end, or is set aside.
+        """
+        if not request.meta.get(START_META_KEY):
+            return False
+        states = RequestState.LAST, RequestState.SET_ASIDE
+        kept = [row.data for state in states for row in self.file.requests(state)]
+        return bool(kept) and written(request, self.spider) in kept
 
     def take(self, lane: str, rank: int, *, newest: bool) -> Request | None:
         """Takes the next request that can be read; None if there is none, or :attr:`is_held_up`.

@@ -110,7 +110,7 @@ def _check_settings(settings: BaseSettings, folder: Path) -> None:
     elif path.exists():
         held = overview(path, 0)
         if held.stored or held.fingerprints:
-            what = "holds the requests of this job, but SCHEDULER_PRIORITY_QUEUE is not "
+            what = "holds this job, but SCHEDULER_PRIORITY_QUEUE is not "
             what += "RobotsPriorityQueue or a subclass of it"
             to_do = "To resume it, set that and the queues of Scrapy's own that it began with"
             raise JobFileError(path, what, f"{to_do}; or choose another JOBDIR")

@@ -62,6 +62,14 @@ class Poisoned(Links):
         yield from super().parse(response)
 
 
+class PoisonedAtStart(Poisoned):
+    """The page is one that each run requests anew, as Scrapy does with ``start_urls``."""
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for url in self.urls:
+            yield scrapy.Request(url, dont_filter=True)
+
+
 class Renaming(Links):
     """Its links have a callback that :class:`Links` has not."""
 
@@ -108,7 +116,8 @@ class TwoPages(Links):
 
 
 SPIDERS = {
-    spider.__name__: spider for spider in (Links, Poisoned, Renaming, Other, FillsDisk, TwoPages)
+    spider.__name__: spider
+    for spider in (Links, Poisoned, PoisonedAtStart, Renaming, Other, FillsDisk, TwoPages)
 }
 
 

@@ -24,6 +24,7 @@ from .job_process import (
     Links,
     Other,
     Poisoned,
+    PoisonedAtStart,
     Renaming,
     TwoPages,
     run_job,
@@ -139,6 +140,19 @@ def test_two_pages_that_end_the_process_are_both_set_aside(sites: Sites, tmp_pat
     assert all(set(host.fetched) == all_of(host) for host in hosts)
 
 
+def test_one_that_each_run_requests_anew_is_set_aside_too(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host(RULES)
+    urls = [host.url(f"/{number}") for number in (4, 5, 6, 7)]
+    for _ in range(16):
+        done = run_job(PoisonedAtStart, urls, JOBDIR=str(tmp_path), CONCURRENT_REQUESTS=2)
+        if not done.status:
+            break
+    assert done.status == 0
+    assert set(host.fetched) == {"/4", "/5", "/6", "/7"}
+    found = overview(tmp_path / FILE_NAME, 0)
+    assert len(found.set_aside) == found.stored <= 3
+
+
 class BrokenPipeline:
     @classmethod
     def from_crawler(cls, crawler: Any) -> None:
@@ -173,7 +187,7 @@ def test_the_job_of_another_spider_is_left_alone(sites: Sites, tmp_path: Path) -
     run_job(Poisoned, [host.url("/0")], JOBDIR=str(tmp_path))
     other = run_job(Other, [host.url("/0")], JOBDIR=str(tmp_path))
     assert other.status == 1
-    assert 'holds requests of the spider "links"' in other.log
+    assert 'is the job of the spider "links"' in other.log
     assert "Traceback" not in other.log
 
 

@@ -86,7 +86,7 @@ def test_a_spider_that_must_not_use_the_job_leaves_it_as_it_is(
             file.fail_as_damaged()
     file.close()
     for _ in range(2):
-        with pytest.raises(JobFileError, match='holds requests of the spider "links"'):
+        with pytest.raises(JobFileError, match='is the job of the spider "links"'):
             JobFile(left, spider="other")
     with JobFile(left, spider="links") as file:
         if is_damaged:
