@@ -53,7 +53,7 @@ def _file(name: str) -> Path:
 
 def _aside(request: StoredRequest) -> dict[str, Any]:
     """Returns the fields of a request that is set aside."""
-    return {"url": url_in(request.data), "host": request.lane, "kills": request.hard_ends}
+    return {"url": url_in(request.data), "lane": request.lane, "kills": request.hard_ends}
 
 
 def _in_words(aside: dict[str, Any]) -> str:
@@ -62,13 +62,13 @@ def _in_words(aside: dict[str, Any]) -> str:
     return f"{aside['url']}: {killed if aside['kills'] else 'its spider could not send it'}"
 
 
-_HOSTS = 10
-"""How many hosts are named: those with the most requests."""
+_LANES = 10
+"""How many lanes are named: those with the most requests."""
 NAMED = argument("--urls", action="store_true", help="name each request, in the order they came")
 
 
 class Show(Subcommand):
-    """Show which requests a job keeps, how many, in which state, of which hosts.
+    """Show which requests a job keeps, how many, in which state, in which lanes.
 
     Nothing is changed. Exit status: 0; 1 if requests are set aside; 2 if the job is in use or
     cannot be read.
@@ -78,11 +78,11 @@ class Show(Subcommand):
 
     def run(self) -> None:
         path = _file(self.given.folder)
-        found = overview(path, _HOSTS)
+        found = overview(path, _LANES)
         fields: dict[str, Any] = {
             "file": str(path),
             **picked(found, "was_closed", "waiting", "under_way", "last", "losses"),
-            "hosts": found.lanes,
+            "lanes": found.lanes,
             "set_aside": list(map(_aside, found.set_aside)),
             "seen": found.fingerprints,
             "size": path.stat().st_size,
@@ -112,9 +112,9 @@ def _listing(fields: dict[str, Any]) -> Iterator[str]:
 
 
 def _facts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    was_closed, hosts = fields["was_closed"], counted(fields["hosts"], "host")
+    was_closed, lanes = fields["was_closed"], counted(fields["lanes"], "lane")
     yield "last run", "was closed" if was_closed else "was killed, or is not yet resumed"
-    yield "waiting", f"{counted(fields['waiting'], 'request')} to {hosts}"
+    yield "waiting", f"{counted(fields['waiting'], 'request')} in {lanes}"
     if number := fields["under_way"]:
         yield "under way", f"{number:,} when the last run ended; they are sent again"
     if number := fields["last"]:

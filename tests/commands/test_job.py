@@ -64,13 +64,13 @@ def with_another_host(path: Path) -> Path:
     return path
 
 
-def test_a_job_is_shown_by_state_and_host(tmp_path: Path) -> None:
+def test_a_job_is_shown_by_state_and_lane(tmp_path: Path) -> None:
     path = with_another_host(poisoned(tmp_path))
     done = Robots(tmp_path)("job", "show", "job")
     assert done.status == 1
     assert done.lines[0] == str(path)
     shown = [" ".join(line.split()) for line in done.lines]
-    assert "waiting 3 requests to 1 host" in shown
+    assert "waiting 3 requests in 1 lane" in shown
     assert "set aside 1" in shown
     assert "seen 3 fingerprints" in shown
     assert "3 a.example" in shown
@@ -127,9 +127,9 @@ def test_what_a_killed_run_has_done_is_shown(tmp_path: Path) -> None:
 def test_as_json(tmp_path: Path) -> None:
     with_another_host(poisoned(tmp_path))
     (found,) = Robots(tmp_path)("job", "show", "job", "--json").json
-    assert (found["waiting"], found["hosts"], found["seen"]) == (3, 1, 3)
+    assert (found["waiting"], found["lanes"], found["seen"]) == (3, 1, 3)
     assert found["largest"] == {"a.example": 3}
-    aside = [{"url": "http://b.example/", "host": "b.example", "kills": 3}]
+    aside = [{"url": "http://b.example/", "lane": "b.example", "kills": 3}]
     assert found["set_aside"] == aside
 
 
@@ -372,7 +372,7 @@ def of_the_page(folder: Path) -> None:
     path = poisoned(folder, "http://books.example/huge.pdf")
     path.parent.rename(folder / "books")
     with JobFile(folder / "books" / FILE_NAME) as file:
-        for lane in ("books.example", "books.example", "other.example"):
+        for lane in ("http://books.example", "http://books.example", "http://other.example"):
             file.add(lane, 0, b"")
         file.see(b"more")
     begun_with_files(folder / "old", ScrapyPriorityQueue, PickleLifoDiskQueue)
