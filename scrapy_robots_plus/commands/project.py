@@ -19,6 +19,7 @@ from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.extension import RobotsExtension
 from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.origins.codings import GZIP_FILE, BodyError, decoded
 from scrapy_robots_plus.origins.crawl_store import FILE_IN_JOBDIR, uri_in_job
 from scrapy_robots_plus.origins.freshness import under_statuses
 from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser, charset_of
@@ -191,9 +192,15 @@ class Project:
 
     def file(self, name: str) -> Source:
         """Reads a robots.txt for any site: a file, or standard input (``-``). Raises OSError."""
+        most = self.robots.fetch_max_bytes
         with opened(name) as stream:
-            body = stream.read(self.robots.fetch_max_bytes + 1)  # one more shows that it is longer
-        read = whole_lines(body, self.robots.fetch_max_bytes)
+            body = stream.read(most + 1)  # one more shows that it is longer
+        if body.startswith(GZIP_FILE):  # as a crawl keeps it beside its audit log
+            try:
+                body = decoded(body, [b"gzip"], most)
+            except BodyError as error:
+                raise UnreadableError(f"{name}: {error}") from None
+        read = whole_lines(body, most)
         site = Origin("http", "site.example", 80)
         record = RobotsRecord(site, Access.RULES, 200, name, fetched_at=0, lifetime=0, body=read)
         digest, is_cut = sha256(read).hexdigest(), len(read) < len(body)

@@ -31,7 +31,7 @@ class BodyError(ValueError):
 
 
 _GZIP = b"\x1f\x8b"
-_GZIP_FILE = _GZIP + b"\x08"
+GZIP_FILE = _GZIP + b"\x08"
 """The first octets of a gzip file (RFC 1952 2.3.1), with which no text begins."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = tuple(bytes([number]) + b"\x2a\x4d\x18" for number in range(0x50, 0x60))
@@ -129,7 +129,7 @@ def codings_in(response: Response) -> list[bytes]:
     codings = [name for name in names if not _is_no_coding(name)]
     if not SCRAPYS.issuperset(codings) and _is_text(response.body):
         codings = [name for name in codings if name in SCRAPYS]  # the others are mistakes, too
-    return codings or ([b"gzip"] if response.body.startswith(_GZIP_FILE) else [])
+    return codings or ([b"gzip"] if response.body.startswith(GZIP_FILE) else [])
 
 
 def decoded(body: bytes, codings: list[bytes], limit: int, *, is_stopped: bool = False) -> bytes:
@@ -151,6 +151,6 @@ def decoded(body: bytes, codings: list[bytes], limit: int, *, is_stopped: bool =
         is_whole = is_whole and has_end
     if len(body) <= limit and (is_stopped or not is_whole):
         raise BodyError(Failure.CUT, "the compressed body is cut off")
-    if body.startswith(_GZIP_FILE):
+    if body.startswith(GZIP_FILE):
         raise BodyError(Failure.UNDECODABLE, "the body is compressed twice")
     return body

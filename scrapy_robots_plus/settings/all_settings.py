@@ -347,9 +347,9 @@ class Declared:
     audit_bodies: bool | str = setting(
         checks.boolean_or_path, default=True, example="robots-files", need="audit_log"
     )
-    """Whether the text of each robots.txt is stored beside the audit log, once and by its hash, so
-    that verdicts can be recomputed: in the folder `audit.bodies` for `audit.jsonl`, or in the
-    folder that you name."""
+    """Whether the text of each robots.txt is stored beside the audit log, once and by its hash
+    (`ab/abcd….txt.gz`), so that verdicts can be recomputed: in the folder `audit.bodies` for
+    `audit.jsonl`, or in the folder that you name."""
     audit_warc: str | None = setting(
         checks.OrUnset(checks.warc_file), default=None, example="robots.warc.gz", need="is_on"
     )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
+
+from scrapy_robots_plus.audit.bodies import Bodies
 
 from ..sites import after, answer, redirect
 from .running import Robots
@@ -125,6 +128,30 @@ def test_several_files_and_sites_in_the_order_of_the_arguments(sites: Sites, alo
         fast.url("/robots.txt"),
     ]
     assert done.status == 1
+
+
+def test_a_text_beside_an_audit_log_is_read_as_it_is(alone: Robots) -> None:
+    files: list[Path] = []
+    for body in (RULES.encode(), CLEAN.encode(), b"#" * 600_000):
+        digest = sha256(body).hexdigest()
+        Bodies(alone.folder).put(digest, body)
+        files += alone.folder.rglob(f"{digest}.txt.gz")
+    rules, clean, long = files
+    assert listed(alone("show", rules).output) == LISTED
+    assert listed(alone("show", "-", stdin=rules.read_bytes()).output) == LISTED
+    assert "The copy ends at ROBOTS_FETCH_MAX_BYTES" in alone("show", long).output
+    done = alone("check", "--file", clean, "http://site.example/private/")
+    assert (done.status, done.output.split()[0]) == (1, "denied")
+    done = alone("diff", rules, clean)
+    assert (done.status, done.lines[-1]) == (1, "crawl-delay  2 s -> none")
+    for broken, why in (
+        (clean.read_bytes()[:-9], "the compressed body is cut off"),
+        (clean.read_bytes()[:10] + b"\xff" * 9, "gzip: "),
+    ):
+        clean.write_bytes(broken)
+        done = alone("diff", rules, clean)
+        assert (done.status, done.output) == (2, "")
+        assert f"{clean}: {why}" in done.errors
 
 
 def test_standard_input(alone: Robots) -> None:
