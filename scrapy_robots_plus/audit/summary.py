@@ -211,4 +211,6 @@ _NO_SETTINGS = {"type", "time", "crawl", "spider", "version", "mode", "overrides
 def _settings_of(entry: CrawlEntry) -> Fields:
     given = {**to_fields(entry), "dialect": entry.dialect.get("name")}
     is_set = {name: value for name, value in given.items() if value not in (None, (), {})}
-    return _fields_of({name: is_set[name] for name in is_set.keys() - _NO_SETTINGS})
+    # They are the user's own, and not cut.
+    names = sorted(is_set.keys() - _NO_SETTINGS)
+    return tuple((name, printable(is_set[name])) for name in names)

@@ -147,6 +147,12 @@ def test_each_crawl_has_its_version_and_settings(sample: Page) -> None:
     assert "time = " not in crawl  # that is no setting
 
 
+def test_a_long_setting_is_shown_to_its_end() -> None:
+    policy = {str(status): "unavailable" for status in range(400, 450)}
+    crawl = page_of([begin(status_policy=policy), end()]).tables["crawls"][1][0]
+    assert f"status_policy = {policy}" in crawl
+
+
 def test_it_says_what_it_was_made_from(sample: Page) -> None:
     made = r"Made from audit\.jsonl , 218 lines, on 20[0-9: -]{17} UTC by scrapy-robots-plus \d"
     assert re.search(made, sample.text)

@@ -276,7 +276,8 @@ def _crawl(crawl: Any) -> list[object]:
         details.append(small(f"{counted(crawl.lost, 'line')} could not be written"))
     head = f"crawl {crawl.crawl}, scrapy-robots-plus {crawl.version or 'of unknown version'}"
     settings = json.loads(crawl.settings or "{}").items()
-    details.append(fold(head, *(small(code(f"{name} = {value}")) for name, value in settings)))
+    shown = (element("code", f"{name} = {value}", dir="ltr") for name, value in settings)
+    details.append(fold(head, *map(small, shown)))
     allowed = crawl.all_allowed
     if not crawl.logs_all and crawl.counted is None:
         allowed = f"at least {crawl.allowed:,}" if crawl.allowed else "not logged"
