@@ -120,7 +120,7 @@ class Purge(Subcommand):
     """Delete records from a store.
 
     What no crawl can use any more, each crawl deletes when it starts. Exit status: 0; 2 if the
-    store cannot be changed.
+    store has no such record, or cannot be changed.
     """
 
     arguments = (
@@ -130,16 +130,18 @@ class Purge(Subcommand):
     )
 
     def run(self) -> None:
-        origins = [site_of(name)[1] for name in self.given.origins]
+        origins = dict.fromkeys(site_of(name)[1] for name in self.given.origins)
         if bool(origins) == self.given.all:
             raise WrongUsageError("expected either origins or --all")
         with self.project.open_store() as store:
-            held = len(store)
             deleted = store.delete_all() if self.given.all else 0
             for origin in origins:
-                deleted += store.get(origin) is not None
-                store.delete(origin)
-        say(f"{deleted:,} of {counted(held, 'record')} deleted")
+                if store.delete(origin):
+                    deleted += 1
+                else:
+                    complain(f"the store has no record of {origin}")
+                    self.note(Exit.UNDECIDED)
+        say(f"{counted(deleted, 'record')} deleted")
 
 
 MEMBERS = (List, Show, Purge)

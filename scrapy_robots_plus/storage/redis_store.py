@@ -98,8 +98,8 @@ class RedisStore(Store):
             names.add(key[len(_BEFORE) : -len(_AFTER)].decode("utf-8", "surrogateescape"))
         return iter(sorted(names))
 
-    def delete(self, origin: Origin | str) -> None:
-        self.server.run(lambda client: client.delete(key_of(origin)))
+    def delete(self, origin: Origin | str) -> bool:
+        return bool(self.server.run(lambda client: client.delete(key_of(origin))))
 
 
 def _is_newer(held: bytes, record: RobotsRecord, latest: float) -> bool:

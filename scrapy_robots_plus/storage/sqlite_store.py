@@ -151,8 +151,8 @@ class SqliteStore(Store):
             for (after,) in rows:
                 yield after
 
-    def delete(self, origin: Origin | str) -> None:
-        self._change(_DELETE, str(origin))
+    def delete(self, origin: Origin | str) -> bool:
+        return self._change(_DELETE, str(origin)) > 0
 
     def _distrust(self, origin: Origin, error: CodecError) -> None:
         if self._as_it_is:

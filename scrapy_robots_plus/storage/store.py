@@ -99,8 +99,8 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def delete(self, origin: Origin | str) -> None:
-        """Deletes the record of *origin*, which may be given by name, if there is one."""
+    def delete(self, origin: Origin | str) -> bool:
+        """Deletes the record of *origin*, which may be given by name; returns if there was one."""
 
     def delete_all(self) -> int:
         """Deletes all records; returns how many. Others can use the store meanwhile."""
@@ -175,8 +175,8 @@ class MemoryStore(Store):
             encoded.popitem(last=False)
         return True
 
-    def delete(self, origin: Origin | str) -> None:
-        self._encoded.pop(str(origin), None)
+    def delete(self, origin: Origin | str) -> bool:
+        return self._encoded.pop(str(origin), None) is not None
 
     def close(self) -> None:
         self._encoded.clear()

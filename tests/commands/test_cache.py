@@ -117,20 +117,27 @@ def test_a_text_cannot_write_to_the_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "left"),
+    ("arguments", "left", "says"),
     [
-        (("https://host1.example/", "https://host9.example"), [2, 3]),
-        (("--all",), []),
+        (("https://host1.example/", "https://host1.example/a"), [2, 3], "1 record deleted\n"),
+        (("--all",), [], "3 records deleted\n"),
     ],
 )
 def test_purge_deletes_what_is_asked(
-    tmp_path: Path, arguments: tuple[str, ...], left: list[int]
+    tmp_path: Path, arguments: tuple[str, ...], left: list[int], says: str
 ) -> None:
     path = filled(tmp_path, *(rules(number, NOW) for number in (1, 2, 3)))
     done = Robots(tmp_path)("cache", "purge", *arguments, *STORE)
-    assert (done.status, done.errors) == (0, "")
-    assert done.output == f"{3 - len(left)} of 3 records deleted\n"
+    assert (done.status, done.errors, done.output) == (0, "", says)
     assert [*held(path)] == [str(origin(number)) for number in left]
+
+
+def test_purge_names_what_is_not_there(tmp_path: Path) -> None:
+    path = filled(tmp_path, rules(1), rules(2))
+    done = Robots(tmp_path)("cache", "purge", "http://host1.example", str(origin(2)), *STORE)
+    assert (done.status, done.output) == (2, "1 record deleted\n")
+    assert done.errors == "the store has no record of http://host1.example\n"
+    assert [*held(path)] == [str(origin(1))]
 
 
 def test_a_crawls_store_is_purged_while_it_is_used(tmp_path: Path) -> None:
@@ -156,6 +163,8 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     assert done.errors == "https://host2.example: the record is damaged: wrong checksum\n"
     assert len(done.lines) == 4
     assert listing(tmp_path) == before
+    done = Robots(tmp_path)("cache", "purge", "https://host2.example", *STORE)
+    assert (done.status, done.output, done.errors) == (0, "1 record deleted\n", "")
 
 
 @pytest.mark.parametrize("arguments", ACTIONS, ids=" ".join)

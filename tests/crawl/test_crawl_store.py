@@ -324,9 +324,9 @@ class FlakyStore(MemoryStore):
         self._check("put")
         return super().put(record)
 
-    def delete(self, origin: Any) -> None:
+    def delete(self, origin: Any) -> bool:
         self._check("delete")
-        super().delete(origin)
+        return super().delete(origin)
 
     def _check(self, what: str) -> None:
         if what in self.fails:
