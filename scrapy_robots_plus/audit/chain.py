@@ -210,6 +210,8 @@ class LogReader:
             with log.open("rb") as file:
                 # A line that is too long is read in pieces, none of which is a valid line.
                 while raw := file.readline(LONGEST_LINE):
+                    if not self._position and raw.startswith(b"\x1f\x8b"):  # as logrotate leaves it
+                        raise OSError(f"{log} is compressed (gzip): decompress it first")
                     entry = self.take(raw)
                     if entry is not None:
                         yield entry

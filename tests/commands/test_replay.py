@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
 import itertools
 import os
 import re
@@ -331,6 +332,18 @@ def test_wrong_usage(whole: Path, arguments: tuple[str, ...], words: str) -> Non
     assert done.status == 2
     assert words in done.errors
     assert done.output == ""
+
+
+@pytest.mark.parametrize("command", [("replay",), ("replay", "--verify"), ("report",)])
+def test_a_part_that_logrotate_compressed_is_not_called_damaged(
+    whole: Path, command: tuple[str, ...]
+) -> None:
+    part = whole.with_name("audit.jsonl.1.gz")
+    part.write_bytes(gzip.compress(whole.read_bytes()))
+    for parts in ([part], [whole, part]):
+        done = Robots(whole.parent)(*command, *parts)
+        assert (done.status, done.output) == (2, "")
+        assert f"{part} is compressed (gzip): decompress it first" in done.errors
 
 
 def test_a_closed_pipe_ends_it_silently(tmp_path: Path) -> None:
