@@ -232,4 +232,7 @@ def _objects(summary: Summary) -> Iterator[dict[str, Any]]:
         "robots_failures": totals.failures,
         "robots_changes": totals.changes,
     }
-    yield from map(vars, summary.rows("sites"))
+    for site in summary.rows("sites"):
+        if not totals.logs_all:  # the number of those that were logged says nothing
+            site.requests_allowed = None
+        yield vars(site)

@@ -103,6 +103,20 @@ def test_what_crawls_counted_of_all_hosts_is_not_said_of_one(reporter: Robots) -
     assert (whole["requests_denied"], whole["requests_allowed"]) == (1, None)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_site_has_no_count_of_allowed_requests_unless_all_are_logged(
+    reporter: Robots, share: float
+) -> None:
+    entries = [
+        sample_log.begin(allowed_share=share),
+        sample_log.allowed(sample_log.SHOP, "/"),
+        sample_log.end(allowed=2),
+    ]
+    write_sealed(reporter.folder / "audit.jsonl", entries)
+    whole, site = reporter("report", "audit.jsonl", "--json").json
+    assert (whole["requests_allowed"], site["requests_allowed"]) == (2, None)
+
+
 def test_json_has_what_the_page_has(reporter: Robots) -> None:
     done = reporter("report", "audit.jsonl", "--json")
     whole, *others = map(json.loads, done.lines)
