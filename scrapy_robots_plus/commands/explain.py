@@ -100,10 +100,10 @@ def _file(source: Source) -> Iterator[tuple[str, str]]:
 
 
 def _pace(policy: Policy, agent: AgentNames) -> Iterator[tuple[str, str]]:
-    delay = policy.pace_of(agent).delay
+    delay, kept_visits = policy.pace_of(agent)
     visits = policy.file.visit_time(agent) if policy.file else None
     if delay is not None:
         kept = ": longer than ROBOTS_CRAWL_DELAY_MAX" if delay.skip else f", {delay.kept:g} s kept"
         yield "delay", f"{delay.asked:g} s asked{kept}"
     if visits:
-        yield "visit time", str(visits)
+        yield "visit time", f"{visits}" if kept_visits else f"{visits}: ignored (ROBOTS_VISIT_TIME)"

@@ -45,12 +45,19 @@ def test_all_that_decides(sites: Sites, robots: Robots) -> None:
         "group        User-agent: foobot (looked for foobot)",
         f"robots.txt   200, rules, {len(RULES)} bytes: {robots_url}",
         "delay        200 s asked, 60 s kept",
-        "visit time   06:00-08:45 UTC",
+        "visit time   06:00-08:45 UTC: ignored (ROBOTS_VISIT_TIME)",
     ]
     assert "fresh for another " in done.output
     assert "(Cache-Control: max-age=7200)" in done.output
     assert done.status == 0
     assert host.fetched == []
+
+
+def test_visiting_hours_that_a_crawl_keeps(alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text(RULES)
+    obey = ("-s", "ROBOTS_VISIT_TIME=obey", "--agent", FOOBOT)
+    done = alone("explain", "--file", "r.txt", *obey, "https://site.example/")
+    assert done.lines[-1] == "visit time   06:00-08:45 UTC"
 
 
 def test_json_has_the_same(sites: Sites, alone: Robots) -> None:
