@@ -53,6 +53,10 @@ def judged(url: str) -> list[str]:
     return [target_of(form) for form in (url, *sent_forms(url))]
 
 
+def test_half_of_a_character_is_escaped_like_others() -> None:
+    assert f"{HOST}/%ED%A0%80%20b" in sent_forms(f"{HOST}/\ud800 b")
+
+
 @tried(1_000, pieces=targets)
 @example(pieces=["/a/b/.."])
 @example(pieces=["/a/..//../b"])
