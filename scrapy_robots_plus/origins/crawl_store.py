@@ -113,9 +113,9 @@ class CrawlStore:
         """Restores or withdraws the trust in what is stored.
 
         *outcome*: True if *record* was put, False if it lacks its rules or the stored one seems
-        newer, None if the stored one was deleted, or a StoreError.
+        newer, either if it is not readable and the stored one was deleted, or a StoreError.
         """
-        if outcome is True:
+        if outcome is True and record.readable:
             self._trust.restore(record.origin)
         elif not record.readable or self._is_news(record):
             self._trust.withdraw(record.origin, self._crawl.clock.wall())
