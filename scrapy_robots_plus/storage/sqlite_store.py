@@ -118,7 +118,7 @@ class SqliteStore(Store):
                 self._count_in = self._puts_between_counts if excess <= _BATCH else 0
             return stored
 
-        return self._run(work, writes=True)
+        return self._run(work)
 
     def delete_all(self) -> int:
         return self.purge(inf, inf)
@@ -167,12 +167,12 @@ class SqliteStore(Store):
 
     def _change(self, statement: str, *values: str | float) -> int:
         """Executes *statement*; returns how many rows it has changed."""
-        return self._run(lambda its: its.execute(statement, values).rowcount, writes=True)
+        return self._run(lambda its: its.execute(statement, values).rowcount)
 
-    def _run(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool = False) -> _T:
+    def _run(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """Returns the result of *work*, which gets the open connection. Raises StoreError."""
         try:
-            return self._attempt(work, writes=writes)
+            return self._attempt(work)
         except (*file.FAULTS, OSError) as error:
             if "locked" in str(error):
                 self._be_patient(False)
@@ -180,11 +180,11 @@ class SqliteStore(Store):
                 self._let_go()  # some errors last as long as the connection
             raise StoreError(f"{self._path}: {error}") from error
 
-    def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
+    def _attempt(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         try:
-            if writes and self._at_path() != self._files:
-                # Another process set the file aside or removed it: writes to it would be lost. If
-                # only the log was removed, others would get "disk I/O error" while we use it.
+            if self._at_path() != self._files:
+                # Another process set the file aside or removed it: what is put there would be lost.
+                # If only the log was removed, others get "disk I/O error" while we use it.
                 self._let_go()
             result = work(self._connected())
         except file.FAULTS as error:
