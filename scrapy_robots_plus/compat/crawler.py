@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import sys
 from asyncio import CancelledError, Task
 from functools import cache
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, cast
 
-import scrapy.core.engine
 import scrapy.signals
 from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy import Request, Spider
@@ -68,22 +66,6 @@ def wake_after_pauses(crawler: Crawler) -> None:
         wake_engine(crawler)
 
     engine.unpause = instead  # type: ignore[method-assign]
-
-
-def hold_back_start(crawler: Crawler, has_enough: Callable[[], bool]) -> None:
-    """Makes ``engine.needs_backout()`` true for a spider's ``start()`` also while *has_enough*.
-
-    The engine itself goes on asking the scheduler. Needed for Scrapy 2.14 to 2.19, which has only
-    the downloader's word for both. Remove when it asks the scheduler whether it has enough.
-    """
-    engine = crawler.engine
-    needs_backout = engine.needs_backout
-
-    def instead() -> bool:
-        is_engine = sys._getframe(1).f_globals is vars(scrapy.core.engine)  # noqa: SLF001
-        return needs_backout() or (not is_engine and has_enough())
-
-    engine.needs_backout = instead  # type: ignore[method-assign]
 
 
 def count_before_downloader(crawler: Crawler) -> int:

@@ -77,7 +77,6 @@ def hosts_of(crawler: Crawler) -> Hosts:
         hosts = crawl.queue = Hosts(Known(crawl))
         crawler.signals.connect(hosts.alarm.cancel, signals.spider_closed)
         compat.wake_after_pauses(crawler)
-        compat.hold_back_start(crawler, hosts.have_enough)
         crawl.answer_listeners.append(hosts.answered)
         crawl.end_listeners.append(hosts.came_back)
         if crawl.holds_requests:
@@ -107,9 +106,6 @@ class Hosts:
     LEAD_FOLLOWS = 0.3
     """The share by which a host's lead moves to what its last request needed. One that is handed
     out too early takes a place in the downloader while it waits in its slot."""
-    ENOUGH = 1_000
-    """The number of requests from which a ``start()`` that asks the engine whether it needs more is
-    told that it does not, if none of them may go now."""
     LOOKS_AGAIN_SECONDS = 1.0
     """Seconds until a host whose slot is full is looked at again: those who leave the slot may be
     none of its requests."""
@@ -196,10 +192,6 @@ class Hosts:
         *origin* cannot be read.
         """
         return request in self._out and self.known.defers(origin)
-
-    def have_enough(self) -> bool:
-        """Returns whether many requests wait, and none may go now."""
-        return not self.ready and sum(map(len, self.queues)) >= self.ENOUGH
 
     def close(self) -> None:
         """Stops handing out and waiting: a queue is closed, so all of them are."""

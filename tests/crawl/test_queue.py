@@ -14,7 +14,6 @@ from scrapy.core.engine import ExecutionEngine
 from scrapy.utils.asyncio import call_later
 
 from scrapy_robots_plus import RobotsDisallowed, RobotsDownloader, RobotsUnreachable
-from scrapy_robots_plus.hosts.turns import Hosts
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import (
     ProbeSpider,
@@ -354,32 +353,4 @@ async def test_a_crawl_that_was_paused_goes_on_at_once(
     urls = [host.url(f"/{page}") for host in hosts for page in range(2)]
     crawler = await crawl(*urls, spider=spider, CLOSESPIDER_TIMEOUT=30)
     assert stat(crawler, "finish_reason") == "finished"
-    assert sorted(crawler.spider.got) == sorted(urls)
-
-
-class AsksWhetherToGoOn(ProbeSpider):
-    """As Scrapy's documentation of ``start()`` says, so that not all of them are in memory."""
-
-    yielded = 0
-
-    async def start(self) -> AsyncIterator[Request]:
-        for url in self.urls:
-            if self.crawler.engine.needs_backout():
-                await self.crawler.signals.wait_for(signals.scheduler_empty)
-            self.yielded += 1
-            yield self.request(url)
-
-
-@pytest_twisted.ensureDeferred
-async def test_a_start_that_asks_is_told_when_enough_wait(
-    sites: Sites, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Hosts, "ENOUGH", 30)
-    slow = sites.host("User-agent: *\nCrawl-delay: 0.5\n")
-    urls = [slow.url(f"/{number}") for number in range(500)]
-    crawler = await crawl(*urls, spider=AsksWhetherToGoOn, CLOSESPIDER_PAGECOUNT=3)
-    assert 30 <= crawler.spider.yielded < 100
-    hosts = [sites.host("User-agent: *\nCrawl-delay: 0.01\n") for _ in range(3)]
-    urls = [host.url(f"/{number}") for number in range(40) for host in hosts]
-    crawler = await crawl(*urls, spider=AsksWhetherToGoOn)
     assert sorted(crawler.spider.got) == sorted(urls)
