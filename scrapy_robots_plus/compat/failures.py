@@ -65,9 +65,7 @@ _SHORTAGES = {
 }
 
 
-_PORTS_OF_SYSTEM = Path("/proc/sys/net/ipv4/ip_local_port_range")
-_SOCKETS = Path("/proc/self/net/sockstat"), Path("/proc/self/net/sockstat6")
-"""The numbers of open sockets, and of those that were closed and keep their ports for a minute."""
+_SYSTEM = Path("/proc")
 
 
 def shortage_in(exception: BaseException) -> str | None:
@@ -88,13 +86,16 @@ def shortage_in(exception: BaseException) -> str | None:
 
 def _ports_may_be_short() -> bool:
     """Returns whether half of the local ports are in use, or the system does not tell (Linux)."""
+    ports = _SYSTEM / "sys/net/ipv4"
     try:
-        lowest, highest = _PORTS_OF_SYSTEM.read_text().split()
-        sockets = "".join(each.read_text() for each in _SOCKETS if each.exists())
+        lowest, highest = map(int, (ports / "ip_local_port_range").read_text().split())
+        has_reserved = (ports / "ip_local_reserved_ports").read_text().strip()
+        sockets = "".join(each.read_text() for each in (_SYSTEM / "self/net").glob("sockstat*"))
     except (OSError, ValueError):
         return True
-    used = sum(map(int, re.findall(r"(?:^TCP6?: inuse| tw) (\d+)", sockets, re.MULTILINE)))
-    return used >= (int(highest) - int(lowest)) // 2
+    # Those of a closed connection are in use (tw) for another minute.
+    used = [int(number) for number in re.findall(r"(?:TCP6?: inuse| tw) (\d+)", sockets)]
+    return bool(has_reserved) or not used or sum(used) >= (highest - lowest) // 2
 
 
 def is_cancelled(exception: BaseException) -> bool:

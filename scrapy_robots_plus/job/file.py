@@ -266,7 +266,7 @@ class JobFile(JobRequests):
         """Notes that the job is *spider*'s. Raises JobFileError if it is another's."""
         # It lacks the callbacks of its requests, and would skip all pages that it has seen.
         name = self.note(_SPIDER)
-        if name not in (None, spider):
+        if name not in (None, spider) and (self.stored or self._fingerprints):
             what = f'is the job of the spider "{name}"'
             raise JobFileError(self.path, what, "Give each spider a JOBDIR of its own")
         self.set_note(_SPIDER, spider)
@@ -306,8 +306,8 @@ class JobFile(JobRequests):
                     self.done.pop()
                 self.done.append((Step.DAMAGE, str(fault)))
                 self._recent.write(self.done)
-            else:  # a full disk may have room for this, and none for the transaction below
-                with suppress(*FAULTS):
+            elif self._recent.has_begun:
+                with suppress(*FAULTS):  # a full disk may have room for this, if for nothing else
                     self._recent.write([(Step.NOTE, _BOOT, _STOPPED)])
             with suppress(sqlite3.Error):  # some errors have ended the transaction
                 self._run("ROLLBACK")  # drops what is not saved

@@ -36,6 +36,10 @@ class Fingerprints:
                 seen[part[at] << 8 | part[at + 1]] += part[at + 2 : at + DIGEST]
         return seen
 
+    def __bool__(self) -> bool:
+        """Returns whether there are any."""
+        return any(self._seen)
+
     def add(self, fingerprint: bytes) -> bool:
         """Adds *fingerprint*; returns whether it was new."""
         digest = blake2b(fingerprint, digest_size=DIGEST).digest()

@@ -26,7 +26,7 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 
 from . import FILE_NAME, JobFile, JobFileError, StoredRequest
 from .schema import RequestState
-from .written import read, url_in, written
+from .written import asks_for, read, url_in, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,11 +130,8 @@ class Job:
         """Returns whether *request*, which ``start()`` yields in each run, is already there as one
         that may have ended the process: it waits for the end, or is set aside.
         """
-        if not request.meta.get(START_META_KEY):
-            return False
-        states = RequestState.LAST, RequestState.SET_ASIDE
-        kept = [row.data for state in states for row in self.file.requests(state)]
-        return bool(kept) and written(request, self.spider) in kept
+        is_start = request.meta.get(START_META_KEY)
+        return bool(is_start) and any(asks_for(row.data, request) for row in self.file.suspects)
 
     def take(self, lane: str, rank: int, *, newest: bool) -> Request | None:
         """Takes the next request that can be read; None if there is none, or :attr:`is_held_up`.

@@ -94,6 +94,11 @@ class RecentSteps:
         self._steps = 0
 
     @property
+    def has_begun(self) -> bool:
+        """Whether the file says what its steps follow."""
+        return self._octets > 0
+
+    @property
     def has_room(self) -> bool:
         """Whether more steps may be added: the file of steps is not full, and was not deleted."""
         is_full = self._octets > MOST_OCTETS or self._steps > MOST_STEPS

@@ -166,6 +166,11 @@ class JobRequests:
         """Returns all requests in *state*, which is not WAITING, oldest first."""
         return sorted(row for row in self._elsewhere.values() if row.state == state)
 
+    @property
+    def suspects(self) -> list[StoredRequest]:
+        """All requests that may be the cause of kills, in whatever state but WAITING."""
+        return [row for row in self._elsewhere.values() if row.is_suspect]
+
     # Lanes
 
     @raises_file_errors

@@ -60,5 +60,15 @@ def url_in(data: bytes) -> str:
         return "a request that cannot be read"
 
 
+def asks_for(data: bytes, request: Request) -> bool:
+    """Returns whether the request written as *data* has URL, method and body of *request*."""
+    try:
+        found = _fields_in(data)
+        asked = found["url"], found.get("method", "GET"), found.get("body", b"")
+    except Exception:  # noqa: BLE001 - as above
+        return False
+    return asked == (request.url, request.method, request.body)
+
+
 def _fields_in(data: bytes) -> Any:
     return pickle.loads(data) if data.startswith(_PICKLED) else marshal.loads(data)  # noqa: S301, S302

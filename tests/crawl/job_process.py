@@ -11,6 +11,7 @@ import resource
 import signal
 import stat
 import sys
+import time
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -67,7 +68,7 @@ class PoisonedAtStart(Poisoned):
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
         for url in self.urls:
-            yield scrapy.Request(url, dont_filter=True)
+            yield scrapy.Request(url, dont_filter=True, meta={"at": time.time()})
 
 
 class Renaming(Links):

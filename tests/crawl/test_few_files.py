@@ -202,11 +202,50 @@ def no_ports() -> OSError:
     return OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
 
 
+def says(system: Path, ports: str, reserved: str, sockets: str) -> None:
+    """Writes what a system tells of its ports."""
+    folders = system / "sys/net/ipv4", system / "self/net"
+    for folder in folders:
+        folder.mkdir(parents=True)
+    (folders[0] / "ip_local_port_range").write_text(ports)
+    (folders[0] / "ip_local_reserved_ports").write_text(reserved)
+    (folders[1] / "sockstat").write_text(sockets)
+
+
+FEW = "sockets: used 9\nTCP: inuse 40 orphan 0 tw 9 alloc 33 mem 0\n"
+
+
+@pytest.mark.parametrize(
+    ("ports", "reserved", "sockets", "kind"),
+    [
+        ("40000\t40100\n", "", FEW, None),
+        ("40000\t40098\n", "", FEW, compat.PORTS),
+        ("40000\t40100\n", "40000-40079", FEW, compat.PORTS),
+        ("40000\t40100\n", "", "", compat.PORTS),
+        ("40000\t40100\n", "", "sockets: used 9\n", compat.PORTS),
+        ("", "", FEW, compat.PORTS),
+        ("a b", "", FEW, compat.PORTS),
+    ],
+)
+def test_no_port_is_a_shortage_if_most_are_taken_or_nobody_tells(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    ports: str,
+    reserved: str,
+    sockets: str,
+    kind: str | None,
+) -> None:
+    monkeypatch.setattr(failures, "_SYSTEM", tmp_path)
+    assert compat.shortage_in(no_ports()) == compat.PORTS
+    says(tmp_path, ports, reserved, sockets)
+    assert compat.shortage_in(no_ports()) == kind
+
+
 @pytest.fixture
 def no_port_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The system says that it has two ports, and more sockets than that."""
-    (tmp_path / "ports").write_text("40000\t40001\n")
-    monkeypatch.setattr(failures, "_PORTS_OF_SYSTEM", tmp_path / "ports")
+    says(tmp_path, "40000\t40001\n", "", "TCP: inuse 27 orphan 0 tw 2 alloc 33 mem 0\n")
+    monkeypatch.setattr(failures, "_SYSTEM", tmp_path)
 
 
 class ShortForPages(Short):

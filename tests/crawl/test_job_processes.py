@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import sqlite3
 import time
@@ -151,6 +152,17 @@ def test_one_that_each_run_requests_anew_is_set_aside_too(sites: Sites, tmp_path
     assert set(host.fetched) == {"/4", "/5", "/6", "/7"}
     found = overview(tmp_path / FILE_NAME, 0)
     assert len(found.set_aside) == found.stored <= 3
+
+
+def test_a_start_request_whose_callback_is_back_is_sent(sites: Sites, tmp_path: Path) -> None:
+    host, job = sites.host(RULES), tmp_path / "job"
+    with JobFile(job / FILE_NAME, spider="links") as file:
+        fields = {"url": host.url("/1"), "callback": "gone", "meta": {"is_start_request": True}}
+        file.add(host.origin, 1, pickle.dumps(fields))
+    run_job(Links, [], JOBDIR=str(job))
+    assert len(overview(job / FILE_NAME, 0).set_aside) == 1
+    run_job(PoisonedAtStart, [host.url("/1")], JOBDIR=str(job))
+    assert host.fetched == ["/1"]
 
 
 class BrokenPipeline:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 import sqlite3
 import subprocess
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.job import JobFile, JobFileError, overview
-from scrapy_robots_plus.job.recent_steps import recent_of
+from scrapy_robots_plus.job.recent_steps import RecentSteps, recent_of
 from scrapy_robots_plus.job.schema import journal_of
 
 from .jobs import drain, fill, kill_copy
@@ -83,6 +85,25 @@ def test_without_room_for_temporary_files_nothing_is_blamed(path: Path) -> None:
     file.close()
     with JobFile(path) as file:
         assert not file.was_killed
+        assert numbers(file) == list(range(50))
+
+
+def test_a_note_is_not_taken_for_the_head_of_the_steps(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full as the steps begin anew, and then it is not."""
+    file, append = filled(path), RecentSteps._append
+
+    def fails_once(steps: RecentSteps, content: list[object]) -> None:
+        monkeypatch.setattr(RecentSteps, "_append", append)
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(RecentSteps, "_append", fails_once)
+    os.utime(path)  # as if SQLite had written to it
+    with pytest.raises(JobFileError, match="no room"):
+        file.commit()
+    with JobFile(path) as file:
+        assert (file.was_killed, file.troubles) == (False, [])
         assert numbers(file) == list(range(50))
 
 

@@ -96,6 +96,14 @@ def test_a_spider_that_must_not_use_the_job_leaves_it_as_it_is(
         assert sorted(taken.hard_ends for taken in found) == [0, int(not is_damaged)]
 
 
+def test_a_job_is_one_spiders_even_when_it_is_done(path: Path) -> None:
+    JobFile(path, spider="links").close()
+    with JobFile(path, spider="other") as file:  # nothing was done before
+        file.see(b"a page")
+    with pytest.raises(JobFileError, match='is the job of the spider "other"'):
+        JobFile(path, spider="links")
+
+
 def test_how_many_were_under_way_at_a_kill_is_told(path: Path) -> None:
     file = filled(path, b"1", b"2", b"3")
     take(file)
