@@ -15,7 +15,7 @@ from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.report.progress import describe
 from tests.crawl.world import Host, World
-from tests.crawling import far_from_now, make_crawler, parts_of_seconds, run
+from tests.crawling import far_from_now, make_crawler, parts_of_seconds, reads_paces, run
 from tests.sites import hang
 from tests.waiting import close_when
 
@@ -103,6 +103,7 @@ async def test_it_says_how_long_other_crawls_leave_the_host_alone(
     assert "after a pause of 16 min" in lines_of_delays(caplog)[-1]
 
 
+@reads_paces
 @pytest.mark.parametrize(("record", "delay"), [("", 0), ("Crawl-delay: 2\n", 2)])
 @pytest_twisted.ensureDeferred
 async def test_it_says_how_long_until_the_visiting_hours(
