@@ -202,6 +202,16 @@ def test_a_file_that_is_removed_is_made_again(path: Path) -> None:
         assert store.get(origin(2)) == rules(2)
 
 
+def test_what_is_read_is_in_the_file_that_is_there_now(path: Path) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        path.unlink()
+        with SqliteStore(path, 10) as newer:
+            newer.put(rules(2))
+            assert [store.get(origin(number)) for number in (1, 2)] == [None, rules(2)]
+        assert store.losses == 1
+
+
 def test_a_host_that_is_no_text_is_a_store_error(path: Path) -> None:
     strange = rules(1, origin=origin(1)._replace(host="\ud800"))
     with SqliteStore(path, 10) as store:
