@@ -109,7 +109,7 @@ class RobotsPriorityQueue:
         Scrapy's scraper does not recover from other exceptions (2.14 to 2.19).
         """
         try:
-            if self._stored is not None and self._stored.job.is_kept_back(request):
+            if self._stored is not None and self._stored.job.keeps_back(request):
                 return
             lane, before = self._put(request)
         except Exception as error:  # most often, the request cannot be written

@@ -26,7 +26,7 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 
 from . import FILE_NAME, JobFile, JobFileError, StoredRequest
 from .schema import RequestState
-from .written import asks_for, read, url_in, written
+from .written import page_of, read, url_in, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +66,8 @@ class Job:
         self._log = logger(crawler)
         self._stats = crawler.stats
         self.file = JobFile(path, spider=self.spider.name)
+        self._kept_back = {page_of(row.data) for row in self.file.suspects}
+        """The pages of suspects for which no start request of this run has been kept back yet."""
         self.has_failed = False
         """Whether the file can no longer be used: nothing more is written to it."""
         self._under_way: dict[Request, int] = {}
@@ -126,12 +128,16 @@ class Job:
         self.file.add(lane, rank, written(request, self.spider))
         self._count()
 
-    def is_kept_back(self, request: Request) -> bool:
+    def keeps_back(self, request: Request) -> bool:
         """Returns whether *request*, which ``start()`` yields in each run, is already there as one
-        that may have ended the process: it waits for the end, or is set aside.
+        that may have ended the process: it waits for the end, or is set aside. Once in each run: a
+        ``start()`` may go on to ask for a page again and again.
         """
-        is_start = request.meta.get(START_META_KEY)
-        return bool(is_start) and any(asks_for(row.data, request) for row in self.file.suspects)
+        page = request.url, request.method, request.body
+        if not request.meta.get(START_META_KEY) or page not in self._kept_back:
+            return False
+        self._kept_back.remove(page)
+        return True
 
     def take(self, lane: str, rank: int, *, newest: bool) -> Request | None:
         """Takes the next request that can be read; None if there is none, or :attr:`is_held_up`.

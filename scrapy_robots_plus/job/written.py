@@ -60,14 +60,13 @@ def url_in(data: bytes) -> str:
         return "a request that cannot be read"
 
 
-def asks_for(data: bytes, request: Request) -> bool:
-    """Returns whether the request written as *data* has URL, method and body of *request*."""
+def page_of(data: bytes) -> tuple[str, str, bytes] | None:
+    """Returns URL, method and body of the request written as *data*; None if it cannot be read."""
     try:
-        found = _fields_in(data)
-        asked = found["url"], found.get("method", "GET"), found.get("body", b"")
+        fields = _fields_in(data)
+        return fields["url"], fields.get("method", "GET"), fields.get("body", b"")
     except Exception:  # noqa: BLE001 - as above
-        return False
-    return asked == (request.url, request.method, request.body)
+        return None
 
 
 def _fields_in(data: bytes) -> Any:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_robots_plus.job import FILE_NAME, JobFile, overview
+from scrapy_robots_plus.job.schema import RequestState
 from tests.everywhere import Everywhere
 from tests.programs import Program
 from tests.sites import hang
@@ -154,6 +155,21 @@ def test_one_that_each_run_requests_anew_is_set_aside_too(sites: Sites, tmp_path
     assert set(host.fetched) == {"/4", "/5", "/6", "/7"}
     found = overview(tmp_path / FILE_NAME, 0)
     assert len(found.set_aside) == found.stored <= 3
+
+
+def test_a_suspect_is_kept_back_once_though_start_asks_for_it_again(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host, job = sites.host(RULES), tmp_path / "job"
+    with JobFile(job / FILE_NAME, spider="links") as file:
+        file.add(host.origin, 1, pickle.dumps({"url": host.url("/1"), "callback": "parse"}))
+        taken = file.take(host.origin, 1, newest=True)
+        assert taken is not None
+        file._move(taken._replace(hard_ends=3), RequestState.SET_ASIDE)
+    run_job(PoisonedAtStart, [host.url("/1")], JOBDIR=str(job))
+    assert host.fetched == []
+    run_job(PoisonedAtStart, [host.url("/1")] * 3, JOBDIR=str(job))
+    assert host.fetched == ["/1"] * 2
 
 
 def test_a_start_request_whose_callback_is_back_is_sent(sites: Sites, tmp_path: Path) -> None:
