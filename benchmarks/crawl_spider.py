@@ -91,11 +91,16 @@ class BenchmarkSpider(scrapy.Spider):
 
 
 def settings_of(variant: str, scenario: Scenario) -> dict[str, Any]:
-    """All defaults, but for what a benchmark prints and listens to, and the timeout."""
+    """All defaults, but for what a benchmark prints and listens to, and the timeout.
+
+    That is the same for all: Twisted keeps the timer of each page until its moment, answered or
+    not, and the garbage collector looks at all of them.
+    """
     settings: dict[str, Any] = {
         "LOG_LEVEL": "CRITICAL",
         "TELNETCONSOLE_ENABLED": False,
         "USER_AGENT": "Foobot/1.0 (+https://foobot.example/)",
+        "DOWNLOAD_TIMEOUT": scenario.timeout,
         **scenario.settings,
     }
     if variant == "package":
@@ -112,7 +117,6 @@ def settings_of(variant: str, scenario: Scenario) -> dict[str, Any]:
     return settings | {
         "ROBOTSTXT_OBEY": variant == "built-in",
         "DOWNLOAD_SLOTS": slots,
-        "DOWNLOAD_TIMEOUT": scenario.timeout,
     }
 
 
