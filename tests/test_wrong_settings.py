@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy.settings import default_settings
+from scrapy.settings import Settings, default_settings
+
+from scrapy_robots_plus import RobotsSettingsError
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 from .forks import SCRAPY, Forks
 
@@ -87,6 +91,27 @@ def test_another_class_in_the_place_of_the_add_on_ends_it(obeys: bool, tmp_path:
     assert "Traceback" not in done.stdout, done.stdout
     assert "the crawl has run" not in done.stdout
     assert f"ADDONS = '{named}': expected 'scrapy_robots_plus.Addon'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("slot", "told"),
+    [
+        (None, "['site.example'] = None: expected a dict"),
+        ({"delay": None}, "['site.example']['delay'] = None: expected a number"),
+        ({"delay": "2"}, "['site.example']['delay'] = '2': expected a number"),
+        ({"concurrency": [1]}, "['site.example']['concurrency'] = [1]: expected a number"),
+        ({"jitter": "x"}, "['site.example']['jitter'] = 'x': expected a number"),
+        ({"jitter": [0.1, 0.2]}, "['site.example']['jitter'] = [0.1, 0.2]: expected a number"),
+        ({"delay": 2, "concurrency": 1.5, "jitter": "0.1", "ours": None}, None),
+    ],
+)
+def test_a_wrong_slot_is_told_before_its_first_request(slot: object, told: str | None) -> None:
+    settings = Settings({"DOWNLOAD_SLOTS": {"site.example": slot, "other.example": {"delay": 1}}})
+    if told is None:
+        RobotsSettings.from_settings(settings)
+        return
+    with pytest.raises(RobotsSettingsError, match=re.escape(f"DOWNLOAD_SLOTS{told}")):
+        RobotsSettings.from_settings(settings)
 
 
 @pytest.mark.parametrize("way", [ADDON, BY_HAND], ids=["add-on", "by hand"])

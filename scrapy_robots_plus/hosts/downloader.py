@@ -102,7 +102,7 @@ class RobotsDownloader(Downloader):
         super().__init__(crawler)
         self._errors = crawl.errors
         most, has_throttler = self.total_concurrency, compat.has_throttler(crawler)
-        self._most_with_throttler = most if has_throttler else 0
+        self._most_with_throttler = max(most, 0) if has_throttler else 0
         if has_throttler:
             # The limit would hold for robots.txt and for what waits at the door, too.
             self.total_concurrency = 0
@@ -130,8 +130,9 @@ class RobotsDownloader(Downloader):
 
     @property
     def _most(self) -> float:
-        """``CONCURRENT_REQUESTS``, or what code of the project has set in its place."""
-        return self.total_concurrency or self._most_with_throttler or inf
+        """``CONCURRENT_REQUESTS``, or what code of the project has set in its place. Without limit
+        if that is 0 or less, as in Scrapy 2.19."""
+        return max(self.total_concurrency, 0) or self._most_with_throttler or inf
 
     def needs_backout(self) -> bool:
         """Returns whether the downloader can take no more requests now."""

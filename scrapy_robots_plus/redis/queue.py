@@ -234,7 +234,7 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         if isinstance(downloader, RobotsDownloader):
             capacity = downloader.capacity
         else:
-            capacity = (downloader.total_concurrency or inf) - len(downloader.active)
+            capacity = (max(downloader.total_concurrency, 0) or inf) - len(downloader.active)
         now = self._now()
         passed = max(now - self._asked_at, self.REFILL_SECONDS)
         ahead = min(int(self._handed_out * self.REFILL_SECONDS / passed), self.MOST_AHEAD)

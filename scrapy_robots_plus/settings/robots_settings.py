@@ -18,6 +18,7 @@ from scrapy_robots_plus.protocol.printable import printable
 
 from .all_settings import DECLARED, NEEDS, Declared, names, uses_of
 from .checks import read_or_tell
+from .scrapys_own import wrong_slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -129,6 +130,7 @@ class RobotsSettings(Declared):
             package, _, rest = name.partition(".")
             if position is not None and package == "scrapy_robots_plus" and rest[-5:] != "Addon":
                 problems.append(f"ADDONS = {name!r}: expected 'scrapy_robots_plus.Addon'")
+        problems += wrong_slots(settings)
         if problems:
             raise RobotsSettingsError(problems)
         return cls(read)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -12,7 +14,7 @@ from scrapy_robots_plus.protocol.product_token import as_text
 from scrapy_robots_plus.storage.redis_url import check_redis_url
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from scrapy.settings import BaseSettings
 
@@ -68,6 +70,21 @@ def _comes_from(package: str, found: type) -> bool:
 def job_folder(settings: BaseSettings) -> str | None:
     """Returns ``JOBDIR``; None if it is unset or empty."""
     return settings.get("JOBDIR") or None
+
+
+def wrong_slots(settings: BaseSettings) -> Iterator[str]:
+    """Yields what is wrong in ``DOWNLOAD_SLOTS``: Scrapy finds it out with the first request."""
+    for key, slot in settings.getdict("DOWNLOAD_SLOTS").items():
+        if not isinstance(slot, Mapping):
+            yield f"DOWNLOAD_SLOTS[{key!r}] = {slot!r}: expected a dict"
+            continue
+        for name in ("concurrency", "delay", "jitter"):
+            value = slot.get(name, 0)
+            with suppress(TypeError, ValueError):
+                # Scrapy itself makes a number of a jitter only.
+                if isinstance(float(value) if name == "jitter" else value, int | float):
+                    continue
+            yield f"DOWNLOAD_SLOTS[{key!r}][{name!r}] = {value!r}: expected a number"
 
 
 def user_agent_in_headers(settings: BaseSettings) -> str | None:

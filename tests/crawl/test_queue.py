@@ -152,6 +152,24 @@ async def test_the_number_of_requests_under_way_may_be_changed_by_code(sites: Si
     assert crawler.spider.failures == {}
 
 
+@pytest.mark.parametrize("number", [0, -1])
+@pytest_twisted.ensureDeferred
+async def test_zero_or_less_is_no_limit(number: int, sites: Sites) -> None:
+    host = sites.host()
+    urls = pages(host, 7)
+    for path in urls[1:]:  # none is answered before all are there
+        host.pages[path.removeprefix(host.origin)] = when(lambda: len(host.fetched) == 7, A_PAGE)
+    crawler = await crawl(
+        *urls,
+        CONCURRENT_REQUESTS=number,
+        CONCURRENT_REQUESTS_PER_DOMAIN=8,
+        DOWNLOAD_TIMEOUT=10,
+        CLOSESPIDER_TIMEOUT=20,
+    )
+    assert crawler.spider.failures == {}
+    assert len(crawler.spider.got) == 7
+
+
 class OrderedSpider(ProbeSpider):
     """Asks for pages of different priorities at once, some of them as start requests."""
 
