@@ -57,10 +57,10 @@ class Setting(NamedTuple):
     """The declaration of one setting."""
 
     check: Check[Any]
-    default: Any
-    """The default, as a user would write it; it is checked like any other value."""
     example: Any
-    """Another value, as a user would write it."""
+    """A value, as a user would write it."""
+    default: Any = None
+    """The default, as a user would write it; it is checked like any other value."""
     need: str | None = None
     """A key of :data:`NEEDS`: without it, a value other than the default has no effect, and causes
     a warning."""
@@ -89,7 +89,7 @@ class Declared:
     to `True` unless your project sets it. With `False` nothing is fetched and nothing dropped;
     delays are still honoured if `ROBOTS_CRAWL_DELAY_OBEY` is `True`."""
     user_agent: str | tuple[str, ...] | None = setting(
-        checks.OrUnset(checks.agent), default=None, example="Foobot", overridable=True
+        checks.OrUnset(checks.agent), example="Foobot", overridable=True
     )
     """The name of your crawler in robots.txt: a product token, a whole User-Agent header, or a list
     of names in order of preference. If unset, the User-Agent header of each request is used."""
@@ -161,9 +161,7 @@ class Declared:
     """The delay for hosts whose robots.txt names none, or that have no robots.txt. Like a
     Crawl-delay it is a minimum, but no maximum applies to it. See
     [Crawl-delay](crawl-delay.md#hosts-that-name-none)."""
-    crawl_delay_obey: bool | None = setting(
-        checks.OrUnset(checks.boolean), default=None, example=True
-    )
+    crawl_delay_obey: bool | None = setting(checks.OrUnset(checks.boolean), example=True)
     """Whether to honour Crawl-delay; defaults to the value of `ROBOTSTXT_OBEY`. `True` together
     with `ROBOTSTXT_OBEY = False` honours delays and drops nothing. See
     [Crawl-delay](crawl-delay.md)."""
@@ -229,10 +227,7 @@ class Declared:
     to one of them are counted, or skipped with `ROBOTS_AI_POLICY`. See
     [preferences](preferences.md#skipping)."""
     content_use: ContentUse | None = setting(
-        checks.OrUnset(checks.one_of(ContentUse)),
-        default=None,
-        example="reference",
-        overridable=True,
+        checks.OrUnset(checks.one_of(ContentUse)), example="reference", overridable=True
     )
     """How far the crawl uses pages: `immediate` stores nothing, `reference` indexes, quotes and
     links, `full` reproduces. A site whose Content-Signal says `use=` something less objects, as to
@@ -253,9 +248,7 @@ class Declared:
     )
     """Names of groups in a robots.txt that stand for training, not for a crawler: what such a
     group disallows counts as `train-ai=n`."""
-    item_field: str | None = setting(
-        checks.OrUnset(checks.item_field), default=None, example="robots"
-    )
+    item_field: str | None = setting(checks.OrUnset(checks.item_field), example="robots")
     """A field of items in which `response.meta["robots"]` of their page is stored. `None` stores it
     nowhere. `robots:json` stores it as text. See [items](preferences.md#items)."""
 
@@ -296,7 +289,7 @@ class Declared:
 
     # Storage
 
-    store: str | None = setting(checks.store_uri, default=None, example="sqlite:robots.db")
+    store: str | None = setting(checks.store_uri, example="sqlite:robots.db")
     """Where robots.txt files are kept: `memory`, `sqlite:PATH` to have them in the next crawl too,
     or the URL of a Redis server that several machines share, such as
     `redis://USER:PASSWORD@HOST:6379/0`. A relative path is relative to the folder in which the
@@ -324,17 +317,14 @@ class Declared:
     # Reporting
 
     summary_file: str | None = setting(
-        checks.OrUnset(checks.file_name),
-        default=None,
-        example="summaries/%(name)s.json",
-        need="is_on",
+        checks.OrUnset(checks.file_name), example="summaries/%(name)s.json", need="is_on"
     )
     """A file to which a summary of the crawl is written as JSON when it ends. `%(name)s` stands for
     the name of the spider, `%(time)s` for the moment at which the crawl began, as in Scrapy's
     `FEEDS`. A relative path is relative to the folder in which the crawl is started. See [the end
     of a crawl](end-of-crawl.md)."""
     audit_log: str | None = setting(
-        checks.OrUnset(checks.file_name), default=None, example="audit.jsonl", need="is_on"
+        checks.OrUnset(checks.file_name), example="audit.jsonl", need="is_on"
     )
     """A file to which each denial is appended as a line of JSON, with the rule that decided and its
     line. `%(name)s` and `%(time)s` stand for the spider's name and the start of the crawl, as in
@@ -351,7 +341,7 @@ class Declared:
     (`ab/abcd….txt.gz`), so that verdicts can be recomputed: in the folder `audit.bodies` for
     `audit.jsonl`, or in the folder that you name."""
     audit_warc: str | None = setting(
-        checks.OrUnset(checks.warc_file), default=None, example="robots.warc.gz", need="is_on"
+        checks.OrUnset(checks.warc_file), example="robots.warc.gz", need="is_on"
     )
     """A new file for all robots.txt requests and their answers as WARC records, compressed if its
     name ends in `.gz`; if there is one of that name, `robots-2.warc.gz` and so on. Needs `pip

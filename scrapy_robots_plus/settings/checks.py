@@ -264,13 +264,15 @@ agent: Check[str | tuple[str, ...]] = Check(
 
 # How files are read
 
-status_policy: Check[StatusTable] = Check(
-    "the name of a preset, or a dict", lambda value: status_table(json_if_text(value))
-)
-dialect: Check[Dialect] = Check(
-    "the name of a dialect or a `Dialect`",
-    lambda value: dialect_named(value if isinstance(value, Dialect) else str(value)),
-)
+
+@check("the name of a preset, or a dict")
+def status_policy(value: object) -> StatusTable:
+    return status_table(json_if_text(value))
+
+
+@check("the name of a dialect or a `Dialect`")
+def dialect(value: object) -> Dialect:
+    return dialect_named(value if isinstance(value, Dialect) else str(value))
 
 
 # Places: files, folders, servers
