@@ -76,3 +76,11 @@ def url_form(dialect: Dialect) -> Form:
         return _NORMAL
     kept = frozenset(dialect.kept_escapes.encode())
     return _form(_ALL - kept, frozenset()) if kept else _AS_SERVED
+
+
+def path_in_form(url: str | bytes, form: Form) -> bytes:
+    """Returns the path and query of *url* in the form in which rules are compared with them."""
+    octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
+    usual = usual_url(octets)
+    path = usual[1] if usual else path_of(octets)
+    return form[1](path) if path.translate(None, form[0]) else path

@@ -248,8 +248,7 @@ class Matcher:
             if literal.setdefault(prefix, rank) < rank:
                 literal[prefix] = rank
         starred.sort(key=itemgetter(0), reverse=True)  # the patterns of equal ranks do not compare
-        self._lengths: list[int] = []
-        """The lengths of the literal rules, longest first; empty until one of them matches."""
+        self._lengths = sorted(set(map(len, literal)), reverse=True)
         self._prefixes = tuple(literal) if len(literal) <= MOST_SCANNED else _ANY
         """The literal rules if they are few, to tell at once whether any matches."""
         many = len(starred) > MOST_SCANNED
@@ -261,8 +260,6 @@ class Matcher:
         best = NO_RANK
         if path.startswith(self._prefixes):
             known, per_octet, size = self._literal.get, self._per_octet, len(path)
-            if not self._lengths:
-                self._lengths = sorted(set(map(len, self._literal)), reverse=True)
             for length in self._lengths:
                 if length <= size:
                     rank = known(path[:length])

@@ -118,8 +118,8 @@ class RobotsTxt:
             names = as_names(agent)
         chosen = self._groups.groups_for(names)
         sections = tuple([self._groups.sections[each] for each in chosen])
-        known = [each for each in self._rules.values() if each.chosen == sections]
-        rules = known[0] if known else Rules(sections, self._lines, self.dialect)
+        known = (each for each in self._rules.values() if each.chosen == sections)
+        rules = next(known, None) or Rules(sections, self._lines, self.dialect)
         kept = {*self._rules.values(), rules}
         if len(self._rules) >= _MAX_ASKED or sum(each.size for each in kept) > _MAX_COMPILED:
             self._rules.clear()

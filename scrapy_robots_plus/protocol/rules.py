@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from .escapes import SIMPLE, path_of, rule_form, url_form, usual_url
+from .escapes import SIMPLE, path_in_form, rule_form, url_form
 from .fields import Field, field_of, split_line
 from .matcher import MOST_SCANNED, NO_RANK, Matcher, Places, line_of, matches, rank_of, take_apart
 from .octets import text
 from .verdict import Explanation, Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from .dialect import Dialect
     from .groups import Section
@@ -82,7 +81,7 @@ def deciding_pattern(compact: bytes, url: str | bytes, dialect: Dialect) -> byte
     *compact* is from :meth:`Rules.compact`. Returns None if none of its patterns matches; a line
     end if the URL is allowed whatever they say.
     """
-    path = path_in_form(url, dialect)
+    path = path_in_form(url, url_form(dialect))
     if _is_robots_txt(path, dialect):
         return b"\n"
     for pattern in compact.split(b"\n")[:-1]:
@@ -92,40 +91,26 @@ def deciding_pattern(compact: bytes, url: str | bytes, dialect: Dialect) -> byte
     return None
 
 
-def path_in_form(url: str | bytes, dialect: Dialect) -> bytes:
-    """Returns the path and query of *url* in the form in which rules are compared with them."""
-    octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
-    usual = usual_url(octets)
-    path = usual[1] if usual else path_of(octets)
-    safe, form = url_form(dialect)
-    return form(path) if path.translate(None, safe) else path
-
-
 def _is_robots_txt(path: bytes, dialect: Dialect) -> bool:
     return path == _ROBOTS_TXT and dialect.robots_txt_allowed
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Rules:
     """The rules of a file for one crawler: its groups, merged and compiled.
 
     ``chosen`` are the groups that apply to the crawler; without any, everything is allowed.
     """
 
-    chosen: tuple[Section, ...]
-    _lines: list[bytes]
-    _dialect: Dialect
-    _with_rules: list[Section] = field(init=False)
-    """The groups that have rules, in file order."""
-    _verdicts: dict[Rank, Verdict] = field(default_factory=dict, init=False)
-    """The verdicts of rules that have decided: most URLs of a site meet the same few."""
-    _safe: bytes = field(init=False)
-    _form: Callable[[bytes], bytes] = field(init=False)
-    _matcher: Matcher | None = field(default=None, init=False)
+    __slots__ = ("_dialect", "_form", "_lines", "_matcher", "_verdicts", "_with_rules", "chosen")
 
-    def __post_init__(self) -> None:
-        self._with_rules = [section for section in self.chosen if section.rules]
-        self._safe, self._form = url_form(self._dialect)
+    def __init__(self, chosen: tuple[Section, ...], lines: list[bytes], dialect: Dialect) -> None:
+        self.chosen, self._lines, self._dialect = chosen, lines, dialect
+        self._form = url_form(dialect)
+        self._with_rules = [section for section in chosen if section.rules]
+        """The groups that have rules, in file order."""
+        self._verdicts: dict[Rank, Verdict] = {}
+        """The verdicts of rules that have decided: most URLs of a site meet the same few."""
+        self._matcher: Matcher | None = None
 
     @property
     def size(self) -> int:
@@ -176,12 +161,7 @@ class Rules:
 
     def allowed(self, url: str | bytes) -> bool:
         """Returns whether the URL may be fetched."""
-        # Called for URL after URL, so :func:`path_in_form` is inlined.
-        octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
-        usual = usual_url(octets)
-        path = usual[1] if usual else path_of(octets)
-        if path.translate(None, self._safe):
-            path = self._form(path)
+        path = path_in_form(url, self._form)
         best = (self._matcher or self.compile()).best(path)
         return best & 1 == 1 or _is_robots_txt(path, self._dialect)
 
@@ -203,7 +183,7 @@ class Rules:
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Returns whether the URL may be fetched, and which rule decides."""
-        path = path_in_form(url, self._dialect)
+        path = path_in_form(url, self._form)
         if _is_robots_txt(path, self._dialect):
             return _OF_ROBOTS_TXT
         if not self.chosen:
@@ -223,7 +203,7 @@ class Rules:
 
         Tries each rule individually, so it takes longer than :meth:`verdict`.
         """
-        verdict, path = self.verdict(url), path_in_form(url, self._dialect)
+        verdict, path = self.verdict(url), path_in_form(url, self._form)
         places = Places(path)
         ranks = [rank for pattern, rank in self.patterns() if matches(pattern, path, places)]
         # One line may stand for two patterns; it is named once.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.escapes import rule_form
+from scrapy_robots_plus.protocol.escapes import path_in_form, rule_form, url_form
 from scrapy_robots_plus.protocol.fields import Field, Line
 from scrapy_robots_plus.protocol.groups import STAR
 from scrapy_robots_plus.protocol.matcher import Matcher, Places, matches, rank_of, take_apart
-from scrapy_robots_plus.protocol.rules import path_in_form
 
 from . import TRAINING, Preference, Source, Statement, first_of_each
 from .values import statements_in
@@ -107,7 +106,7 @@ class FilePreferences:
         """
         if not self or not self._file.allowed(url, self._agent):
             return ()
-        path = path_in_form(url, self._file.dialect)
+        path = path_in_form(url, url_form(self._file.dialect))
         apart = _objections(self._apart.statements(path))
         usage = first_of_each(chain(self._usage.statements(path), apart))
         return (*usage, *self._signals, *self._of_tokens(url))

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from scrapy_robots_plus.protocol.dialect import RFC9309
+from scrapy_robots_plus.protocol.escapes import path_in_form, url_form
 from scrapy_robots_plus.protocol.matcher import NO_RANK, Matcher, line_of, rank_of
-from scrapy_robots_plus.protocol.rules import path_in_form
 
 from . import TRAINING, Preference, Source, Statement
 from .in_file import in_form
@@ -46,7 +46,7 @@ class TdmFile:
 
     def statements(self, url: str | bytes) -> tuple[Statement, ...]:
         """Returns what the file says about the use of a URL, absolute or a path and query."""
-        path = path_in_form(url, RFC9309).replace(b"*", b"%2A").replace(b"$", b"%24")
+        path = path_in_form(url, url_form(RFC9309)).replace(b"*", b"%2A").replace(b"$", b"%24")
         rank = self._best(path)
         return () if rank == NO_RANK else (self._said[line_of(rank)],)
 
