@@ -34,8 +34,7 @@ class LogState(IntEnum):
     WHOLE = 0
     """All lines are there, and each crawl has ended."""
     UNFINISHED = 1
-    """All lines are right, but a crawl or a line has no end: it is being written, was killed, or
-    was cut off."""
+    """All lines are right, but a crawl or a line has no end: it is written, killed or cut off."""
     CUT = 2
     """Lines are missing."""
     DAMAGED = 3
@@ -144,8 +143,7 @@ class _Chain:
     number: int = START.number
     """The number of the last line."""
     hashes: tuple[str, ...] = (START.hash,)
-    """The hash of the last line, as stated and as computed. If one was changed, the next line has
-    the other."""
+    """The hash of the last line, as stated and as computed: the next line has one of them."""
 
     def take(self, line: Line, report: Callable[[LogState, str], None]) -> None:
         """Adds the next *line*; calls *report* with what is wrong with it, if anything."""

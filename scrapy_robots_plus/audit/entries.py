@@ -152,10 +152,9 @@ class FileEntry(Entry):
     robots_url: Text
     """Where it came from, after redirects."""
     source: Text
-    """`network`, `store`, `cache` (Scrapy's HTTP cache) or `override` (a text of one's own)."""
+    """`network`, `store`, `cache` (Scrapy's HTTP cache) or `override` (one's own text)."""
     status: Text | None = None
-    """The HTTP status of its last readable answer; if there is none, the failure. Null for a text
-    of one's own."""
+    """The HTTP status of its last readable answer, else the failure. Null for one's own text."""
     failure: Text | None = None
     """The status or failure of the last attempt, if that could not read it: `503`, `timeout`."""
     detail: Text | None = None
@@ -167,7 +166,7 @@ class FileEntry(Entry):
     charset: Text | None = None
     """The charset in its Content-Type, as Python names it."""
     fetched_at: Moment | None = None
-    """When it was received or last found unchanged; null for a text of one's own."""
+    """When it was received or last found unchanged; null for one's own text."""
     changed: Flag
     """Whether its rules differ from those that the crawl had before."""
     previous: Text | None = None
@@ -199,15 +198,12 @@ class VerdictEntry(Entry):
     form: Text | None = None
     """The path and query that decided, if a download handler may send them for the URL."""
     use: Text | None = None
-    """The use that the site objects to, if the reason is `ai_preference`. `rule` is then what says
-    so."""
+    """The use that the site objects to in `rule`, if the reason is `ai_preference`."""
     source: Text | None = None
-    """Where the site says so: `robots.txt Content-Usage`, `tdmrep.json`, `X-Robots-Tag` and so
-    on."""
+    """Where the site says so, such as `robots.txt Content-Usage`, `tdmrep.json`, `X-Robots-Tag`."""
     statements: Objects | None = None
     """What the site says of uses, as [in the stamp](preferences.md#the-stamp): `category`,
-    `preference`, `source`, `text` and `line`. What pages say is known for those that were skipped
-    only."""
+    `preference`, `source`, `text` and `line`. What pages say is known of skipped ones only."""
     robots_url: Text | None = None
     """The robots.txt that decided, after redirects; null if none was asked."""
     sha256: Text | None = None
@@ -215,8 +211,8 @@ class VerdictEntry(Entry):
     charset: Text | None = None
     """The charset in its Content-Type, as Python names it."""
     status: Text | None = None
-    """The HTTP status of its last readable answer; if there is none, the failure. Null if the site
-    was not asked for it, because of an override."""
+    """The HTTP status of its last readable answer, else the failure. Null if an override says not
+    to ask for it."""
     failure: Text | None = None
     """The status or failure of the last attempt, if that could not read it."""
     access: Text | None = None
@@ -270,8 +266,7 @@ class EndEntry(Entry):
     allowed: Count
     """Requests that robots.txt allowed, logged or not."""
     denied: Count
-    """Requests that it denied, and pages that were skipped for what they say; the requests for
-    these are among those allowed."""
+    """Requests that it denied, and allowed ones whose page was skipped for what it says."""
     dont_obey: Count
     """Requests with `dont_obey_robotstxt`, which were not judged, logged or not."""
     lost: Count

@@ -46,6 +46,5 @@ _REL = f"concat(' ', normalize-space(translate(@rel, '{_UPPER}', '{_LOWER}')), '
 _SAYS_NO = " or ".join(f"contains({_REL}, ' {rel} ')" for rel in ("nofollow", "ugc", "sponsored"))
 
 FOLLOWED_LINKS = f"//*[(self::a or self::area) and not({_SAYS_NO})]"
-"""An XPath for the links of an HTML page whose ``rel`` has none of ``nofollow``, ``ugc`` and
-``sponsored``, which Google documents: for ``restrict_xpaths`` of Scrapy's ``LinkExtractor``, or for
-``response.xpath()``."""
+"""An XPath for links whose ``rel`` has no ``nofollow``, ``ugc`` or ``sponsored``, which Google
+documents: for ``restrict_xpaths`` of Scrapy's ``LinkExtractor``, or for ``response.xpath()``."""

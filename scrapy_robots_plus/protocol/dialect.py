@@ -21,8 +21,8 @@ class Dialect(NamedTuple):
     """The name that messages show."""
     forgiving: bool = True
     """Whether misspelt and longer keys and white space instead of a colon are read, and only 16,663
-    octets of a line, as in the reference parser. Otherwise whole lines are read, and no misspelling
-    but ``useragent``."""
+    octets of a line, as in the reference parser; else whole lines, and only keys as they are, or
+    ``useragent``."""
     charset: str = "utf-8"
     """The encoding of a file served without a charset."""
     blank_line_ends_group: bool = False
@@ -33,12 +33,10 @@ class Dialect(NamedTuple):
     names_are_parts: bool = False
     """Whether a user-agent line is for all crawlers whose name or header contains it. The first
     group that names the crawler counts, else the first for ``*``, even if that has other names,
-    too. Otherwise lines hold product tokens, and all groups that name the crawler are merged
-    (2.2.1)."""
+    too. Else lines hold product tokens, and all groups that name it are merged (2.2.1)."""
     first_group_decides: bool = False
-    """With ``names_are_parts``: whether the first group in the file counts that names the crawler
-    or is for ``*``. In its name ``*`` stands for any characters, and it may be longer than the
-    crawler's."""
+    """With ``names_are_parts``: whether the first group counts that names the crawler or is for
+    ``*``. In its name ``*`` stands for any characters, and it may be longer than the crawler's."""
     tokens_only: bool = False
     """Whether a crawler's name that is not a token (``008``, ``Foo Bar``) matches only ``*``;
     otherwise it matches lines that begin with the same word."""
@@ -84,8 +82,7 @@ GYM2008 = Dialect(
     robots_txt_allowed=False,
     expiry=7 * 86_400,
 )
-"""robotexclusionrulesparser's syntax of the agreement of 2008 between Google, Yahoo and Microsoft,
-which preceded RFC 9309."""
+"""robotexclusionrulesparser's syntax of what Google, Yahoo and Microsoft agreed on in 2008."""
 
 MK1996 = GYM2008._replace(name="MK1996", wildcards=False)
 """robotexclusionrulesparser's syntax of Martijn Koster's Internet-Draft of 1996."""

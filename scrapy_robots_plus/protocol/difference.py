@@ -95,8 +95,7 @@ class Difference:
     after: Terms
     """The terms of the second file."""
     complete: bool
-    """Whether all rules were compared. Otherwise there were too many, and more may have changed
-    than was found."""
+    """Whether all rules were compared. If there were too many, more may have changed."""
 
     def __bool__(self) -> bool:
         return bool(self.paths) or self.before != self.after

@@ -36,8 +36,7 @@ class Section:
         """The line numbers of the allow and disallow lines."""
         self.members: list[tuple[int, Line]] = []
         """The other lines of the group, each with the number of agents above it: ``a, delay 1, b,
-        delay 2`` is one group for its rules (2.2.4), but each delay was written for the agents
-        directly above it."""
+        delay 2`` is one group for its rules (2.2.4), but each delay is for those right above it."""
         self._shown: tuple[str, ...] = ()
 
     @property

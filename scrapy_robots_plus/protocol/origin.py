@@ -15,8 +15,7 @@ _SCHEMES = {scheme: scheme for scheme in _DEFAULT_PORTS}  # the same string for 
 _BARE_URL = re.compile(r"(https?)://([a-z0-9._-]+)(?::([1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?![^/?#])")
 
 LONGEST_URL = 8_000
-"""The most characters of a URL that a site may name (RFC 9110 4.1 recommends 8,000 octets): it is
-kept with what was found there."""
+"""The longest URL that is kept of those a site names (RFC 9110 4.1 recommends 8,000 octets)."""
 
 
 class Origin(NamedTuple):

@@ -56,8 +56,7 @@ def is_whole_url(value: object) -> bool:
 _PATHS_BEGIN = ("", "/", "?", b"", b"/", b"?")
 
 MAX_RULE = 500
-"""The most characters of a Clean-param rule, as at Yandex. Longer ones are ignored: a part of one
-could be another rule."""
+"""The most characters of a Clean-param rule, as at Yandex: part of a longer one may be another."""
 
 _MAX_ASKED = 16
 """The number of crawlers for which a file keeps compiled rules."""

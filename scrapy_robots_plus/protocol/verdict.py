@@ -78,8 +78,7 @@ class Verdict:
     form: str | None = None
     """The path and query that decided, if a download handler may rewrite those of the URL."""
     override: str | None = None
-    """The reason of the override that the URL was judged under, or its keys if it has no reason.
-    None if there was no override."""
+    """The reason of the override that the URL was judged under, else its keys; None without one."""
     use: str | None = None
     """The use that the site objects to, such as ``train-ai``, if the reason is
     :attr:`Reason.AI_PREFERENCE`. ``rule`` is then the text of the objection."""

@@ -26,8 +26,7 @@ _GROUPS = {
 }
 """The words for the states of a lane. In any other state it is ready."""
 _ASKED_FOR_THEIR_DELAY = 1_000
-"""How many lanes, those with the most requests, are asked for their delay: asking takes a hundred
-times as long as counting them."""
+"""How many lanes, those with the most requests, are asked: it takes a hundred times as long."""
 
 
 def log_progress(crawler: Crawler) -> None:

@@ -62,8 +62,7 @@ class Setting(NamedTuple):
     default: Any = None
     """The default, as a user would write it; it is checked like any other value."""
     need: str | None = None
-    """A key of :data:`NEEDS`: without it, a value other than the default has no effect, and causes
-    a warning."""
+    """A key of :data:`NEEDS`: without it, a value that is not the default only causes a warning."""
     overridable: bool = False
     """Whether ``ROBOTS_OVERRIDES`` may set it too, under the name of its field."""
     name: str = ""
@@ -114,9 +113,8 @@ class Declared:
     `robots_txt`, `ai_uses`, `content_use`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See
     [overrides](overrides.md)."""
     mode: Mode = setting(checks.one_of(Mode), default="obey", example="observe")
-    """Whether robots.txt is enforced. `obey` does so. `observe` sends every request, and only
-    counts and logs what would have been denied. See [observe mode](overrides.md#observe-mode).
-    """
+    """Whether robots.txt is enforced. `observe` sends every request, and only counts and logs what
+    would have been denied. See [observe mode](overrides.md#observe-mode)."""
 
     # Failures
 
@@ -148,8 +146,7 @@ class Declared:
     day. Between these limits its HTTP headers decide, or if they do not say, the dialect (`expiry`
     of a `Dialect`); with `RFC9309` it is a day. See [freshness](freshness.md)."""
     stale_max: float = setting(SECONDS, default=30 * 86_400, example=86_400)
-    """How long the last good copy is obeyed while the robots.txt cannot be read. See
-    [freshness](freshness.md)."""
+    """How long the last copy is obeyed in an outage. See [freshness](freshness.md)."""
 
     # Delays
 
@@ -162,8 +159,7 @@ class Declared:
     Crawl-delay it is a minimum, but no maximum applies to it. See
     [Crawl-delay](crawl-delay.md#hosts-that-name-none)."""
     crawl_delay_obey: bool | None = setting(checks.OrUnset(checks.boolean), example=True)
-    """Whether to honour Crawl-delay; defaults to the value of `ROBOTSTXT_OBEY`. `True` together
-    with `ROBOTSTXT_OBEY = False` honours delays and drops nothing. See
+    """Whether to honour Crawl-delay; defaults to the value of `ROBOTSTXT_OBEY`. See
     [Crawl-delay](crawl-delay.md)."""
     crawl_delay_max: float = setting(SECONDS, default=60, example=10, need="keeps_delays")
     """The longest Crawl-delay, in seconds, that is honoured as it is; 0 for no maximum.
@@ -200,8 +196,7 @@ class Declared:
     """Which crawls with the same product token keep one delay together: those in one `process`,
     those in all processes that name the same SQLite file (`sqlite:PATH`) or the same Redis server
     (`redis://HOST:PORT/DB`, `rediss://`, `unix://`), or none (`off`). With `RobotsQueue`, `process`
-    means all workers of its queue and no other crawl. See [several crawls, one
-    pace](shared-pace.md)."""
+    means all workers of its queue alone. See [several crawls, one pace](shared-pace.md)."""
     workers: int = setting(checks.whole_number("crawls", 1, 100_000), default=1, example=4)
     """How many crawls share a pace, or how many workers share a `RobotsQueue`. While the file or
     server that they share is unavailable, each of them keeps the delay this many times as long."""
@@ -214,9 +209,8 @@ class Declared:
     """How many robots.txt files are fetched at the same time. They do not count towards
     `CONCURRENT_REQUESTS`. Unusually slow fetches stop counting towards this limit."""
     worker_lifetime: float = setting(checks.number("seconds", 1, 86_400), default=60, example=300)
-    """With `RobotsQueue` for scrapy-redis: how long a worker may be silent before others get the
-    requests that it has. It reports several times in that time, unless a callback keeps it busy for
-    longer."""
+    """With `RobotsQueue` for scrapy-redis: how long a worker may be silent before others get its
+    requests. It reports several times in that time, unless a callback keeps it busy for longer."""
 
     # Preferences
 
@@ -263,9 +257,8 @@ class Declared:
     noindex: PageAction = setting(
         checks.one_of(PageAction), default="ignore", example="obey", overridable=True
     )
-    """What happens to items that a callback yields from a page marked `noindex` or `none`, or whose
-    `unavailable_after` is over. `obey` drops them, `observe` counts them and says so in
-    `response.meta["robots"]`."""
+    """What happens to items of a page marked `noindex` or `none`, or whose `unavailable_after` is
+    over. `obey` drops them, `observe` counts them and says so in `response.meta["robots"]`."""
 
     # Fetching robots.txt
 
@@ -279,8 +272,7 @@ class Declared:
     fetch_max_bytes: int = setting(
         checks.whole_number("bytes", MAX_BYTES, 2**30), default=MAX_BYTES, example=1_048_576
     )
-    """How much of a robots.txt is read. The rest is ignored. RFC 9309 2.5 asks for at least 500 KiB
-    (512,000 bytes)."""
+    """How much of a robots.txt is read. RFC 9309 2.5 asks for at least 500 KiB (512,000 bytes)."""
     fetch_meta: Mapping[str, Any] = setting(
         checks.fetch_meta, default={}, example={"proxy": "http://proxy.example:3128"}
     )
@@ -293,8 +285,7 @@ class Declared:
     """Where robots.txt files are kept: `memory`, `sqlite:PATH` to have them in the next crawl too,
     or the URL of a Redis server that several machines share, such as
     `redis://USER:PASSWORD@HOST:6379/0`. A relative path is relative to the folder in which the
-    crawl is started. If unset, a file in `JOBDIR`, or `memory` if there is no `JOBDIR`. See
-    [stores](storage.md)."""
+    crawl is started. If unset, a file in `JOBDIR`, else `memory`. See [stores](storage.md)."""
     store_max: int = setting(
         checks.whole_number("records", 1, 1_000_000_000), default=100_000, example=1_000_000
     )
@@ -320,16 +311,14 @@ class Declared:
         checks.OrUnset(checks.file_name), example="summaries/%(name)s.json", need="is_on"
     )
     """A file to which a summary of the crawl is written as JSON when it ends. `%(name)s` stands for
-    the name of the spider, `%(time)s` for the moment at which the crawl began, as in Scrapy's
-    `FEEDS`. A relative path is relative to the folder in which the crawl is started. See [the end
-    of a crawl](end-of-crawl.md)."""
+    the spider's name, `%(time)s` for the start of the crawl, as in Scrapy's `FEEDS`. A relative
+    path begins where the crawl is started. See [the end of a crawl](end-of-crawl.md)."""
     audit_log: str | None = setting(
         checks.OrUnset(checks.file_name), example="audit.jsonl", need="is_on"
     )
     """A file to which each denial is appended as a line of JSON, with the rule that decided and its
-    line. `%(name)s` and `%(time)s` stand for the spider's name and the start of the crawl, as in
-    Scrapy's `FEEDS`. Several crawls may write to the same file. See [the audit log](audit-log.md).
-    """
+    line. `%(name)s` and `%(time)s` as in `ROBOTS_SUMMARY_FILE`. Several crawls may write to one
+    file. See [the audit log](audit-log.md)."""
     audit_log_allowed: float = setting(checks.share, default=False, example=0.01, need="audit_log")
     """Whether allowed requests are in the audit log too, when they are sent: `True`, `False`, or
     the share of them that is, from 0 to 1. The share is taken by a hash of the URL, so that a URL

@@ -49,8 +49,7 @@ class RobotsRecord(NamedTuple):
     """The access that the last readable answer gave; if there never was one, the access that the
     status policy gives to the failure."""
     outcome: Outcome
-    """The HTTP status of the last readable answer; if there never was one, that of the failure, or
-    its kind."""
+    """The HTTP status of the last readable answer; without one, that or the kind of the failure."""
     url: str
     """The URL of the answer, after redirects."""
     fetched_at: float

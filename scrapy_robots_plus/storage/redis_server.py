@@ -66,9 +66,7 @@ class Server:
         longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         self.restarts = 0
-        """How many times another server process answered than before: after a restart, or another
-        server has taken over. The latest data may be lost.
-        """
+        """How many times another process answered than before: the latest data may be lost."""
         self._processes: dict[str, bytes] = {}
         """The process that answered last, by node of a cluster; "" for a single server."""
         self.name = hidden(url)

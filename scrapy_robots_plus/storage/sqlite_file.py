@@ -30,16 +30,12 @@ TRIES = 25
 """How many attempts :data:`BUSY_SECONDS` is divided into where SQLite does not wait itself."""
 
 WAL_PAGES = 4_000
-"""The size at which the write-ahead log is copied into the file, in pages of 4 KiB.
-
-One put in a thousand leads to that, which takes some ten milliseconds. With SQLite's default of
-1,000 pages, one in a hundred would.
-"""
+"""The size at which the write-ahead log is copied into the file, in pages of 4 KiB: by one put in a
+thousand, in some ten milliseconds. With SQLite's default of 1,000 pages, one in a hundred does."""
 
 FAULTS = (sqlite3.Error, UnicodeError, MemoryError)
 """The exceptions of :mod:`sqlite3`: UnicodeError if a message quotes a damaged file, MemoryError if
-SQLite has no memory left, which ends the transaction.
-"""
+SQLite has no memory left, which ends the transaction."""
 
 
 Identity = tuple[int, int]

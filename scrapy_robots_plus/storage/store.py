@@ -50,19 +50,15 @@ class Store(ABC):
     """The name of the store in messages."""
 
     remote = False
-    """Whether a server keeps the records. Calls may then take long, and the server drops outdated
-    records by itself.
-    """
+    """Whether a server keeps the records: calls may take long, and it drops outdated ones."""
 
     keeps_failures = True
-    """Whether records of files that were never readable are stored. False for a file on disk, where
-    the next crawl would find them.
-    """
+    """Whether records of files that were never readable are stored: not where the next crawl would
+    find them."""
 
     losses = 0
     """How many times all stored records may have been lost: the file was damaged or replaced, or
-    the server restarted. Records found afterwards may be older than those put before.
-    """
+    the server restarted. Records found afterwards may be older than those put before."""
 
     def get(self, origin: Origin) -> RobotsRecord | None:
         """Returns the record of *origin*; None if there is none, or none that can be trusted."""

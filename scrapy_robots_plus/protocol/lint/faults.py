@@ -45,11 +45,9 @@ class Code(Explained):
         "invisible-character",
         "The character U+{:04X} cannot be seen, but counts as part of the text.",
     )
-    """The line has a character that cannot be seen, such as a no-break space or a byte order
-    mark."""
+    """The line has an invisible character, such as a no-break space or a byte order mark."""
     UTF_16 = "utf-16", "The file is UTF-16. Others may find no rule in it: save it as UTF-8."
-    """The file is UTF-16, not UTF-8 (RFC 9309 2.3). It is read here, but others find no rule in it
-    and fetch everything."""
+    """The file is UTF-16, not UTF-8 (RFC 9309 2.3). Others find no rule and fetch everything."""
     NOT_UTF_8 = "not-utf-8", "Byte 0x{:02X} is not UTF-8."
     """The line is not UTF-8 (RFC 9309 2.3)."""
     MISSPELT_KEY = "misspelt-key", "{} is read as {}, but others may ignore it."
@@ -63,8 +61,7 @@ class Code(Explained):
     SEVERAL_RECORDS = "several-records", "A line break may be missing before {!r}."
     """The value holds another key: a line break may be missing."""
     OUTSIDE_GROUP = "outside-group", "{} belongs to no group: most crawlers ignore it."
-    """A rule, a Crawl-delay or a Content-Signal is in no group, because no user-agent line comes
-    before it (RFC 9309 2.2.2)."""
+    """No user-agent line is above a rule, a Crawl-delay or a Content-Signal (RFC 9309 2.2.2)."""
     NAMES_NOBODY = "names-nobody", "{!r} names no crawler."
     """A user-agent line without a name that a crawler can have."""
     ALL_IS_A_NAME = "all-is-a-name", "{!r} is the name of one crawler: write * for all."
@@ -72,8 +69,7 @@ class Code(Explained):
     NAME_CUT_OFF = "name-cut-off", "{}Only {!r} counts, at the beginning of {!r}."
     """Only the beginning of a user-agent line counts as its name (RFC 9309 2.2.1)."""
     DUPLICATE_USER_AGENT = "duplicate-user-agent", "{!r} is already named on line {}: both count."
-    """This group or an earlier one has the name already: groups of one name are merged (RFC 9309
-    2.2.1)."""
+    """The name is there already: groups of one name are merged (RFC 9309 2.2.1)."""
     JOINED_GROUP = (
         "joined-group",
         "No rule stands in between, so the rules below are also for {!r}.",
@@ -81,8 +77,7 @@ class Code(Explained):
     """A user-agent line continues a group across a blank line or a Crawl-delay, as no rule is in
     between (RFC 9309 2.1): the rules below are for all its crawlers."""
     GROUP_WITHOUT_RULES = "group-without-rules", "No rules for {}: those for * do not apply to it."
-    """A group has no rules, so its crawlers may fetch everything: the rules for `*` do not apply to
-    them."""
+    """A group has no rules, so its crawlers may fetch all, whatever the rules for `*` say."""
     NEVER_MATCHES = "never-matches", "{}{}"
     """No URL can match the rule."""
     SEVERAL_PATHS = "several-paths", "A rule has one path: write a line of its own for {}"
@@ -91,8 +86,8 @@ class Code(Explained):
         "regular-expression",
         "{!r} is no regular expression: only * and a $ at the end are special.",
     )
-    """The path looks like a regular expression. In paths, only `*` and a final `$` are special (RFC
-    9309 2.2.3)."""
+    """The path looks like a regular expression. Only `*` and a final `$` are special (RFC 9309
+    2.2.3)."""
     EMPTY_RULE = "empty-rule", "{} without a path means nothing."
     """A rule without a path means nothing here (RFC 9309 2.2.2)."""
     SHADOWED_RULE = "shadowed-rule", "Line {} is about the same paths and wins."

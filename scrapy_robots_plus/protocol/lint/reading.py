@@ -55,8 +55,7 @@ class Reading:
             for value, names in zip(section.agents, section.names, strict=True)
         )
         self.agents = dict(zip(numbers, agents, strict=True))
-        """The user-agent lines, by their numbers: the position of the group of each, its value, and
-        the names that are read in it."""
+        """The user-agent lines, by number: the position of the group, the value, its names."""
         self.groups = {number: position + 1 for number, (position, _, _) in self.agents.items()}
         """The number, from 1, of the group of each line that has one, by the line's number."""
         for group, section in enumerate(self.sections, 1):
@@ -90,8 +89,7 @@ class Meaning(NamedTuple):
     """The line as served."""
     role: str
     """What the engine took the line for: the key of such lines, as ``crawl-delay``, or ``blank``,
-    ``comment``, ``unknown`` (it has a key that nobody knows), or ``text`` (it has no key, and is
-    not a comment)."""
+    ``comment``, ``unknown`` (its key is unknown), or ``text`` (it has no key and no comment)."""
     group: int | None
     """The number of the line's group, from 1; None if it belongs to none."""
     words: str

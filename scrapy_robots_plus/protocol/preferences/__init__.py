@@ -18,9 +18,8 @@ VOCABULARY = "draft-ietf-aipref-vocab-08"
 """The Internet-Draft that defines :data:`LABELS`, with its version."""
 
 TRAINING = "train-ai"
-"""The training of generative AI models (Internet-Draft draft-ietf-aipref-vocab). ``noai``, a
-reservation of mining (TDM Reservation Protocol) and a group for a usage-control token are about
-this use."""
+"""The training of generative AI models (Internet-Draft draft-ietf-aipref-vocab): what ``noai``, a
+reservation of mining (TDM Reservation Protocol) and a group for a usage-control token are about."""
 
 LABELS = (
     TRAINING,
@@ -36,9 +35,8 @@ Internet-Draft that it is about."""
 
 LEVELS = {"use": ("immediate", "reference", "full")}
 """The keys of Content-Signal whose values are not ``yes`` or ``no``, each with its possible values,
-from the least use to the most (contentsignals.org, 2026). Each value is a use of its own, such as
-``use=full``, that no Internet-Draft has: a site that names one allows it and those before it, and
-disallows those after it."""
+from the least use to the most (contentsignals.org, 2026). Each value is a use that no
+Internet-Draft has, such as ``use=full``: it allows itself and those before, disallows the rest."""
 
 
 class Preference(Word):
@@ -92,8 +90,7 @@ class Statement(NamedTuple):
     """The use: a label of the vocabulary, such as ``train-ai``, or one that only Content-Signal
     has, such as ``use`` or ``use=full``."""
     preference: Preference
-    """Whether the page may be so used. Unknown if the source has something else to say about it, or
-    cannot be understood."""
+    """Whether the page may be so used. Unknown if the source says neither, or is unclear."""
     source: Source
     """The place of the statement."""
     text: str
