@@ -44,39 +44,31 @@ if TYPE_CHECKING:
     from .settings.robots_settings import RobotsSettingsError as RobotsSettingsError
     from .storage.record import StoreError as StoreError
 
-_HOMES = {
-    "Access": "protocol.access",
-    "Addon": "addon",
-    "FOLLOWED_LINKS": "pages.spiders",
-    "Dialect": "protocol.dialect",
-    "Origin": "protocol.origin",
-    "Policy": "origins.policy",
-    "Reason": "protocol.verdict",
-    "RobotsDisallowed": "crawl.events",
-    "RobotsDuplicate": "crawl.events",
-    "RobotsDownloader": "hosts.downloader",
-    "RobotsExtension": "extension",
-    "RobotsGivenUp": "crawl.events",
-    "RobotsIgnored": "crawl.events",
-    "RobotsItemMiddleware": "pages.items",
-    "RobotsMiddleware": "requests.middleware",
-    "RobotsNoindex": "crawl.events",
-    "RobotsOverrideError": "crawl.events",
-    "RobotsPagesMiddleware": "pages.middleware",
-    "RobotsParser": "origins.parsers",
-    "RobotsPriorityQueue": "hosts.queue",
-    "RobotsSettingsError": "settings.robots_settings",
-    "RobotsSitemapSpider": "pages.spiders",
-    "RobotsUnreachable": "crawl.events",
-    "RobotsUseDisallowed": "crawl.events",
-    "RobotsWalled": "crawl.events",
-    "StoreError": "storage.record",
-    "Verdict": "protocol.verdict",
-    "request_disallowed": "crawl.events",
-    "request_not_followed": "crawl.events",
-    "robots_changed": "crawl.events",
-    "sitemaps_found": "crawl.events",
+_NAMES = {
+    "addon": "Addon",
+    "crawl.events": (
+        "RobotsDisallowed RobotsDuplicate RobotsGivenUp RobotsIgnored RobotsNoindex "
+        "RobotsOverrideError RobotsUnreachable RobotsUseDisallowed RobotsWalled "
+        "request_disallowed request_not_followed robots_changed sitemaps_found"
+    ),
+    "extension": "RobotsExtension",
+    "hosts.downloader": "RobotsDownloader",
+    "hosts.queue": "RobotsPriorityQueue",
+    "origins.parsers": "RobotsParser",
+    "origins.policy": "Policy",
+    "pages.items": "RobotsItemMiddleware",
+    "pages.middleware": "RobotsPagesMiddleware",
+    "pages.spiders": "FOLLOWED_LINKS RobotsSitemapSpider",
+    "protocol.access": "Access",
+    "protocol.dialect": "Dialect",
+    "protocol.origin": "Origin",
+    "protocol.verdict": "Reason Verdict",
+    "requests.middleware": "RobotsMiddleware",
+    "settings.robots_settings": "RobotsSettingsError",
+    "storage.record": "StoreError",
 }
+"""The public names, by the module of each."""
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = ["__version__", *_HOMES]
 
