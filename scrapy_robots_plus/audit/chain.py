@@ -12,32 +12,33 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.printable import counted
 
 from .entries import SHA256, VERSION, EndEntry, Entry, from_fields
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
 
 class LogState(IntEnum):
-    """The state of a log, or of parts that are read together. The worse, the greater."""
+    """The state of a log, or of parts that are read together. The worse, the greater.
+
+    The values are the exit statuses of the commands that read a log.
+    """
 
     WHOLE = 0
     """All lines are there, and each crawl has ended."""
-    UNFINISHED = 1
+    UNFINISHED = 3
     """All lines are right, but a crawl or a line has no end: it is written, killed or cut off."""
-    CUT = 2
+    CUT = 4
     """Lines are missing."""
-    DAMAGED = 3
+    DAMAGED = 5
     """Something was changed, moved, repeated or inserted."""
 
 

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.audit.entries import Entry
 
 
-EXITS = {state: Exit[state.name] for state in LogState}
-"""The exit status for each state of a log, in all commands that read one."""
-
 LOGS = argument(
     "logs",
     nargs="+",
@@ -129,7 +126,7 @@ class Replay(LogCommand):
         if last.number >= 0:
             lines.append(f"the last is number {last.number}, its hash is {last.hash}")
         self.show([], lines)
-        self.status = EXITS[self.reader.state]
+        self.status = self.reader.state
 
     # Decides again about each request
 
@@ -139,7 +136,7 @@ class Replay(LogCommand):
             if isinstance(entry, VerdictEntry):
                 found.replay(self.reader.place, entry, crawl, texts)
         self.show([], self._in_words(found))
-        self.status = EXITS[self.reader.state]
+        self.status = self.reader.state
         if self.reader.state not in (LogState.CUT, LogState.DAMAGED):
             differs = Exit.FOUND if found.kinds.total() else self.status
             self.status = Exit.UNDECIDED if found.undecided else differs
@@ -208,7 +205,7 @@ class Report(LogCommand):
             self.show(_objects(summary), [f"{target}: {sentence(summary.totals)}"])
         else:
             sys.stdout.write(page(summary, self.reader, given.title))
-        self.note(EXITS[self.reader.state])
+        self.note(self.reader.state)
 
 
 def _check_target(target: Path) -> None:

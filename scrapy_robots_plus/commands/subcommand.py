@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,7 +12,6 @@ from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Mapping
 
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage.record import RobotsRecord
@@ -63,20 +62,14 @@ def named(agent: AgentNames) -> str:
 
 
 class Exit(IntEnum):
-    """Exit statuses of the subcommands."""
+    """Exit statuses of the subcommands, beside those of :class:`~.audit.chain.LogState`."""
 
-    OK = WHOLE = 0
-    """Everything is allowed, nothing was found, nothing differs, or an audit log is whole."""
+    OK = 0
+    """Everything is allowed, nothing was found, or nothing differs."""
     FOUND = 1
     """Something is denied, was found, or differs."""
     UNDECIDED = 2
     """Something could not be read or decided, or the command was used wrongly."""
-    UNFINISHED = 3
-    """A crawl in an audit log has no end."""
-    CUT = 4
-    """An audit log lacks lines."""
-    DAMAGED = 5
-    """In an audit log, something was changed, moved, repeated or inserted."""
     INTERRUPTED = 130
     """The user pressed Ctrl-C."""
     CLOSED_PIPE = 141
@@ -98,7 +91,7 @@ class Subcommand:
         self.given = given
         self.project = project
         self.as_json = bool(getattr(given, "json", False))
-        self.status = Exit.OK
+        self.status: int = Exit.OK
         """The exit status: the worst one noted so far."""
 
     def show(self, objects: Iterable[Mapping[str, Any]], lines: Iterable[object]) -> None:
@@ -114,7 +107,7 @@ class Subcommand:
             for line in lines:
                 say(line)
 
-    def note(self, status: Exit) -> None:
+    def note(self, status: int) -> None:
         """Makes *status* the exit status, unless a greater one was noted before."""
         self.status = max(self.status, status)
 

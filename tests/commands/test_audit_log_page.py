@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest_twisted
 
-from scrapy_robots_plus.commands.logs import EXITS
+from scrapy_robots_plus.audit.chain import LogState
 from tests.audit.logs import end, open_log, verdict
 from tests.crawling import crawl, names_rules
 from tests.samples import ROOT
@@ -57,6 +57,6 @@ def test_the_exit_statuses_are_those_of_the_page() -> None:
     page = (ROOT / "docs/audit-log.md").read_text()
     rows = re.findall(r"^\| (\d) \| (\w*) ?\|", page, re.MULTILINE)
     assert {state: int(status) for status, state in rows if state} == {
-        state.name.lower(): status.value for state, status in EXITS.items()
+        state.name.lower(): state.value for state in LogState
     }
     assert [status for status, state in rows if not state] == ["2", "1"]
