@@ -6,13 +6,11 @@ import gzip
 import zlib
 from contextlib import suppress
 from hashlib import sha256
+from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .entries import SHA256
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LONGEST_BODY = 64 * 1024 * 1024
 """How many bytes of a text are read. A longer one counts as changed."""
@@ -68,8 +66,3 @@ class Bodies(NamedTuple):
 
     def _path(self, digest: str) -> Path:
         return self.folder / digest[:2] / f"{digest}.txt.gz"
-
-
-def folder_beside(log: Path) -> Path:
-    """Returns the default folder for the texts of a log: ``audit.bodies``."""
-    return log.with_suffix(".bodies")

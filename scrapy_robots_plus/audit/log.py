@@ -6,9 +6,11 @@ Several crawls may append to one file.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 from scrapy_robots_plus.crawl.log import Once
 from scrapy_robots_plus.protocol.printable import counted
@@ -16,10 +18,6 @@ from scrapy_robots_plus.whole_file import refuse_odd_file
 
 from .chain import HEAD, START, seal
 from .entries import CrawlEntry, to_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 LONGEST_WAIT = 0.5
 """Seconds to wait for a lock, as its owner may have been stopped in the middle of a write."""

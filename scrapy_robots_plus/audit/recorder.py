@@ -28,7 +28,7 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.checks import filled_in
 from scrapy_robots_plus.settings.scrapys_own import class_in
 
-from .bodies import Bodies, folder_beside
+from .bodies import Bodies
 from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry, as_logged
 from .log import BATCH, AuditLog
 from .warc import Warc
@@ -143,7 +143,7 @@ class Recorder:
         self._under_way: WeakKeyDictionary[Request, VerdictEntry] = WeakKeyDictionary()
         """Entries of allowed requests that were not yet handed to a download handler."""
         kept = crawl.settings.audit_bodies
-        folder = Path(kept).absolute() if isinstance(kept, str) else folder_beside(path)
+        folder = Path(kept).absolute() if isinstance(kept, str) else path.with_suffix(".bodies")
         self._bodies = Bodies(folder) if kept else None
         self.log = AuditLog(path, lambda: self._begin(path), audit.warn)
         self._knows_departures = compat.watch_handovers(crawl.crawler, survives(self._handed_over))

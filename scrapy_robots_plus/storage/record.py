@@ -21,16 +21,14 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from collections.abc import Mapping
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scrapy_robots_plus.protocol.access import Access, Failure, Outcome, is_definite
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 KEPT_HEADERS = ("cache-control", "content-type", "date", "etag", "expires", "last-modified")
 """The response headers that a record keeps, for freshness, validation and the charset."""

@@ -9,17 +9,14 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.whole_file import refuse_odd_file
 
 from .record import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.audit import bodies as module
-from scrapy_robots_plus.audit.bodies import Bodies, BodyError, folder_beside
+from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = b"User-agent: *\nDisallow: /\n"
@@ -109,18 +109,6 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path), DIGEST]
     assert subprocess.run(command, cwd=ROOT, timeout=60).returncode == 3
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
-@pytest.mark.parametrize(
-    ("log", "folder"),
-    [
-        ("audit.jsonl", "audit.bodies"),
-        ("logs/a.b.jsonl", "logs/a.b.bodies"),
-        ("audit", "audit.bodies"),
-    ],
-)
-def test_they_are_beside_the_log(log: str, folder: str) -> None:
-    assert folder_beside(Path(log)) == Path(folder)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,9 @@ All text is escaped: what a log holds may come from any site.
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from scrapy_robots_plus.protocol.printable import counted, printable, rfc3339
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 class Html(str):
