@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.settings import default_settings
+from scrapy.settings import BaseSettings, default_settings
 from scrapy.utils.python import global_object_name
 
 from .extension import RobotsExtension
@@ -25,7 +25,6 @@ from .settings.scrapys_own import (
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
     from typing_extensions import Self
 
 _MIDDLEWARES = "DOWNLOADER_MIDDLEWARES"

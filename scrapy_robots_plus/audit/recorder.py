@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
 from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus import compat
@@ -35,8 +35,6 @@ from .warc import Warc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from scrapy import Request
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin

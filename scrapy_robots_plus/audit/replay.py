@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
-from scrapy.statscollectors import DummyStatsCollector
+from scrapy.statscollectors import DummyStatsCollector, StatsCollector
 
 from scrapy_robots_plus.crawl.requests import DONT_OBEY_META_KEY
 from scrapy_robots_plus.origins import judging
 from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser
-from scrapy_robots_plus.origins.policy import policy_of_any_site
+from scrapy_robots_plus.origins.policy import Policy, policy_of_any_site
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.preferences import Source
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
@@ -29,9 +29,6 @@ from .chain import SHOWN
 from .entries import CrawlEntry, VerdictEntry, as_logged, dialect_from_json
 
 if TYPE_CHECKING:
-    from scrapy.statscollectors import StatsCollector
-
-    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
 

@@ -10,13 +10,12 @@ from scrapy_robots_plus.protocol.access import Access, is_definite
 from scrapy_robots_plus.protocol.difference import Difference, difference
 
 from .inputs import AGENT, DIALECT, JSON, argument
-from .subcommand import Exit, Subcommand, named, shown, titled
+from .subcommand import Exit, Facts, Subcommand, named, shown, titled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .project import Source
-    from .subcommand import Facts
 
 BEFORE = argument("before", metavar="A", help="the copy before")
 AFTER = argument("after", metavar="B", help="the copy after")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from queue import Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -22,7 +22,6 @@ from scrapy_robots_plus.settings import checks
 from .errors import WrongUsageError
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from os.path import isdir
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 from scrapy_robots_plus.audit.chain import MOST_OPEN_CRAWLS, SHOWN, LogReader, LogState
-from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
+from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, Entry, VerdictEntry
 from scrapy_robots_plus.audit.replay import Differences
 from scrapy_robots_plus.audit.report import MAKER, page, sentence
 from scrapy_robots_plus.audit.summary import Summary
@@ -21,12 +22,6 @@ from scrapy_robots_plus.whole_file import whole_file
 from .errors import UnreadableError, WrongUsageError
 from .inputs import JSON, agent_option, argument, dialect_option, read_by
 from .subcommand import Exit, Subcommand, complain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy_robots_plus.audit.entries import Entry
-
 
 LOGS = argument(
     "logs",

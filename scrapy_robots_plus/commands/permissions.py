@@ -13,13 +13,11 @@ from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.policies import USES, Policies
 from scrapy_robots_plus.protocol.verdict import Reason
 
-from .inputs import JSON, URLS, argument, urls_in, with_policies
+from .inputs import JSON, URLS, Asked, argument, urls_in, with_policies
 from .subcommand import Exit, Subcommand, shown
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
-
-    from .inputs import Asked
 
 
 _UNREAD = "its page could not be read: "

@@ -30,7 +30,7 @@ from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.settings.scrapys_own import job_folder
-from scrapy_robots_plus.storage import open_store
+from scrapy_robots_plus.storage import Store, open_store
 from scrapy_robots_plus.storage.record import RobotsRecord
 
 from .errors import UnreadableError
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.storage import Store
 
     Work = Callable[[Crawl], Awaitable[None]]
 

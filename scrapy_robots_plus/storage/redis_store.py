@@ -8,7 +8,7 @@ from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from .record import LENGTH_OF_STANDING, CodecError, Standing, decode, encode, most_bytes, standing
-from .redis_server import Server
+from .redis_server import Seen, Server
 from .store import SECONDS_OF_USE, Store
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
 
     from .record import RobotsRecord
-    from .redis_server import Seen
 
 _BEFORE, _AFTER = "{robots:", "}:record"
 _PATTERN = f"{_BEFORE}*{_AFTER}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import sqlite_file as file
-from .record import CodecError, Standing, StoreError, decode, encode, most_bytes
+from .record import CodecError, RobotsRecord, Standing, StoreError, decode, encode, most_bytes
 from .store import Store
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .record import RobotsRecord
 
 logger = logging.getLogger(__name__)
 

@@ -9,25 +9,20 @@ import base64
 import hashlib
 import json
 import time
+from collections.abc import Iterator
 from http.client import responses
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_robots_plus._version import __version__
-from scrapy_robots_plus.audit.chain import LogState
-from scrapy_robots_plus.audit.summary import TOLERANCE
+from scrapy_robots_plus.audit.chain import LogReader, LogState
+from scrapy_robots_plus.audit.summary import TOLERANCE, Summary
 from scrapy_robots_plus.protocol.access import Failure
 from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .html import FIRST, Html, code, element, fold, join, moment, note, small, span, table, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy_robots_plus.audit.chain import LogReader
-    from scrapy_robots_plus.audit.summary import Summary
 
 MAKER = "scrapy-robots-plus"
 """The generator that a page names."""
