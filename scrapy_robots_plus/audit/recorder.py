@@ -23,7 +23,7 @@ from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.printable import picked, printable
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.checks import filled_in
 from scrapy_robots_plus.settings.scrapys_own import class_in
@@ -120,16 +120,6 @@ class Audit:
         return guarded
 
 
-_AS_DECIDED = ("allowed", "reason", "line", "form", "use", "source")
-"""Fields that an entry copies from the verdict."""
-
-_AS_SET = (
-    *("mode", "obey", "status_policy", "crawl_delay_obey", "crawl_delay_max"),
-    *("crawl_delay_too_long", "stale_max", "ai_uses", "content_use", "ai_policy"),
-)
-"""Fields that a CrawlEntry copies from the settings."""
-
-
 class Recorder:
     """The listener that adds the events of one crawl to its audit log."""
 
@@ -170,7 +160,9 @@ class Recorder:
             agent=self._crawl.get(Agents).default,
             parser=global_object_name(class_in(crawler.settings, "ROBOTSTXT_PARSER")),
             dialect=settings.dialect._asdict(),
-            **{name: getattr(settings, name) for name in _AS_SET},
+            **picked(settings, "mode", "obey", "status_policy", "crawl_delay_obey"),
+            **picked(settings, "crawl_delay_max", "crawl_delay_too_long", "stale_max"),
+            **picked(settings, "ai_uses", "content_use", "ai_policy"),
             use_tokens=settings.ai_tokens,
             overrides={each: value.as_json() for each, value in settings.overrides.items()} or None,
             allowed_share=settings.audit_log_allowed,
@@ -257,7 +249,7 @@ class Recorder:
         entry = VerdictEntry(
             **self._in_all(),
             url=request.url,
-            **{name: getattr(verdict, name) for name in _AS_DECIDED},
+            **picked(verdict, "allowed", "reason", "line", "form", "use", "source"),
             **as_logged(verdict.rule, verdict.group),
             statements=stamp.get("statements") or None,
             mode=self._crawl.settings.mode,

@@ -21,6 +21,7 @@ from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser
 from scrapy_robots_plus.origins.policy import Policy, policy_of_any_site
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.preferences import Source
+from scrapy_robots_plus.protocol.printable import picked
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
@@ -106,11 +107,6 @@ _NOT_KEPT = {each.value for each in Source if each.is_of_page or each is Source.
 """Sources of objections whose text is not kept beside the log."""
 
 
-_OF_CRAWL = (
-    *("obey", "crawl_delay_obey", "crawl_delay_max", "crawl_delay_too_long"),
-    *("ai_uses", "content_use", "ai_policy"),
-)
-"""Fields of a CrawlEntry that decide about requests, and have the names of settings."""
 _OF_OVERRIDE = ("obey", "crawl_delay", "ai_uses", "content_use", "ai_policy", "ai_tokens")
 """Keys of an override that decide about requests."""
 
@@ -124,7 +120,11 @@ def _policy(
     :func:`policy_of` does; ValueError, TypeError or AttributeError if the log was tampered with.
     """
     own = {name: value for name, value in (entry.override or {}).items() if value is not None}
-    given = {name: getattr(crawl, name) for name in _OF_CRAWL} | {"ai_tokens": crawl.use_tokens}
+    given = {
+        **picked(crawl, "obey", "crawl_delay_obey", "crawl_delay_max", "crawl_delay_too_long"),
+        **picked(crawl, "ai_uses", "content_use", "ai_policy"),
+        "ai_tokens": crawl.use_tokens,
+    }
     given |= {name: own[name] for name in _OF_OVERRIDE if name in own}
     given |= {name: tuple(given[name] or ()) for name in ("ai_uses", "ai_tokens")}
     given["obey"] = bool(given["obey"] and not own.get(DONT_OBEY_META_KEY))

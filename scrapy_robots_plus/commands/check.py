@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.store_or_site import Retrieval
+from scrapy_robots_plus.protocol.printable import picked
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .inputs import AGENT, DIALECT, FILE, JSON, URLS, Asked, urls_in, with_policies
-from .subcommand import Exit, Subcommand, picked
+from .subcommand import Exit, Subcommand
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl

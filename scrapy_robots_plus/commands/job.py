@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.job import FILE_NAME, QUEUE_FOLDER, UNSORTED, JobFile, rank_of
 from scrapy_robots_plus.job.reading import held_requests, overview
 from scrapy_robots_plus.job.written import url_in
-from scrapy_robots_plus.protocol.printable import counted
+from scrapy_robots_plus.protocol.printable import counted, picked
 
 from .errors import WrongUsageError
 from .inputs import JSON, argument
-from .subcommand import Exit, Subcommand, complain, picked, say
+from .subcommand import Exit, Subcommand, complain, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

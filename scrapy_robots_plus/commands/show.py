@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint
-from scrapy_robots_plus.protocol.printable import counted
+from scrapy_robots_plus.protocol.printable import counted, picked
 
 from .inputs import AGENT, DIALECT, JSON, argument
-from .subcommand import Exit, Subcommand, named, picked, shown
+from .subcommand import Exit, Subcommand, named, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

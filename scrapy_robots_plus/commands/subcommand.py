@@ -46,11 +46,6 @@ def complain(text: object) -> None:
     sys.stderr.write(f"{printable(text)}\n")
 
 
-def picked(of: object, *names: str) -> dict[str, Any]:
-    """Returns the attributes *names* of an object, by name, to be printed with ``--json``."""
-    return {name: getattr(of, name) for name in names}
-
-
 def shown(text: object) -> str:
     """Returns *text* of a site, such as a rule, as it is printed: cut after 200 characters."""
     return printable(text, 200)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -27,6 +27,11 @@ def printable(text: object, most: int | None = None) -> str:
 def cut(text: str, most: int) -> str:
     """Returns *text*; if it is longer, its first *most* characters and ``...``."""
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def picked(of: object, *names: str) -> dict[str, Any]:
+    """Returns the attributes *names* of an object, by name."""
+    return {name: getattr(of, name) for name in names}
 
 
 def counted(number: int, noun: str) -> str:

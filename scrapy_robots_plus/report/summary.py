@@ -14,7 +14,7 @@ from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.printable import picked, printable
 from scrapy_robots_plus.settings.checks import filled_in
 from scrapy_robots_plus.whole_file import refuse_odd_file, whole_file
 
@@ -53,30 +53,24 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
         "started": timestamp(started),
         "finished": timestamp(crawl.clock.wall()),
         "finish_reason": reason,
-        "mode": settings.mode,
-        "obey": settings.obey,
+        **picked(settings, "mode", "obey"),
         "delays": settings.keeps_delays,
         "origins": len(tally),
-        "allowed": tally.allowed,
-        "denied": tally.denied,
+        **picked(tally, "allowed", "denied"),
         "dont_obey": tally.not_asked,
-        "not_followed": tally.not_followed,
-        "not_indexed": tally.not_indexed,
+        **picked(tally, "not_followed", "not_indexed"),
         "denied_by_reason": stats.by_part(collector.get_stats(), stats.FORBIDDEN_BY_REASON),
         "uses": {
             "ai_uses": list(settings.ai_uses),
-            "content_use": settings.content_use,
-            "ai_policy": settings.ai_policy,
+            **picked(settings, "content_use", "ai_policy"),
             "preferences": stats.by_part(collector.get_stats(), stats.PREFERENCES),
             "contradictions": collector.get_value(stats.CONTRADICTIONS, 0),
             "objections": collector.get_value(stats.OBJECTIONS, 0),
-            "skipped_requests": tally.skipped_requests,
-            "skipped_pages": tally.skipped_pages,
+            **picked(tally, "skipped_requests", "skipped_pages"),
         },
         "forgotten": {
             "origins": tally.forgotten_origins,
-            "allowed": tally.forgotten.allowed,
-            "denied": tally.forgotten.denied,
+            **picked(tally.forgotten, "allowed", "denied"),
         },
     }
 
@@ -93,14 +87,12 @@ def _site(site: Site, gap: float) -> dict[str, Any]:
         "access": str(policy.access) if policy and (fetched or has_own_text) else None,
         "sha256": (policy.record.sha256 or None) if policy else None,
         "fetched_at": timestamp(fetched.record.fetched_at) if fetched else None,
-        "delay_asked": site.delay_asked,
-        "delay": site.delay,
+        **picked(site, "delay_asked", "delay"),
         "shortest_gap": None if gap == inf else round(gap, 3),
         "skipped": site.is_skipped,
         "given_up": site.given_up,
         "standing": site.standing.value,
-        "allowed": site.allowed,
-        "denied": site.denied,
+        **picked(site, "allowed", "denied"),
         "override": None if policy is None else policy.override_label,
     }
 
