@@ -11,6 +11,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.events import RobotsIgnored
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.policies import USES, Policies
+from scrapy_robots_plus.protocol.printable import picked
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .inputs import JSON, URLS, Asked, argument, urls_in, with_policies
@@ -91,8 +92,7 @@ class Permissions(Subcommand):
         fields |= {
             "preference": found.preference,
             **{key: decisive.get(key) for key in ("source", "text", "line")},
-            "allowed": verdict.allowed,
-            "reason": verdict.reason,
+            **picked(verdict, "allowed", "reason"),
             "statements": [each.as_dict() for each in found.statements],
             **{key: stamp.get(key) for key in ("tdm_policy", "requested_at")},
             "licenses": stamp.get("licenses", []),

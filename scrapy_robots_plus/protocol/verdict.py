@@ -90,33 +90,21 @@ class Verdict:
 
         Safe to print: control characters from the site are escaped, and long rules are cut short.
         """
-        override = f"; override: {printable(self.override, _SHOWN)}" if self.override else ""
-        return self._why + override
-
-    @property
-    def _why(self) -> str:
         where = printable(self.robots_url or "robots.txt", _SHOWN)
-        words = self.reason.words.format(where)
+        why, rule = self.reason.words.format(where), printable(self.rule or "", _SHOWN)
+        line = f"line {self.line} of {where}" if self.line else ""
         if self.reason is Reason.RULE:
-            line = f"line {self.line} of " if self.line else ""
-            rule = f"{printable(self.rule, _SHOWN)}, {line}{where}" if self.rule else words
+            why = f"{rule}, {line or where}" if rule else why
             sent = f", because it may be sent as {printable(self.form, _SHOWN)}"
-            return rule + sent if self.form else rule
-        if self.reason is Reason.AI_PREFERENCE:
-            return self._objection(where)
-        if self.reason is Reason.CRAWL_DELAY and self.delay is not None:
-            return f"{words} ({self.delay:g} s)"
-        return f"{words} ({self.outcome})" if self.outcome else words
-
-    def _objection(self, where: str) -> str:
-        """Returns the objection of a site in words.
-
-        E.g. ``Content-Usage: train-ai=n, line 3 of robots.txt, disallows train-ai``.
-        """
-        if self.rule is None:
-            return self.reason.words
-        said = f"line {self.line} of {where}" if self.line else printable(self.source, _SHOWN)
-        return f"{printable(self.rule, _SHOWN)}, {said}, disallows {printable(self.use, _SHOWN)}"
+            why += sent if self.form else ""
+        elif self.reason is Reason.AI_PREFERENCE:
+            said = f"{rule}, {line or printable(self.source, _SHOWN)}"
+            why = f"{said}, disallows {printable(self.use, _SHOWN)}" if rule else why
+        elif self.reason is Reason.CRAWL_DELAY and self.delay is not None:
+            why += f" ({self.delay:g} s)"
+        elif self.outcome:
+            why += f" ({self.outcome})"
+        return why + (f"; override: {printable(self.override, _SHOWN)}" if self.override else "")
 
     def __bool__(self) -> bool:
         return self.allowed

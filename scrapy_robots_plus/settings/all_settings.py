@@ -190,9 +190,7 @@ class Declared:
     )
     """Whether a Visit-time in robots.txt is obeyed. `obey` sends requests to the host only in these
     hours, which are in UTC. `ignore` sends them at any time."""
-    shared_pace: str = setting(
-        checks.shared_pace, default="process", example="sqlite:/var/lib/pace.db"
-    )
+    shared_pace: str = setting(checks.shared_pace, default="process", example="sqlite:pace.db")
     """Which crawls with the same product token keep one delay together: those in one `process`,
     those in all processes that name the same SQLite file (`sqlite:PATH`) or the same Redis server
     (`redis://HOST:PORT/DB`, `rediss://`, `unix://`), or none (`off`). With `RobotsQueue`, `process`

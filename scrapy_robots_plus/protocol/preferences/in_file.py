@@ -115,10 +115,8 @@ class FilePreferences:
         for token in self._tokens:
             verdict = self._file.verdict(url, token)
             if not verdict:
-                served = f"User-agent: {token}, {verdict.rule}"
-                yield Statement(
-                    TRAINING, Preference.DISALLOW, Source.USE_TOKEN, served, verdict.line
-                )
+                said = f"User-agent: {token}, {verdict.rule}"
+                yield Statement(TRAINING, Preference.DISALLOW, Source.USE_TOKEN, said, verdict.line)
 
 
 def _objections(statements: Iterable[Statement]) -> Iterator[Statement]:
