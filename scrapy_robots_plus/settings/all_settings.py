@@ -108,10 +108,8 @@ class Declared:
         default={},
         example={"intranet.example": {"obey": False, "reason": "our own site"}},
     )
-    """What is different for some hosts: a dict for each, with `obey` and its `reason`, `by`,
-    `evidence`, `until`, `user_agent`, `dialect`, `status_policy`, `crawl_delay`, `default_delay`,
-    `robots_txt`, `ai_uses`, `content_use`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See
-    [overrides](overrides.md)."""
+    """What is different for some hosts: a dict for each, with `obey` and its `reason`, or others of
+    the keys on [overrides](overrides.md)."""
     mode: Mode = setting(checks.one_of(Mode), default="obey", example="observe")
     """Whether robots.txt is enforced. `observe` sends every request, and only counts and logs what
     would have been denied. See [observe mode](overrides.md#observe-mode)."""
@@ -155,9 +153,8 @@ class Declared:
     between the requests to any host, `archive` five. A setting that you set yourself takes
     precedence over the preset. See [presets](crawl-delay.md#presets)."""
     default_delay: float = setting(SECONDS, default=0, example=0.5, overridable=True)
-    """The delay for hosts whose robots.txt names none, or that have no robots.txt. Like a
-    Crawl-delay it is a minimum, but no maximum applies to it. See
-    [Crawl-delay](crawl-delay.md#hosts-that-name-none)."""
+    """The least delay for hosts whose robots.txt names none, or that have no robots.txt. No maximum
+    applies to it. See [Crawl-delay](crawl-delay.md#hosts-that-name-none)."""
     crawl_delay_obey: bool | None = setting(checks.OrUnset(checks.boolean), example=True)
     """Whether to honour Crawl-delay; defaults to the value of `ROBOTSTXT_OBEY`. See
     [Crawl-delay](crawl-delay.md)."""
@@ -215,9 +212,8 @@ class Declared:
     ai_uses: tuple[str, ...] = setting(
         checks.ai_uses, default=[], example=["train-ai"], overridable=True
     )
-    """What the crawl is for: a list of `train-ai`, `ai-use` and `search`. Pages whose site objects
-    to one of them are counted, or skipped with `ROBOTS_AI_POLICY`. See
-    [preferences](preferences.md#skipping)."""
+    """What the crawl is for: `train-ai`, `ai-use`, `search`. Pages whose site objects are counted,
+    or skipped with `ROBOTS_AI_POLICY`. See [preferences](preferences.md#skipping)."""
     content_use: ContentUse | None = setting(
         checks.OrUnset(checks.one_of(ContentUse)), example="reference", overridable=True
     )
@@ -227,10 +223,9 @@ class Declared:
     ai_policy: AiPolicy = setting(
         checks.one_of(AiPolicy), default="observe", example="skip", need="uses", overridable=True
     )
-    """What happens to pages whose site objects to a use in `ROBOTS_AI_USES` or to
-    `ROBOTS_CONTENT_USE`. `observe` counts them. `skip` drops the request if robots.txt or
-    tdmrep.json says so, and the page if it says so itself. See
-    [preferences](preferences.md#skipping)."""
+    """What happens to pages whose site objects to `ROBOTS_AI_USES` or `ROBOTS_CONTENT_USE`.
+    `observe` counts them. `skip` drops the request if robots.txt or tdmrep.json says so, and the
+    page if it says so itself. See [preferences](preferences.md#skipping)."""
     ai_tokens: tuple[str, ...] = setting(
         checks.ai_tokens,
         default=[],
@@ -249,9 +244,8 @@ class Declared:
     nofollow: PageAction = setting(
         checks.one_of(PageAction), default="ignore", example="obey", overridable=True
     )
-    """What happens to requests that a callback yields from a page marked `nofollow` or `none`.
-    `obey` drops them, `observe` sets `robots_nofollow` in their meta. See [page-level
-    directives](page-directives.md)."""
+    """What happens to requests from a page with `nofollow` or `none`: `obey` drops them, `observe`
+    sets `robots_nofollow` in their meta. See [page-level directives](page-directives.md)."""
     noindex: PageAction = setting(
         checks.one_of(PageAction), default="ignore", example="obey", overridable=True
     )
@@ -263,10 +257,9 @@ class Declared:
     fetch_timeout: float = setting(checks.number("seconds", 0.001, 86_400), default=15, example=30)
     """How long fetching a robots.txt may take: redirects, retries and body together."""
     fetch_retries: int = setting(checks.whole_number("retries", 0, 100), default=2, example=3)
-    """How many times a failed robots.txt request is sent again without waiting for
-    `ROBOTS_RETRY_INTERVAL` (`DOWNLOAD_DELAY` still applies). Server errors (5xx) and network
-    failures are retried; with a Retry-After, also a 429, if there is time to wait for it. A timeout
-    is not, unless the process itself stood still."""
+    """How many times a failed robots.txt request is sent again at once (`DOWNLOAD_DELAY` applies).
+    Server errors (5xx) and network failures are retried; with a Retry-After, also a 429, if there
+    is time to wait for it. A timeout is not, unless the process itself stood still."""
     fetch_max_bytes: int = setting(
         checks.whole_number("bytes", MAX_BYTES, 2**30), default=MAX_BYTES, example=1_048_576
     )
@@ -318,15 +311,13 @@ class Declared:
     line. `%(name)s` and `%(time)s` as in `ROBOTS_SUMMARY_FILE`. Several crawls may write to one
     file. See [the audit log](audit-log.md)."""
     audit_log_allowed: float = setting(checks.share, default=False, example=0.01, need="audit_log")
-    """Whether allowed requests are in the audit log too, when they are sent: `True`, `False`, or
-    the share of them that is, from 0 to 1. The share is taken by a hash of the URL, so that a URL
-    is logged in each crawl or in none."""
+    """Whether allowed requests are in the audit log too, when they are sent: `True`, `False`, or a
+    share from 0 to 1, by a hash of the URL, so that it is logged in each crawl or in none."""
     audit_bodies: bool | str = setting(
         checks.boolean_or_path, default=True, example="robots-files", need="audit_log"
     )
-    """Whether the text of each robots.txt is stored beside the audit log, once and by its hash
-    (`ab/abcd….txt.gz`), so that verdicts can be recomputed: in the folder `audit.bodies` for
-    `audit.jsonl`, or in the folder that you name."""
+    """Whether the text of each robots.txt is stored, once and by its hash (`ab/abcd….txt.gz`), to
+    recompute verdicts: in `audit.bodies` beside `audit.jsonl`, or in the folder that you name."""
     audit_warc: str | None = setting(
         checks.OrUnset(checks.warc_file), example="robots.warc.gz", need="is_on"
     )
