@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from math import inf
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from scrapy_robots_plus.whole_file import refuse_odd_file, whole_file
 from .table import Site, sites_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl
 
@@ -112,28 +111,23 @@ class SummaryFile:
         self._started = crawl.clock.wall()
         spider = crawl.crawler.spider
         self._path = filled_in(pattern, spider.name if spider else "", self._started)
-
-        with self._reporting():
-            self._make_way()
-            TemporaryFile(dir=self._path.parent).close()
+        self._try(lambda: TemporaryFile(dir=self._path.parent).close())
 
     def write(self, reason: str) -> None:
         """Writes the summary of the crawl, which has ended for *reason*."""
-        with self._reporting():
-            self._make_way()  # the folder may have been taken away
+
+        def work() -> None:
             with whole_file(self._path) as file:
                 file.writelines(summary(self._crawl, self._started, reason))
 
-    def _make_way(self) -> None:
-        """Creates the folder. Raises OSError if something else than a file is at the path."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        refuse_odd_file(self._path)
+        self._try(work)
 
-    @contextmanager
-    def _reporting(self) -> Iterator[None]:
-        """Logs what fails inside the ``with`` block."""
+    def _try(self, work: Callable[[], None]) -> None:
+        """Does *work* in the folder, which is created, even again; logs what fails."""
         try:
-            yield
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            refuse_odd_file(self._path)
+            work()
         except (OSError, ValueError) as error:  # ValueError: not the name of a file
             logger(self._crawl.crawler).error(
                 "ROBOTS_SUMMARY_FILE: %(path)s cannot be written (%(why)s)",
