@@ -93,11 +93,6 @@ class Site:
             return Standing.WALLED if self.failure is Failure.CHALLENGE else Standing.BROKEN
         return Standing.DENIED
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether the robots.txt was read, and all requests were denied."""
-        return self.kind is Kind.DENIED and not (self.allowed or self.is_unreadable)
-
 
 def sites_of(tally: Tally) -> list[Site]:
     """Returns every origin that *tally* remembers, the most notable first.
@@ -205,7 +200,8 @@ def _in_words(sites: Sequence[Site]) -> Iterator[str]:
     hidden: Counter[str] = Counter()
     for site in sites:
         hidden["unreadable"] += site.is_unreadable and not is_one
-        hidden["all denied"] += site.is_closed
+        is_denied = site.kind is Kind.DENIED and not site.is_unreadable
+        hidden["all denied"] += is_denied and not site.allowed
         hidden[site.answers] += site.answers is not Standing.OPEN and not is_one
         hidden["skipped"] += site.is_skipped
     for what in ("unreadable", "all denied", *Standing, "skipped"):

@@ -213,11 +213,7 @@ def connect(url: str) -> Redis:
         "protocol": 2,
     }
     kind = redis.RedisCluster if is_cluster(url) else redis.Redis
-    return cast("Redis", kind.from_url(_without_ours(url), **options))
-
-
-def _without_ours(url: str) -> str:
-    """Returns *url* without the options that only this package knows."""
-    place, mark, options = url.partition("?")
-    kept = [each for each in options.split("&") if each.partition("=")[0] != "cluster"]
-    return place + mark + "&".join(kept)
+    # The option ``cluster`` is ours.
+    place, mark, given = url.partition("?")
+    kept = [each for each in given.split("&") if each.partition("=")[0] != "cluster"]
+    return cast("Redis", kind.from_url(place + mark + "&".join(kept), **options))
