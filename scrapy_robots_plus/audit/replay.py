@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -128,7 +128,7 @@ def _policy(
     given |= {name: own[name] for name in _OF_OVERRIDE if name in own}
     given |= {name: tuple(given[name] or ()) for name in ("ai_uses", "ai_tokens")}
     given["obey"] = bool(given["obey"] and not own.get(DONT_OBEY_META_KEY))
-    access = Access(entry.access) if given["obey"] else Access.UNAVAILABLE
+    access = Access(cast("str", entry.access)) if given["obey"] else Access.UNAVAILABLE
     digest = None if access is Access.UNAVAILABLE else entry.sha256
     if digest is not None and "dialect" in own:
         dialect = dialect_from_json(own["dialect"])

@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from .printable import Explained, Word
+from .printable import Explained
 
 
-class Access(Word):
+class Access(Explained):
     """The three results of a robots.txt request (RFC 9309 2.3.1)."""
 
-    RULES = "rules"
+    RULES = "rules", "its rules hold"
     """2.3.1.1: the file was read, and its rules apply."""
-    UNAVAILABLE = "unavailable"
+    UNAVAILABLE = "unavailable", "everything is allowed"
     """2.3.1.3: there is no file, everything may be crawled."""
-    UNREACHABLE = "unreachable"
+    UNREACHABLE = "unreachable", "it cannot be read"
     """2.3.1.4: the file cannot be read, nothing may be crawled until it can."""
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.audit.chain import LogReader, LogState
 from scrapy_robots_plus.audit.summary import TOLERANCE, Summary
-from scrapy_robots_plus.protocol.access import Failure
+from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.protocol.verdict import Reason
 
@@ -193,11 +193,7 @@ def _rule(rule: Any) -> list[object]:
     return [join([code(rule.rule), where]), rule.denied]
 
 
-_ACCESS = {
-    "rules": "Its rules hold",
-    "unavailable": "Everything is allowed",
-    "unreachable": "It cannot be read",
-}
+_ACCESS = {each.value: each.words.capitalize() for each in Access}
 
 
 def _files(summary: Summary) -> Iterator[Html]:
