@@ -39,11 +39,8 @@ _ORIGINS = 500
 
 _PUT = """
     INSERT INTO records (origin, readable, fetched_at, failed_at, data) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (origin) DO UPDATE SET
-        readable = excluded.readable,
-        fetched_at = excluded.fetched_at,
-        failed_at = excluded.failed_at,
-        data = excluded.data
+    ON CONFLICT (origin) DO UPDATE SET (readable, fetched_at, failed_at, data)
+        = (excluded.readable, excluded.fetched_at, excluded.failed_at, excluded.data)
     WHERE (excluded.readable, excluded.fetched_at, excluded.failed_at)
         >= (records.readable, records.fetched_at, records.failed_at)
 """
