@@ -7,16 +7,12 @@ count, whatever group they are in.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 from urllib.parse import unquote
 
 from .escapes import path_of
 from .matcher import Pattern, matches, take_apart
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .robotstxt import CleanParam
+from .robotstxt import CleanParam
 
 MAX_PATHS = 1_000
 """The number of different paths in the rules of a file. Rules for further ones are not obeyed."""

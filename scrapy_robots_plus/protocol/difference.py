@@ -8,22 +8,17 @@ with each other rule, and both files are asked about them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from string import ascii_letters
-from typing import TYPE_CHECKING
 
+from .crawl_delay import RequestRate, VisitTime
 from .matcher import NO_RANK, Pattern, Rank, line_of, spelled
+from .product_token import Agent
+from .robotstxt import RobotsTxt
 from .rules import Rules, rank_by_length
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from .crawl_delay import RequestRate, VisitTime
-    from .product_token import Agent
-    from .robotstxt import RobotsTxt
-    from .verdict import Verdict
-
+from .verdict import Verdict
 
 __all__ = ["Difference", "PathChange", "Terms", "difference"]
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 
 from . import rfc9309
-
-if TYPE_CHECKING:
-    from .dialect import Dialect
+from .dialect import Dialect
 
 usual_url = re.compile(rb"https?://[^/?;#]+(/[^#]*)").match
 """Matches nearly every URL and captures path and query: :func:`path_of`, but faster."""

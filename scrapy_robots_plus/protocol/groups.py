@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from .dialect import Dialect
 from .fields import ABOUT_USES, FILE_WIDE, INITIALS, RULES, Field, Line, read_line
 from .matcher import matches
 from .octets import text
 from .product_token import AgentNames, names_of, token_in, word_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .dialect import Dialect
 
 STAR = "*"
 """The name that stands for all crawlers."""

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from . import crawl_delay
+from .crawl_delay import RequestRate, VisitTime
 from .dialect import RFC9309, Dialect, dialect_named
 from .fields import Field, Line, read_line, to_lines
 from .groups import STAR, Groups, Section, lines_apart
 from .octets import Body, as_octets, text, to_utf8, whole_lines
 from .product_token import Agent, as_names, as_text
 from .rules import Rules
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from .crawl_delay import RequestRate, VisitTime
-    from .verdict import Explanation, Verdict
-
+from .verdict import Explanation, Verdict
 
 __all__ = ["RobotsTxt"]
 

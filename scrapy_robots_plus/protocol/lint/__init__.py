@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
+from scrapy_robots_plus.protocol.octets import Body
 from scrapy_robots_plus.protocol.product_token import Agent, as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from .faults import Code, Finding, faults
 from .reading import Meaning, Reading, meanings
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.octets import Body
 
 __all__ = ["Code", "Finding", "LintedFile", "Meaning", "lint"]
 

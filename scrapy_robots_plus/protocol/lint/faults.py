@@ -6,8 +6,9 @@ Each kind of finding has a code that does not change between versions.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scrapy_robots_plus.protocol.fields import ABOUT_USES, Field, Line
 from scrapy_robots_plus.protocol.groups import STAR, Section
@@ -19,10 +20,7 @@ from scrapy_robots_plus.protocol.printable import Explained, cut
 from scrapy_robots_plus.protocol.product_token import fold
 from scrapy_robots_plus.protocol.robotstxt import READERS, is_whole_url
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from .reading import Reading
+from .reading import Reading
 
 _QUOTED = 40
 """The number of characters of a key or value that a finding quotes."""

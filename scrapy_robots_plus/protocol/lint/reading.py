@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
+from scrapy_robots_plus.protocol.dialect import Dialect
 from scrapy_robots_plus.protocol.fields import ABOUT_USES, RULES, Field, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.groups import STAR, Groups
 from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, spelled, take_apart
@@ -13,11 +15,6 @@ from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.preferences.values import statements_in
 from scrapy_robots_plus.protocol.robotstxt import READERS
 from scrapy_robots_plus.protocol.rules import Rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy_robots_plus.protocol.dialect import Dialect
 
 _ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
 """Octets that no URI has (RFC 3986 2) and all clients send escaped, in paths and queries."""
