@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -15,6 +16,7 @@ from scrapy.utils.python import global_object_name
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import DONT_OBEY_META_KEY, STAMP_META_KEY, valid_origin_of
 from scrapy_robots_plus.origins.agents import Agents
@@ -23,7 +25,10 @@ from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
 from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import picked, printable
+from scrapy_robots_plus.protocol.product_token import AgentNames
+from scrapy_robots_plus.protocol.standing import Site
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.checks import filled_in
 from scrapy_robots_plus.settings.scrapys_own import class_in
@@ -32,14 +37,6 @@ from .bodies import Bodies
 from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry, as_logged
 from .log import BATCH, AuditLog
 from .warc import Warc
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.protocol.standing import Site
 
 logger = crawl_log(__name__)
 

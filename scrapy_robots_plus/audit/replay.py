@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -20,18 +20,16 @@ from scrapy_robots_plus.origins import judging
 from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser
 from scrapy_robots_plus.origins.policy import Policy, policy_of_any_site
 from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.dialect import Dialect
 from scrapy_robots_plus.protocol.preferences import Source
 from scrapy_robots_plus.protocol.printable import picked
+from scrapy_robots_plus.protocol.product_token import AgentNames
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 from .bodies import Bodies, BodyError
 from .chain import SHOWN
 from .entries import CrawlEntry, VerdictEntry, as_logged, dialect_from_json
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.product_token import AgentNames
 
 MOST_FILES = 500
 """How many files are kept, the last used, as a crawl keeps them: compressed, a few also parsed."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import finalize
 
 from scrapy_robots_plus.crawl.recent import Recent
@@ -24,10 +25,7 @@ from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_patter
 from .chain import MOST_OPEN_CRAWLS
 from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry, to_fields
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    Fields = tuple[tuple[str, str], ...]
+Fields = tuple[tuple[str, str], ...]
 
 
 TOLERANCE = 0.01

@@ -6,20 +6,18 @@ Crawls may use it meanwhile.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.origins.freshness import fresh_for, within_limits
 from scrapy_robots_plus.origins.policy import answer_in
+from scrapy_robots_plus.protocol.http_caching import Limits
 from scrapy_robots_plus.protocol.printable import counted, duration
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 from .errors import WrongUsageError
 from .inputs import JSON, argument, site_of
 from .subcommand import Exit, Subcommand, complain, say
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.http_caching import Limits
-    from scrapy_robots_plus.storage.record import RobotsRecord
 
 STORE = argument(
     "--store",

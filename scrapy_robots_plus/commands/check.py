@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.printable import picked
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .inputs import AGENT, DIALECT, FILE, JSON, URLS, Asked, urls_in, with_policies
 from .subcommand import Exit, Subcommand
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
 
 EXITS = {"allowed": Exit.OK, "denied": Exit.FOUND, "undecided": Exit.UNDECIDED}
 """The exit status for each word that :func:`word_for` returns."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import Dialect, Reason, RobotsTxt, Verdict
@@ -10,12 +11,8 @@ from scrapy_robots_plus.protocol.access import Access, is_definite
 from scrapy_robots_plus.protocol.difference import Difference, difference
 
 from .inputs import AGENT, DIALECT, JSON, argument
+from .project import Source
 from .subcommand import Exit, Facts, Subcommand, named, shown, titled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .project import Source
 
 BEFORE = argument("before", metavar="A", help="the copy before")
 AFTER = argument("after", metavar="B", help="the copy after")

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
+from scrapy_robots_plus.protocol.product_token import AgentNames
+from scrapy_robots_plus.protocol.verdict import Verdict
 
 from .check import EXITS, fields_of, word_for
 from .inputs import AGENT, DIALECT, FILE, JSON, argument, site_of
+from .project import Source
 from .subcommand import Subcommand, named, titled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.protocol.verdict import Verdict
-
-    from .project import Source
 
 URL = argument("url", metavar="URL", help="an absolute http or https URL")
 

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from queue import Queue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import Once
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings import checks
 
 from .errors import WrongUsageError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
 
 _LONGEST_LINE = 16_384
 """Bytes of a line that are read. No server takes a longer URL."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.events import RobotsIgnored
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.policies import USES, Policies
@@ -16,10 +17,6 @@ from scrapy_robots_plus.protocol.verdict import Reason
 
 from .inputs import JSON, URLS, Asked, argument, urls_in, with_policies
 from .subcommand import Exit, Subcommand, shown
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.crawl import Crawl
-
 
 _UNREAD = "its page could not be read: "
 

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from scrapy import Request
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.judging import AgentPace
+from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol.crawl_delay import seconds_for
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import counted, duration
 
 from .check import EXITS, word_for
 from .inputs import AGENT, DIALECT, JSON, URLS, urls_in, with_policies
 from .subcommand import Exit, Subcommand
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.judging import AgentPace
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.origin import Origin
-
-    Fields = dict[str, Any]
+Fields = dict[str, Any]
 
 _COUNTS = tuple(f"{word}_urls" for word in EXITS)
 """The names of the counts, for each host and for all."""

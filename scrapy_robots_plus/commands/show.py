@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol.access import Access
@@ -11,13 +12,8 @@ from scrapy_robots_plus.protocol.lint import Code, Finding, lint
 from scrapy_robots_plus.protocol.printable import counted, picked
 
 from .inputs import AGENT, DIALECT, JSON, argument
+from .project import Source
 from .subcommand import Exit, Subcommand, named, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .project import Source
-
 
 SOURCES = argument(
     "sources",

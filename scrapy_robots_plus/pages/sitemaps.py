@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from scrapy import Request, signals
@@ -11,6 +12,7 @@ from scrapy.http import Response, TextResponse
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.events import sitemaps_found
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
@@ -18,19 +20,13 @@ from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.origins.fetch_results import CACHED
 from scrapy_robots_plus.origins.freshness import Source
 from scrapy_robots_plus.origins.parsers import answer_or
+from scrapy_robots_plus.origins.policy import Policy
+from scrapy_robots_plus.origins.store_or_site import Retrieved
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import LONGEST_URL, Origin
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.settings.host_patterns import plain_host
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.origins.store_or_site import Retrieved
-
 
 logger = crawl_log(__name__)
 

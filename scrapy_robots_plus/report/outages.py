@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
+from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol.access import PROXY_AUTHENTICATION_REQUIRED, Access, Failure
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import duration, printable
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.origin import Origin
 
 logger = crawl_log(__name__)
 

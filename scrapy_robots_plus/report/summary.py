@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from math import inf
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import timestamp
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.origins.tally import Tally
@@ -18,11 +20,6 @@ from scrapy_robots_plus.settings.checks import filled_in
 from scrapy_robots_plus.whole_file import refuse_odd_file, whole_file
 
 from .table import Site, sites_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
 
 SCHEMA = 1
 """The version of the schema. It rises if a key is removed or redefined, not if one is added."""

@@ -8,20 +8,16 @@ columns always add up to the headline. A group is all origins to which the same 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.tally import Row, Tally
 from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.standing import Standing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.origin import Origin
 
 
 class Kind(IntEnum):

@@ -6,21 +6,17 @@ Checks, docs, overrides, suggestions and warnings follow from the declarations. 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
+from scrapy_robots_plus.protocol.access import StatusTable
+from scrapy_robots_plus.protocol.dialect import Dialect
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import checks
 from .checks import DAY, FOREVER, Check
+from .host_patterns import HostPatterns
 from .override import EXTRA_KEYS, Override, overrides_from
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from scrapy_robots_plus.protocol.access import StatusTable
-    from scrapy_robots_plus.protocol.dialect import Dialect
-
-    from .host_patterns import HostPatterns
 
 _T = TypeVar("_T")
 

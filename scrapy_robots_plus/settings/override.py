@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_robots_plus.protocol.dialect import DIALECTS, Dialect
 
@@ -14,9 +14,8 @@ from . import checks
 from .checks import WrongPartsError, problem, read_or_tell
 from .host_patterns import HostPatterns, plain_pattern
 
-if TYPE_CHECKING:
-    Keys = Mapping[str, Callable[[Any], Any]]
-    """The keys of an override, each with the function that reads its value."""
+Keys = Mapping[str, Callable[[Any], Any]]
+"""The keys of an override, each with the function that reads its value."""
 
 
 ABOUT = ("reason", "by", "evidence", "until")

@@ -5,22 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import sqlite_file as file
 from .record import CodecError, RobotsRecord, Standing, StoreError, decode, encode, most_bytes
 from .store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from scrapy_robots_plus.protocol.origin import Origin
-
 
 logger = logging.getLogger(__name__)
 

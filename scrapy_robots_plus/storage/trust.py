@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 
-    from .record import RobotsRecord
-    from .store import Store
+from .record import RobotsRecord
+from .store import Store
 
 MOST_ORIGINS = 50_000
 """The most origins that are remembered one by one: some 10 MB."""
