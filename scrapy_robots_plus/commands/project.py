@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings, Settings
 from scrapy.statscollectors import DummyStatsCollector
 
 from scrapy_robots_plus import compat
@@ -26,8 +28,10 @@ from scrapy_robots_plus.origins.parsers import ParsedFile, RobotsParser, charset
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
 from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.dialect import Dialect
 from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.product_token import AgentNames
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import Store, open_store
@@ -36,15 +40,7 @@ from scrapy_robots_plus.storage.record import RobotsRecord
 from .errors import UnreadableError
 from .inputs import opened, site_of, with_policies
 
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from scrapy.settings import BaseSettings, Settings
-
-    from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.product_token import AgentNames
-
-    Work = Callable[[Crawl], Awaitable[None]]
+Work = Callable[[Crawl], Awaitable[None]]
 
 _FOR_A_QUESTION: dict[str, Any] = {
     # The question is what robots.txt says, whether or not the crawls of the project obey it.

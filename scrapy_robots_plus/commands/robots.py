@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sqlite3
 import sys
 import traceback
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
+from scrapy.settings import Settings
 
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
@@ -18,12 +19,6 @@ from scrapy_robots_plus.storage import StoreError
 
 from .errors import WrongUsageError
 from .subcommand import Exit, Subcommand, complain
-
-if TYPE_CHECKING:
-    import argparse
-
-    from scrapy.settings import Settings
-
 
 Members = Sequence[type[Subcommand] | ModuleType]
 """Subcommands, and modules that group several in ``MEMBERS``: ``scrapy robots NAME SUBCOMMAND``.

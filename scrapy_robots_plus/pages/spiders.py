@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
 
 from scrapy import Request
+from scrapy.http import Response
 from scrapy.spiders import SitemapSpider
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import SITEMAPS_META_KEY
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
-
-    from scrapy.http import Response
 
 
 class RobotsSitemapSpider(SitemapSpider):

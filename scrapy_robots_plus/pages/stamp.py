@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from copy import deepcopy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
+from scrapy.http import Response
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.clock import timestamp
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.judging import objection_of
 from scrapy_robots_plus.origins.policies import NOT_READ, Policies
@@ -25,13 +27,8 @@ from scrapy_robots_plus.protocol.preferences import (
     combine,
 )
 from scrapy_robots_plus.protocol.printable import rfc3339
+from scrapy_robots_plus.protocol.product_token import AgentNames
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-
-if TYPE_CHECKING:
-    from scrapy.http import Response
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.product_token import AgentNames
 
 MOST_OF_A_TEXT = 500
 """Characters of a text, such as a line of a robots.txt, that a stamp keeps."""

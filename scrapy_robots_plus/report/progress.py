@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from heapq import nlargest
-from typing import TYPE_CHECKING
+
+from scrapy.crawler import Crawler
 
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.host import Lane, State
 from scrapy_robots_plus.hosts.turns import Hosts, hosts_in_use
 from scrapy_robots_plus.protocol.printable import counted, duration, printable
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 logger = crawl_log(__name__)
 

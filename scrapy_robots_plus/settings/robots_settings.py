@@ -7,27 +7,22 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.exceptions import UsageError
+from scrapy.settings import BaseSettings
 from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus.protocol.http_caching import Limits
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
 
 from .all_settings import DECLARED, NEEDS, Declared, names, uses_of
 from .checks import read_or_tell
+from .override import Override
 from .scrapys_own import wrong_slots
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from scrapy.settings import BaseSettings
-
-    from scrapy_robots_plus.protocol.origin import Origin
-
-    from .override import Override
 
 
 class RobotsSettingsError(UsageError, ValueError):

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from scrapy.http import Headers
+from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
 from scrapy_robots_plus.protocol.product_token import as_text
 from scrapy_robots_plus.storage.redis_url import check_redis_url
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy.settings import BaseSettings
 
 
 def class_in(settings: BaseSettings, name: str) -> Any:
