@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.protocol.printable import counted, duration, moment_of, rfc3339
+from scrapy_robots_plus.protocol.printable import counted, duration, moment_of, picked, rfc3339
 
 
 def test_they_are_in_utc_with_microseconds() -> None:
@@ -41,3 +41,7 @@ def test_a_number_with_what_it_counts(number: int, text: str) -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_attributes_are_picked_in_the_order_asked_for() -> None:
+    assert list(picked(3j, "imag", "real").items()) == [("imag", 3.0), ("real", 0.0)]
