@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import logging
 from asyncio import CancelledError, Task
+from collections.abc import Callable, Iterable
 from functools import cache
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import scrapy.signals
 from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
+from scrapy.http import Response
+from scrapy.settings import Settings
+from scrapy.spiders import SitemapSpider
 from scrapy.utils.log import get_scrapy_root_handler
 from twisted.internet.defer import Deferred
 from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from scrapy.http import Response
-    from scrapy.settings import Settings
-    from scrapy.spiders import SitemapSpider
 
 
 def spider_of(crawler: Crawler) -> Spider:

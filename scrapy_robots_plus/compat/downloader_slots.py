@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import scrapy.core.downloader as downloader_module
+from scrapy import Request
+from scrapy.core.downloader import Downloader, Slot
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import call_later
 
 from .crawler import wake_engine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-    from scrapy.core.downloader import Downloader, Slot
-    from scrapy.crawler import Crawler
 
 
 def throttler_of(downloader: Any) -> Any:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 from scrapy import Request, signals
 from scrapy.core.scheduler import Scheduler
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
 from .loops import repeat
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from scrapy.crawler import Crawler
-
 
 _ending: WeakSet[Crawler] = WeakSet()
 """The crawlers that :func:`close_crawl` has ended, or is about to end."""

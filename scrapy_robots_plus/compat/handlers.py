@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from functools import partial
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request
+from scrapy.core.downloader import Downloader
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.utils import _compression
 from scrapy.utils.httpobj import urlparse_cached
-
-if TYPE_CHECKING:
-    from scrapy.core.downloader import Downloader
-    from scrapy.crawler import Crawler
 
 DownloadFunction = Callable[[Request], Coroutine[Any, Any, Response]]
 """The type of ``DownloadHandlers.download_request_async``."""

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial, wraps
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from scrapy.statscollectors import StatsCollector
 from scrapy.utils.versions import get_versions
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.product_token import AgentNames
+from scrapy_robots_plus.protocol.standing import Site
 from scrapy_robots_plus.settings.all_settings import OVERRIDE_KEYS
 from scrapy_robots_plus.settings.checks import WrongPartsError
 from scrapy_robots_plus.settings.override import override_from
@@ -25,19 +33,6 @@ from .events import RobotsOverrideError
 from .log import crawl_log
 from .recent import Recent
 from .requests import OVERRIDE_META_KEY, origin_to_ask, override_belongs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.statscollectors import StatsCollector
-
-    from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.protocol.standing import Site
-
 
 logger = crawl_log(__name__)
 

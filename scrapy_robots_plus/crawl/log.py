@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
     from scrapy.crawler import Crawler
 
 

@@ -6,18 +6,15 @@ import json
 import logging
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from math import inf
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from scrapy_robots_plus.storage import sqlite_file as file
 
 from .book import BookError, Entry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 logger = logging.getLogger(__name__)
 

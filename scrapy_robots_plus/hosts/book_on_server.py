@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl.recent import Recent
@@ -12,8 +13,6 @@ from scrapy_robots_plus.storage.redis_server import Server
 from .book import BookError, Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy_robots_plus.storage.redis_server import Seen
 
 PREFIX = "robots:pace"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
+from scrapy.http import Response
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.events import HeldAtClosing, HeldAtDenial
 from scrapy_robots_plus.crawl.requests import (
     HOST_META_KEY,
@@ -19,22 +21,14 @@ from scrapy_robots_plus.crawl.requests import (
     valid_origin_of,
 )
 from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.origins.policy import Policy
+from scrapy_robots_plus.protocol.crawl_delay import VisitTime
+from scrapy_robots_plus.protocol.origin import Origin
 
+from .given_up import GivenUp
 from .line import Doorway, HostLine
+from .pace import Pace
 from .shared_pace import shared_pace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from scrapy.http import Response
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.crawl_delay import VisitTime
-    from scrapy_robots_plus.protocol.origin import Origin
-
-    from .given_up import GivenUp
-    from .pace import Pace
 
 
 class Door(Doorway):

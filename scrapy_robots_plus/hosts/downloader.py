@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.core.downloader import Downloader
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
@@ -20,11 +23,6 @@ from .door import Door
 from .own_shortage import OwnShortage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from twisted.internet.defer import Deferred
 
 

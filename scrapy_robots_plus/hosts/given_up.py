@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.recent import Recent
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.origin import Origin
 
 
 class GivenUp:

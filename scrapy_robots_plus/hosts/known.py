@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scrapy import Request, signals
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.requests import chosen_slot
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.policy import Policy
+from scrapy_robots_plus.protocol.origin import Origin
 
 from .door import Door
 from .downloader import ActiveRequests
 from .host import Address, Lane, State
+from .line import HostLine
 from .origin_states import OPEN, UNKNOWN, OriginState, OriginStates
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.origin import Origin
-
-    from .line import HostLine
-
 
 HELD = State.HELD  # a global is found in a tenth of the time
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from scrapy import squeues
+from scrapy import Request, squeues
 
 from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
 
 from .host import Address, Lane, LaneQueue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy import Request
 
 _NEWEST_FIRST: dict[type, bool] = {
     squeues.FifoMemoryQueue: False,

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from scrapy import Request
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import valid_origin_of
 
 from .pace import Pace
+from .shared_pace import SharedPace
 from .slot_delays import ShownDelay
 from .turn_among_crawls import TurnAmongCrawls
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-
-    from .shared_pace import SharedPace
 
 
 class Doorway:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import LEAST_PAUSE
+from scrapy_robots_plus.origins.policy import Policy
+from scrapy_robots_plus.protocol.crawl_delay import VisitTime
+from scrapy_robots_plus.protocol.origin import Origin
 
 from .given_up import GivenUp
 from .host import State
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.crawl_delay import VisitTime
-    from scrapy_robots_plus.protocol.origin import Origin
 
 
 class OriginState(NamedTuple):

@@ -18,22 +18,19 @@ Hazards:
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+
+from scrapy import Request
+from scrapy.core.downloader import Downloader
+from scrapy.http import Response
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.origins.network_away import NetworkAway
 from scrapy_robots_plus.protocol.printable import printable
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.core.downloader import Downloader
-    from scrapy.http import Response
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
 
 logger = crawl_log(__name__)
 

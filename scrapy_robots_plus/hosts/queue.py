@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
 
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.settings.scrapys_own import class_in, job_folder
 
+from .host import Lane
 from .lanes import Lanes, Order
 from .turns import Hosts, hosts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.pqueues import QueueProtocol
-    from scrapy.settings import BaseSettings
     from typing_extensions import Self
 
-    from .host import Lane
     from .stored_lanes import StoredLanes
 
 

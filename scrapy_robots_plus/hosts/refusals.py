@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
@@ -31,6 +32,7 @@ from scrapy_robots_plus.origins.fetch_results import NETWORK_FAILURES
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS, Failure
 from scrapy_robots_plus.protocol.http_caching import http_date, retry_after
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
 from scrapy_robots_plus.protocol.verdict import Reason
@@ -38,13 +40,6 @@ from scrapy_robots_plus.protocol.verdict import Reason
 from .door import Door
 from .given_up import GivenUp
 from .throttle import Refusal, Throttle
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.origin import Origin
-
 
 logger = crawl_log(__name__)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from twisted.internet.defer import fail
 
 from scrapy_robots_plus import compat
@@ -14,20 +17,15 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Now
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
+from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.product_token import product_tokens
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 from .book import LEAST_WAIT, Book, BookInMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
-
-    from scrapy_robots_plus.origins.agents import Agents
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
 logger = crawl_log(__name__)

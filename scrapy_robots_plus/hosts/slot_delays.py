@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from scrapy.core.downloader import Slot
 
 from scrapy_robots_plus import compat
-
-if TYPE_CHECKING:
-    from scrapy.core.downloader import Slot
 
 
 class ShownDelay:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from heapq import nlargest
-from typing import TYPE_CHECKING
+
+from scrapy import Request
+from scrapy.crawler import Crawler
 
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.requests import priority_of
@@ -11,14 +13,8 @@ from scrapy_robots_plus.job import FILE_NAME, Contents, rank_of
 from scrapy_robots_plus.job.job import Job
 
 from .host import Address, Lane, LaneQueue, State
-from .lanes import Lanes
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from .lanes import Order
-    from .turns import Hosts
+from .lanes import Lanes, Order
+from .turns import Hosts
 
 HELD = State.HELD
 _WAITING = {HELD, State.LATER, State.AT_DOOR, State.POLICY, State.FULL}

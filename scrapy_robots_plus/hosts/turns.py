@@ -38,31 +38,24 @@ from __future__ import annotations
 
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import SLOT_META_KEY
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.policy import Policy
+from scrapy_robots_plus.protocol.origin import Origin
 
 from .discovery import Discovery
 from .door import Door
 from .host import Host, Lane, LaneQueue, State, TicketHeap
 from .known import Known
-from .origin_states import FAILING
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.origin import Origin
-
-    from .origin_states import OriginState
-
+from .origin_states import FAILING, OriginState
 
 READY, LATER, FULL, AT_DOOR, IDLE, POLICY, HELD, REFUSED, EMPTY = State
 """The states by short names: each request needs several, and members of an Enum take ten times as

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.dupefilters import RFPDupeFilter
 
 from scrapy_robots_plus.crawl.crawl import guarded
@@ -12,8 +14,6 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from .job import Job
 
 if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
     from typing_extensions import Self
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import atexit
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus import compat
@@ -27,11 +29,6 @@ from scrapy_robots_plus.settings.scrapys_own import job_folder
 from . import FILE_NAME, JobFile, JobFileError, StoredRequest
 from .schema import RequestState
 from .written import page_of, read, url_in, written
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy.crawler import Crawler
 
 _T = TypeVar("_T")
 

@@ -6,9 +6,9 @@ import logging
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import Scheduler
+from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
 from scrapy_robots_plus import compat
@@ -17,9 +17,6 @@ from scrapy_robots_plus.settings.scrapys_own import class_in, has_our_priority_q
 from . import FILE_NAME, QUEUE_FOLDER, JobFileError, overview
 from .job import Job
 from .recent_steps import recent_of
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 

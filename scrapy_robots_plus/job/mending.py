@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from scrapy_robots_plus.storage.sqlite_file import create, is_damage, keep_aside
 
@@ -22,17 +24,12 @@ from .schema import (
     Counts,
     JobFileError,
     RequestState,
+    Run,
     StoredRequest,
     journal_of,
     read_counts,
     write_counts,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from .schema import Run
 
 MENDED = "mended"
 """The key of the note on what was wrong with the old file, until the losses are reported."""

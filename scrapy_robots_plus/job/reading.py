@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from scrapy_robots_plus.storage.sqlite_file import identity
 from scrapy_robots_plus.whole_file import refuse_odd_file
@@ -13,10 +15,6 @@ from .fingerprints import DIGEST
 from .recent_steps import read_recent, recent_of
 from .requests import JobRequests
 from .schema import FAULTS, RequestState, StoredRequest, check_layout, explained, journal_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 class Overview(NamedTuple):

@@ -10,13 +10,13 @@ from __future__ import annotations
 import errno
 import marshal
 import os
+from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 if TYPE_CHECKING:
     from io import FileIO
-    from pathlib import Path
 
     from scrapy_robots_plus.storage.sqlite_file import Identity
 

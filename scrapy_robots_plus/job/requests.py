@@ -11,8 +11,9 @@ all are asleep, in the order of their oldest requests.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from .fingerprints import Fingerprints
 from .recent_steps import Done, Step
@@ -30,9 +31,6 @@ from .schema import (
     whole,
     write_counts,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
 
 MOST_BYTES = 999_000_000
 """The largest size of a request in bytes: a little less than what SQLite keeps in a row."""

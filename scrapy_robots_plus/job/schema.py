@@ -9,14 +9,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from scrapy_robots_plus.storage import sqlite_file
 from scrapy_robots_plus.storage.sqlite_file import create, is_damage, opened, pragma
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Run = Callable[..., sqlite3.Cursor]
 """A function that executes a statement through a connection to the file."""

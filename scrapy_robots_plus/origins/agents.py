@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+
+from scrapy import Request
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.protocol.product_token import as_names, as_text, has_product_token
+from scrapy_robots_plus.protocol.product_token import (
+    Agent,
+    AgentNames,
+    as_names,
+    as_text,
+    has_product_token,
+)
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.settings.scrapys_own import user_agent_in_headers
 
 from .parsers import takes_several_names
-
-if TYPE_CHECKING:
-    from scrapy import Request
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.product_token import Agent, AgentNames
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = crawl_log(__name__)
 

@@ -7,26 +7,22 @@ before any middleware sees it, and it is known whether the body is the whole fil
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Coroutine
+from typing import Any
 
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Headers, Response, TextResponse
 from scrapy.responsetypes import responsetypes
 from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.requests import MAXSIZE_META_KEY, TAP_META_KEY, TIMEOUT_META_KEY
 from scrapy_robots_plus.protocol.access import Failure
 
 from .codings import SCRAPYS, BodyError, codings_in, decoded
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from scrapy.crawler import Crawler
-
-    from scrapy_robots_plus.crawl.clock import Clock
 
 
 class TimeAllowed:

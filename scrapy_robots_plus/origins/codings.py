@@ -9,17 +9,15 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from scrapy.http import Response
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.protocol.access import Failure
 from scrapy_robots_plus.protocol.octets import contains_ascii
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from scrapy.http import Response
 
 
 class BodyError(ValueError):

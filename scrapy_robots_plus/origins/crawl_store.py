@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+from scrapy.crawler import Crawler
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.access import says_unavailable
 from scrapy_robots_plus.protocol.http_caching import span_of_use
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import Store, StoreError, open_store
+from scrapy_robots_plus.storage.record import RobotsRecord
 from scrapy_robots_plus.storage.trust import Trust
 
 from .freshness import access_at, as_meant_under, is_complete, within_limits
 from .network_away import NetworkAway
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy.crawler import Crawler
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.storage.record import RobotsRecord
     from scrapy_robots_plus.storage.redis_server import Server
 
 logger = crawl_log(__name__)

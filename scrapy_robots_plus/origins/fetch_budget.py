@@ -12,12 +12,12 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Alarm, CallLater, Now
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.protocol.origin import Origin
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.origin import Origin
 
 FIRST_PATIENCE = 1.0
 """Seconds after which a fetch counts as silent, before any has been answered."""

@@ -7,6 +7,7 @@ is killed or stuck keeps the others from fetching no longer than that.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,15 +15,13 @@ from typing import TYPE_CHECKING, cast
 from uuid import uuid4
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from redis import Redis
 
-    from scrapy_robots_plus.crawl.clock import Clock
-    from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.storage.redis_server import Server
 
 SPARE_SECONDS = 5.0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from scrapy import Request
 from scrapy.exceptions import StopDownload
+from scrapy.http import Headers, Response
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
@@ -14,13 +14,9 @@ from scrapy_robots_plus.protocol.access import Failure
 from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.standing import is_challenge
 
+from .body_tap import Tap
 from .codings import BodyError, codings_in
 from .freshness import FetchResult
-
-if TYPE_CHECKING:
-    from scrapy.http import Headers, Response
-
-    from .body_tap import Tap
 
 _TEXT_VIEW = (
     rb"(?is)\s*(?:<!doctype[^<>]*>\s*)?<html[^<>]*>"

@@ -7,13 +7,15 @@ Every failure becomes a value, except mistakes of this package. Scrapy's HTTP ca
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
+from scrapy.http import Response
 from scrapy.http.cookies import CookieJar
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import CancelledError
@@ -35,18 +37,12 @@ from scrapy_robots_plus.protocol.http_caching import confirms, retry_after
 from scrapy_robots_plus.protocol.origin import LONGEST_URL, Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 from scrapy_robots_plus.settings.host_patterns import plain_host
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 from .body_tap import BodyTaps, Tap, TimeAllowed
 from .fetch_results import CACHED, NETWORK_FAILURES, answered, failed
 from .freshness import FetchResult, conditions
 from .network_away import NamesAway, NetworkAway
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from scrapy.http import Response
-
-    from scrapy_robots_plus.storage.record import RobotsRecord
 
 _NOT_MODIFIED = 304
 _NO_HOST = r"(?i)\s*(?:https?:)?//(?:[/?#\s]|$)"

@@ -17,10 +17,15 @@ Hazards:
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from math import inf
 from typing import TYPE_CHECKING
 
+from scrapy import Request
+from scrapy.http import Response
+
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS, Failure, Outcome
@@ -30,13 +35,6 @@ from scrapy_robots_plus.protocol.printable import printable
 from .fetch_results import NETWORK_FAILURES
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from scrapy import Request
-    from scrapy.http import Response
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-
     Ask = Callable[[Origin, float], Awaitable[object]]
 
 logger = crawl_log(__name__)

@@ -16,28 +16,28 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from weakref import ref
 
+from scrapy.crawler import Crawler
 from scrapy.robotstxt import RobotParser
+from scrapy.settings import BaseSettings
+from scrapy.statscollectors import StatsCollector
 from w3lib.encoding import http_content_type_encoding
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol import RFC9309, Agent, Dialect, RequestRate, RobotsTxt, VisitTime
 from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.octets import to_utf8
+from scrapy_robots_plus.protocol.preferences import Statement
 from scrapy_robots_plus.protocol.preferences.in_file import FilePreferences
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.product_token import AgentNames
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.rules import deciding_pattern
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.scrapys_own import class_in
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-    from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
 
-    from scrapy_robots_plus.protocol.preferences import Statement
-    from scrapy_robots_plus.protocol.product_token import AgentNames
 
 HOT_OCTETS = 256 * 1024
 """How many bytes of robots.txt files, over all hosts, are kept parsed: some 200 usual files. This

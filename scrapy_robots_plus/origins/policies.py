@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
+from scrapy import Request
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
@@ -16,30 +18,23 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.dialect import Dialect
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.preferences import LABELS, Preference, Statement, combine
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.product_token import Agent
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.all_settings import ContentUse, uses_of
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.record import RobotsRecord
 
 from .agents import Agents
 from .fetch_budget import FetchBudget
 from .freshness import Source
+from .parsers import ParsedFile
 from .policy import Paces, Policy
 from .store_or_site import Retrieval, Retrieved, charset_alone
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from scrapy import Request
-
-    from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.product_token import Agent
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-
-    from .parsers import ParsedFile
 
 TEXTS_PARSED = 64
 """How many override texts are kept parsed."""

@@ -6,30 +6,28 @@ import zlib
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from scrapy.statscollectors import StatsCollector
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
+from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.access import Access, is_definite
+from scrapy_robots_plus.protocol.crawl_delay import VisitTime
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.preferences import Preferences, Statement, combine
 from scrapy_robots_plus.protocol.preferences.tdm import TdmFile
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.product_token import Agent, AgentNames, as_names
+from scrapy_robots_plus.protocol.verdict import Verdict
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.record import RobotsRecord
 
 from . import judging
 from .freshness import Source, access_at, fresh_for, may_answer, under_statuses
 from .judging import AgentPace, Delay, pace_of
 from .parsers import ParsedFile, RobotsParser, Uses, answer_or, is_short, parser_failed
-
-if TYPE_CHECKING:
-    from scrapy.statscollectors import StatsCollector
-
-    from scrapy_robots_plus.protocol import RobotsTxt
-    from scrapy_robots_plus.protocol.crawl_delay import VisitTime
-    from scrapy_robots_plus.protocol.verdict import Verdict
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
 @dataclass(slots=True, eq=False, repr=False)

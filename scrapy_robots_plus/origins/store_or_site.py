@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.events import robots_changed
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.http_caching import http_date
 from scrapy_robots_plus.protocol.origin import ROBOTS_TXT, Origin
 from scrapy_robots_plus.protocol.printable import cut
 from scrapy_robots_plus.protocol.verdict import Reason
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 from .agents import Agents
 from .crawl_store import CrawlStore
@@ -24,13 +27,6 @@ from .fetcher import Fetcher, Wanted
 from .freshness import FetchResult, Source, as_meant_under, fresh_for, may_answer, receive
 from .parsers import ParsedFile, Parsers, charset_of
 from .policy import Policy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.storage.record import RobotsRecord
-
 
 _MOST_OF_A_DETAIL = 500
 """How many characters of an error in words are remembered: it may quote a header of the site."""

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy import Request
+
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.requests import START_META_KEY
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.standing import Standing
 
+from .policy import Policy
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy import Request
     from typing_extensions import Self
-
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.origin import Origin
-
-    from .policy import Policy
 
 
 @dataclass(slots=True, repr=False)

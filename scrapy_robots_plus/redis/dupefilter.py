@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy_redis.dupefilter import RFPDupeFilter
 
 from scrapy_robots_plus import compat
@@ -13,7 +14,6 @@ from scrapy_robots_plus.crawl.crawl import Crawl, guarded
 from .queue import RobotsQueue
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
     from typing_extensions import Self
 
 

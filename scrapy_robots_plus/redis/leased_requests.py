@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+
+from scrapy import Request
+from scrapy.crawler import Crawler
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.origin_states import FAILING, OPEN, OriginState, OriginStates
+from scrapy_robots_plus.hosts.shared_pace import Ask
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.policy import Policy
+from scrapy_robots_plus.protocol.origin import Origin
 
 from .host_queue import Report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from scrapy_robots_plus.hosts.shared_pace import Ask
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.origin import Origin
-
-    from .session import Session
+from .session import Session
 
 
 @dataclass(slots=True, eq=False)

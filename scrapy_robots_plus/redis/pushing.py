@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
 from scrapy.utils.request import request_from_dict
 
 from scrapy_robots_plus import compat
@@ -21,14 +24,7 @@ from scrapy_robots_plus.crawl.requests import (
 from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .host_queue import Stored
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
-
-    from .session import Session
+from .session import Session
 
 logger = crawl_log(__name__)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DontCloseSpider
@@ -18,18 +19,14 @@ from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
 from scrapy_robots_plus.hosts.origin_states import OriginStates
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.policy import Policy
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .host_queue import QueueState, Report, Taken
 from .leased_requests import LeasedRequest, LeasedRequests
 from .pushing import Pushing, Serialization
 from .session import Session, terms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.origin import Origin
 
 logger = crawl_log(__name__)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
+
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
@@ -20,13 +24,6 @@ from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError, Ser
 from scrapy_robots_plus.storage.redis_url import is_cluster
 
 from .host_queue import Exchange, HostQueue, QueueState, Report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-
 
 logger = crawl_log(__name__)
 

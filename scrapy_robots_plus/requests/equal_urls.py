@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.events import RobotsDuplicate
@@ -12,13 +11,9 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import REDIRECT_META_KEY, SCHEDULED_META_KEY
 from scrapy_robots_plus.origins.parsers import answer_or
+from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol.clean_param import CleanParams
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = crawl_log(__name__)
 

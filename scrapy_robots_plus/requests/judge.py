@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from weakref import WeakSet
 
 from scrapy import Request
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.events import denial_of, request_disallowed
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
@@ -22,16 +23,13 @@ from scrapy_robots_plus.origins.policies import Policies, closing_verdict
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.pages.stamp import PagePreferences, Sent
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.product_token import AgentNames
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.settings.override import Override
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+from scrapy_robots_plus.settings.override import Override
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = crawl_log(__name__)
 

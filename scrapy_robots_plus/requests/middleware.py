@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
 from typing_extensions import Self, assert_never
 
 from scrapy_robots_plus import compat
@@ -36,22 +36,17 @@ from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.pages.sitemaps import Sitemaps
 from scrapy_robots_plus.pages.stamp import PagePreferences
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.product_token import AgentNames
 from scrapy_robots_plus.settings.robots_settings import (
+    RobotsSettings,
     report_settings_without_effect,
     report_unknown_settings,
 )
 from scrapy_robots_plus.settings.scrapys_own import is_replaced
 
 from .judge import Asked, Judge, Outcomes, given_up_refusal
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = crawl_log(__name__)
 
