@@ -20,17 +20,19 @@ import sys
 import threading
 import traceback
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, redirect_stdout, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from io import StringIO
 from pathlib import Path
 from pkgutil import resolve_name
 from threading import Lock
 from typing import TYPE_CHECKING, NoReturn
 
+from scrapy import cmdline
 from scrapy.settings import default_settings
+from scrapy.utils import versions
 from scrapy.utils.misc import load_object
 
 from .side_by_side import SHARED_FORKS
@@ -41,7 +43,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 PACKAGES = ("scrapy.commands", "scrapy_robots_plus.commands")
-OF_CRAWLS = ("DOWNLOADER_MIDDLEWARES_BASE", "EXTENSIONS_BASE", "SPIDER_MIDDLEWARES_BASE")
+OF_CRAWLS = (
+    *default_settings.DOWNLOADER_MIDDLEWARES_BASE,
+    *default_settings.EXTENSIONS_BASE,
+    *default_settings.SPIDER_MIDDLEWARES_BASE,
+    *default_settings.DOWNLOAD_HANDLERS_BASE.values(),
+    default_settings.DUPEFILTER_CLASS,
+    default_settings.LOG_FORMATTER,
+)
 ROOT = Path(__file__).parent.parent
 
 SCRAPY = "scrapy.cmdline:execute"
@@ -251,10 +260,13 @@ def import_all() -> None:
     for name in IF_INSTALLED:
         with suppress(ImportError):
             import_module(name)
-    entry_points(group="scrapy.commands")  # is kept
-    for setting in OF_CRAWLS:
-        for component in getattr(default_settings, setting):
-            load_object(component)
+    for component in OF_CRAWLS:
+        load_object(component)
+    for user, name in ((cmdline, "entry_points"), (versions, "version")):
+        setattr(user, name, cache(getattr(user, name)))  # what is installed stays
+    versions.get_versions()
+    with redirect_stdout(StringIO()), suppress(SystemExit):
+        cmdline.execute(["scrapy", "robots", "--help"])  # compiles patterns, fills caches
 
 
 def become(task: Task, descriptors: list[int]) -> None:
@@ -267,6 +279,7 @@ def become(task: Task, descriptors: list[int]) -> None:
     sys.argv[:] = [task.main.partition(".")[0], *task.arguments]
     os.environ.clear()
     os.environ.update(task.environment)
+    os.environ.setdefault("LANGUAGE", "C")  # argparse looks for no translation of each word
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     signal.alarm(task.seconds)
 
