@@ -120,6 +120,11 @@ def scrapy_in(folder: Path, *arguments: str, main: str = SCRAPY) -> tuple[int, s
 CODE = f"{__name__}:run_code"
 
 
+def run_text(text: str, *arguments: object) -> tuple[int, str]:
+    """Runs a program that is a text: its status, and all that it prints."""
+    return scrapy_in(ROOT, text, *map(str, arguments), main=CODE)
+
+
 def run_code() -> None:
     """Runs the text that is its first argument, as ``python -c`` does."""
     exec(sys.argv.pop(1), {"__name__": "__main__"})

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import subprocess
-import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,8 +12,8 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.audit import bodies as module
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
+from tests.programs import run_text
 
-ROOT = Path(__file__).parent.parent.parent
 TEXT = b"User-agent: *\nDisallow: /\n"
 DIGEST = sha256(TEXT).hexdigest()
 
@@ -106,8 +104,7 @@ except OSError:
 
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", FULL_DISK, str(tmp_path), DIGEST]
-    assert subprocess.run(command, cwd=ROOT, timeout=60).returncode == 3
+    assert run_text(FULL_DISK, tmp_path, DIGEST) == (3, "")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import subprocess
-import sys
 import zlib
 from ipaddress import ip_address
 from pathlib import Path
@@ -24,12 +22,12 @@ from scrapy_robots_plus.settings import checks
 from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from tests.audit.logs import Warned
 from tests.crawling import crawl, stat
+from tests.programs import run_text
 from tests.sites import Sites, answer, gzipped, hang_up, in_turn, redirect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ROOT = Path(__file__).parent.parent.parent
 RULES = "User-agent: *\nDisallow: /closed\n"
 
 
@@ -339,5 +337,4 @@ assert "up to 1,000 exchanges wait" in warned[0], warned
 
 
 def test_a_full_disk_leaves_no_half_record(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "robots.warc")]
-    subprocess.run(command, cwd=ROOT, check=True, timeout=60)
+    assert run_text(FULL_DISK, tmp_path / "robots.warc") == (0, "")

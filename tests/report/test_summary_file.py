@@ -7,8 +7,6 @@ import logging
 import os
 import re
 import signal
-import subprocess
-import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +19,7 @@ from scrapy_robots_plus import RobotsMiddleware, __version__
 from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.whole_file import whole_file
 from tests.crawling import ProbeSpider, crawl, make_crawler, parts_of_seconds, run
-from tests.programs import scrapy_in
+from tests.programs import run_text, scrapy_in
 from tests.samples import blocks
 from tests.sites import Sites, answer
 
@@ -428,9 +426,7 @@ except OSError as error:
 def test_on_a_full_disk_the_old_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "robots.json"
     path.write_text("old")
-    command = [sys.executable, "-c", FULL, str(path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout == "File too large\n"
+    assert run_text(FULL, path) == (0, "File too large\n")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -452,9 +448,7 @@ with whole_file(Path(sys.argv[1])) as file:
 def test_a_kill_in_the_middle_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "robots.json"
     path.write_text("old")
-    command = [sys.executable, "-c", KILLED, str(path)]
-    done = subprocess.run(command, cwd=ROOT, timeout=60, check=False)
-    assert done.returncode == -signal.SIGKILL
+    assert run_text(KILLED, path) == (-signal.SIGKILL, "")
     assert path.read_text() == "old"
 
 
