@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def seeds(few: int, many: int) -> pytest.MarkDecorator:
+    """The parameter ``seeds``: *few* in `make test`, *many* in `make stress`."""
+    both = [
+        pytest.param(range(few), id="few"),
+        pytest.param(range(many), id="many", marks=pytest.mark.stress),
+    ]
+    return pytest.mark.parametrize("seeds", both)
+
+
 def tried(
     many: int, *strategies: Any, **named: Any
 ) -> Callable[[Callable[..., None]], Callable[[int | None], None]]:

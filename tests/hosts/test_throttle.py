@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scrapy_robots_plus.hosts.gap_search import LONGEST_GAP
 from scrapy_robots_plus.hosts.throttle import Refusal, Throttle
 from tests.broken_sites import AtRandom, Dead, EveryNth, GrowingBan, Limited, Outages
+from tests.examples import seeds
 from tests.limiters import LIMITERS, Bucket, Interval, SlidingWindow, Window
 from tests.virtual_crawl import LONGEST_WAIT, virtual_crawl
 
@@ -115,11 +116,12 @@ def test_dead_pages_cost_a_number_of_further_tries_that_does_not_grow(
 @pytest.mark.parametrize("at_once", [1, pytest.param(8, marks=pytest.mark.stress)])
 @pytest.mark.parametrize("share", [0.75, 0.9])
 @pytest.mark.parametrize("status", [429, 503])
+@seeds(2, 5)
 def test_a_site_most_of_whose_pages_are_dead_is_waited_for_minutes_however_many_they_are(
-    status: int, share: float, at_once: int
+    status: int, share: float, at_once: int, seeds: range
 ) -> None:
     """With few answers among the refusals, luck looks like a limit again and again."""
-    for seed in range(5):
+    for seed in seeds:
         dice = random.Random(seed)
         dead = {page for page in range(2_000) if dice.random() < share}
         done = virtual_crawl(Dead(dead, status), 2_000, seed=seed, at_once=at_once)
@@ -203,11 +205,12 @@ def test_it_is_known_for_a_good_while_that_a_pace_does_not_help() -> None:
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("retry_after", [0.0, 1.0])
 @pytest.mark.parametrize("limiter", LIMITERS.values(), ids=LIMITERS)
+@seeds(3, 10)
 def test_a_limit_of_two_a_second_is_found(
-    limiter: Callable[[], Limiter], retry_after: float, status: int, at_once: int
+    limiter: Callable[[], Limiter], retry_after: float, status: int, at_once: int, seeds: range
 ) -> None:
     """At most 1.5 times the ideal time, at most 10 % refused, no page lost."""
-    for seed in range(10):
+    for seed in seeds:
         site = Limited(limiter(), status)
         done = virtual_crawl(site, 240, seed=seed, at_once=at_once, retry_after=retry_after)
         assert len(done.got) == 240
@@ -218,10 +221,11 @@ def test_a_limit_of_two_a_second_is_found(
 @pytest.mark.parametrize("pages", [100, 1000])
 @pytest.mark.parametrize("at_once", [1, pytest.param(4, marks=pytest.mark.stress), 16])
 @pytest.mark.parametrize("limiter", LIMITERS.values(), ids=LIMITERS)
+@seeds(3, 10)
 def test_what_was_not_under_way_at_the_first_refusal_is_hardly_refused(
-    limiter: Callable[[], Limiter], pages: int, at_once: int
+    limiter: Callable[[], Limiter], pages: int, at_once: int, seeds: range
 ) -> None:
-    for seed in range(10):
+    for seed in seeds:
         done = virtual_crawl(Limited(limiter()), pages, seed=seed, at_once=at_once)
         assert len(done.got) == pages
         assert done.burst <= at_once
@@ -246,10 +250,11 @@ def test_what_was_not_under_way_at_the_first_refusal_is_hardly_refused(
         (lambda: Changes(Interval(2.0), Interval(0.5), 200.0), 1.3, 0.04),
     ],
 )
+@seeds(3, 10)
 def test_other_limits_are_found_too(
-    limiter: Callable[[], Limiter], slower: float, share: float
+    limiter: Callable[[], Limiter], slower: float, share: float, seeds: range
 ) -> None:
-    for seed in range(10):
+    for seed in seeds:
         done = virtual_crawl(Limited(limiter()), 1000, seed=seed)
         assert len(done.got) == 1000
         assert done.seconds <= slower * 1000 / limiter().rate
@@ -276,11 +281,12 @@ class InTurn:
         ((Bucket(10.0, 5), Bucket(3.0, 2)), 7.0, 2, 0.1),
     ],
 )
+@seeds(2, 5)
 def test_a_limit_that_changes_all_the_time_loses_no_page(
-    limits: tuple[Limiter, Limiter], every: float, at_once: int, share: float
+    limits: tuple[Limiter, Limiter], every: float, at_once: int, share: float, seeds: range
 ) -> None:
     """A probe may fall into the better time. Then more is refused at full speed, for longer."""
-    for seed in range(5):
+    for seed in seeds:
         site = InTurn(deepcopy(limits), every)
         done = virtual_crawl(site, 2000, seed=seed, at_once=at_once, seconds=(0.02, 0.1))
         assert len(done.got) == 2000
@@ -318,14 +324,13 @@ def test_the_longer_a_ban_lasts_the_less_often_its_limit_is_tried(pages: int) ->
 
 @pytest.mark.parametrize("refusal", [429, 503])
 @pytest.mark.parametrize(("every", "seconds"), [(1.0, 0.1), (3.0, 0.3), (2.0, 0.4), (3.0, 1.0)])
+@seeds(5, 15)
 def test_short_outages_are_not_taken_for_a_limit_for_long(
-    every: float, seconds: float, refusal: int
+    every: float, seconds: float, refusal: int, seeds: range
 ) -> None:
     """All that is under way in an outage is refused together: it looks as if only slowness helps.
     But the host goes on refusing, and a probe at full speed is refused no more than that."""
-    crawls = [
-        virtual_crawl(Outages(every, seconds, refusal), 2000, seed=seed) for seed in range(15)
-    ]
+    crawls = [virtual_crawl(Outages(every, seconds, refusal), 2000, seed=seed) for seed in seeds]
     assert median(done.seconds for done in crawls) <= 100
     assert max(done.seconds for done in crawls) <= 1000
 
