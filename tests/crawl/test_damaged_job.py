@@ -89,7 +89,7 @@ async def check_pages(
 async def test_what_is_missing_is_what_was_said(
     sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await check_pages(sites, tmp_path, caplog, every=8)
+    await check_pages(sites, tmp_path, caplog, every=16)
 
 
 @pytest.mark.stress

@@ -274,8 +274,12 @@ class InMiddleware(InPipeline):
 @pytest.mark.parametrize(
     ("spider", "queues"),
     [
-        *product([InCallback, InPipeline, WithFiles, Asks], [{}, IN_FILES]),
-        (InMiddleware, {}),
+        *product([InCallback, InPipeline, WithFiles, Asks, InMiddleware], [{}]),
+        (InCallback, IN_FILES),
+        *(
+            pytest.param(spider, IN_FILES, marks=pytest.mark.stress)
+            for spider in (InPipeline, WithFiles, Asks)
+        ),
     ],
 )
 @pytest_twisted.ensureDeferred

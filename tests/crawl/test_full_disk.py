@@ -50,7 +50,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
     disk.unmount()
 
 
-@pytest.mark.parametrize("room", [150_000, 250_000])
+@pytest.mark.parametrize("room", [150_000, pytest.param(250_000, marks=pytest.mark.stress)])
 def test_with_room_again_the_job_goes_on(sites: Sites, disk: Disk, room: int) -> None:
     hosts = [sites.host(RULES) for _ in range(30)]
     urls, job = [host.url("/0") for host in hosts], disk.path / "job"

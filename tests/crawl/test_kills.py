@@ -25,7 +25,7 @@ def check(outcome: Outcome) -> None:
 
 
 def test_killed_five_times_in_a_row_nothing_is_missing(sites: Sites, tmp_path: Path) -> None:
-    check(kill_and_resume(sites, tmp_path / "job", 5))  # six hosts are done before the first kill
+    check(kill_and_resume(sites, tmp_path / "job", 5, hosts=6))
 
 
 @pytest.mark.stress
