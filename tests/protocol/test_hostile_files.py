@@ -210,7 +210,9 @@ def parts_of_all_lengths(url: str, octets: int) -> bytes:
     return full(map(rule, count()), size=octets).encode()
 
 
-@pytest.mark.parametrize("octets", [1_000, FILE_OCTETS])
+@pytest.mark.parametrize(
+    "octets", [1_000, QUARTER, pytest.param(FILE_OCTETS, marks=pytest.mark.stress)]
+)
 @untraced()
 def test_a_long_url_costs_no_more_than_a_usual_one_of_a_hostile_file(octets: int) -> None:
     url = long_url(LONG_URL)
