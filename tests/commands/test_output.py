@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     ("encoding", "shown"),
     [
         ("ascii", "http://x.example/\\u0416\\U0001f600"),
-        ("latin-1", "http://x.example/\\u0416\\U0001f600"),
+        pytest.param("latin-1", "http://x.example/\\u0416\\U0001f600", marks=pytest.mark.stress),
         ("utf-8", "http://x.example/\u0416\U0001f600"),
     ],
 )

@@ -245,7 +245,7 @@ def test_a_closed_pipe_ends_it_silently(sites: Sites, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "numbers", [(4_000, 12_000), pytest.param((30_000, 90_000), marks=pytest.mark.stress)]
+    "numbers", [(3_000, 9_000), pytest.param((30_000, 90_000), marks=pytest.mark.stress)]
 )
 def test_memory_is_bounded_by_hosts(sites: Sites, tmp_path: Path, numbers: tuple[int, int]) -> None:
     """Three times as many URLs of the same hosts take hardly more of it, once caches are full."""

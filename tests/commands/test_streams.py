@@ -43,7 +43,9 @@ def assert_full(done: Done) -> None:
     assert re.fullmatch(r"scrapy robots [ a-z]+: No space left on device\n", done.errors)
 
 
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed", [">&-", pytest.param(">&- 2>&-", marks=pytest.mark.stress), "<&- >&- 2>&-"]
+)
 def test_where_nobody_can_be_told_the_status_tells(robots: Robots, closed: str) -> None:
     done = robots.redirected(closed, *OFFLINE)
     assert (done.status, done.output, done.errors) == (1, "", "")

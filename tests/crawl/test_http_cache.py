@@ -61,8 +61,15 @@ ROBOTS: dict[str, Callable[[Sites], Reply]] = {
 }
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("presets", ["rfc9309", "mk1996"])
+@pytest.mark.parametrize(
+    ("storage", "presets"),
+    [
+        (STORAGES[0], "rfc9309"),
+        (STORAGES[1], "mk1996"),
+        pytest.param(STORAGES[0], "mk1996", marks=pytest.mark.stress),
+        pytest.param(STORAGES[1], "rfc9309", marks=pytest.mark.stress),
+    ],
+)
 @pytest_twisted.ensureDeferred
 async def test_a_replay_without_a_network_comes_to_what_the_crawl_came_to(
     tmp_path: Path, storage: str, presets: str

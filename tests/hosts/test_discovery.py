@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.hosts.host import Lane
     from scrapy_robots_plus.protocol.origin import Origin
 
-MANY = 1000
+MANY = 400
 
 with_and_without_job = pytest.mark.parametrize("job", [False, True], ids=["memory", "JOBDIR"])
 """With JOBDIR there is a second queue, and the engine asks both in each round."""

@@ -37,7 +37,11 @@ class AsyncSpider(TakingSpider):
 
 @pytest.mark.parametrize(
     ("nofollow", "noindex", "spider"),
-    [(*both, TakingSpider) for both in product(ACTIONS, ACTIONS)]
+    [
+        # With the same action for both, in `make test`.
+        pytest.param(*both, TakingSpider, marks=[] if len({*both}) == 1 else [pytest.mark.stress])
+        for both in product(ACTIONS, ACTIONS)
+    ]
     + [("obey", "observe", AsyncSpider)],
 )
 @pytest_twisted.ensureDeferred
