@@ -8,12 +8,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import scrapy
 
-from .programs import scrapy_in
+from scrapy_robots_plus import testing
+
+from .forks import Forks
+from .programs import CODE, scrapy_in
 from .samples import block_with, blocks
 
 if TYPE_CHECKING:
@@ -87,6 +91,7 @@ def test_the_tests_of_the_page_pass_and_fail_where_they_should(
     assert outcomes == dict.fromkeys(names, outcome), output
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_crawl_is_told_as_the_site_saw_it(robots_site: MakeSite) -> None:
     site = robots_site(ROBOTS, {"/": (418, {"X-Tea": "yes"}, "short and stout")})
     crawl = site.crawl(
@@ -103,6 +108,18 @@ def test_a_crawl_is_told_as_the_site_saw_it(robots_site: MakeSite) -> None:
     assert "Spider closed (finished)" in crawl.log
     assert [each.path for each in site.requests] == ["/robots.txt", "/"]
     assert site.requests[0].headers["user-agent"] == "Foobot"
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Crawls run in forks that have imported what they need, not in new interpreters."""
+
+    def run(command: list[str], *, input: bytes, timeout: float, **_: Any) -> Any:  # noqa: A002
+        forks, text = Forks.running(), command[-1]
+        status, output, errors = forks.run(CODE, [text], input, round(timeout), Path.cwd())
+        return subprocess.CompletedProcess(command, status, output, errors)
+
+    monkeypatch.setattr(testing, "subprocess", SimpleNamespace(**{**vars(subprocess), "run": run}))
 
 
 FILES = {
@@ -134,6 +151,7 @@ def test_a_crawl_leaves_nothing_in_the_files_of_the_project(
     assert set(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.usefixtures("forked")
 def test_each_site_has_a_robots_txt_of_its_own(robots_site: MakeSite) -> None:
     closed, site = robots_site("User-agent: *\nDisallow: /\n"), robots_site()
     crawl = site.crawl(LinksSpider, site="", paths=f"{closed.url()} {site.url()}")
@@ -142,6 +160,7 @@ def test_each_site_has_a_robots_txt_of_its_own(robots_site: MakeSite) -> None:
     assert [each.path for each in site.requests] == ["/robots.txt", "/"]
 
 
+@pytest.mark.usefixtures("forked")
 def test_what_is_not_there_is_not_found(robots_site: MakeSite) -> None:
     site = robots_site(404, {"/gone": 410})
     paths = "/gone /none"
@@ -154,6 +173,7 @@ def test_what_is_not_there_is_not_found(robots_site: MakeSite) -> None:
     }
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_crawl_that_cannot_start_says_why(robots_site: MakeSite) -> None:
     site = robots_site()
     with pytest.raises(RuntimeError, match="ROBOTS_MODE = 'both'"):
@@ -168,6 +188,7 @@ class SelectorSpider(scrapy.Spider):
         yield {"links": response.css("a")}
 
 
+@pytest.mark.usefixtures("forked")
 def test_an_item_that_cannot_be_handed_over_is_told(robots_site: MakeSite) -> None:
     site = robots_site()
     with pytest.raises(RuntimeError, match=r"no result; its log:\n(?s:.*)pickle SelectorList"):
