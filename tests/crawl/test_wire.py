@@ -58,6 +58,20 @@ short_or_all = pytest.mark.parametrize(
     "octets",
     [pytest.param(SHORT, id="short"), pytest.param(ASCII, id="all", marks=pytest.mark.stress)],
 )
+with_each_handler = pytest.mark.parametrize(
+    ("handler", "octets"),
+    [
+        *(
+            pytest.param(handler, SHORT[place % 2 :: 2], id=f"{handler}-half")
+            for place, handler in enumerate(HANDLERS)
+        ),
+        *(
+            pytest.param(handler, ASCII, id=f"{handler}-all", marks=pytest.mark.stress)
+            for handler in HANDLERS
+        ),
+    ],
+)
+"""In `make test`, each octet with every second handler."""
 ours_alone = pytest.mark.skipif(OTHER_PARSER is not None, reason="the log is held against ours")
 
 
@@ -104,8 +118,7 @@ async def crawl_wire(host: Host, wire: Wire, **settings: Any) -> Crawler:
 
 
 @ours_alone
-@short_or_all
-@pytest.mark.parametrize("handler", HANDLERS)
+@with_each_handler
 @pytest_twisted.ensureDeferred
 async def test_nothing_disallowed_arrives(
     sites: Sites, handler: str, octets: Iterable[int]
@@ -120,8 +133,7 @@ async def test_nothing_disallowed_arrives(
 
 
 @ours_alone
-@short_or_all
-@pytest.mark.parametrize("handler", HANDLERS)
+@with_each_handler
 @pytest_twisted.ensureDeferred
 async def test_nor_does_it_if_urls_stay_as_they_are(
     sites: Sites, handler: str, octets: Iterable[int]
