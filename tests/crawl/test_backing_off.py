@@ -128,8 +128,8 @@ async def test_refusals_that_have_nothing_to_do_with_the_pace_do_not_slow_a_host
 ) -> None:
     host = sites.host()
     host.pages["/page"] = served(EveryNth(5))
-    crawler = await crawl(*pages(host, 200), **RETRY)
-    assert len(crawler.spider.got) == 200
+    crawler = await crawl(*pages(host, 100), **RETRY)
+    assert len(crawler.spider.got) == 100
     assert throttle_of(crawler, host).waited <= 10
 
 

@@ -84,8 +84,12 @@ def crawl_many(port: int, hosts: int = HOSTS, files: int = FILES, **settings: An
 
 @pytest.mark.parametrize(
     ("mode", "job"),
-    [*((mode, False) for mode in MODES), ("asyncio", True)],
-    ids=[*MODES, "job"],
+    [
+        ("asyncio", True),
+        *((mode, False) for mode in MODES if mode != "asyncio"),
+        pytest.param("asyncio", False, marks=pytest.mark.stress),
+    ],
+    ids=["job", *(mode for mode in MODES if mode != "asyncio"), "asyncio"],
 )
 def test_all_pages_of_more_hosts_than_files_come(
     server: Everywhere, tmp_path: Path, mode: str, job: bool
@@ -126,7 +130,10 @@ def test_with_httpx_too(server: Everywhere) -> None:
 
 
 @names_rules  # with its first file, another one may import what reads text: a file as well
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode",
+    [pytest.param(mode, marks=[pytest.mark.stress] * (mode == "select")) for mode in MODES],
+)
 def test_requests_that_find_no_file_wait_for_one(sites: Sites, tmp_path: Path, mode: str) -> None:
     """No host answers before the crawl says that it is short of files."""
     log = tmp_path / "log"

@@ -236,7 +236,7 @@ def test_a_newer_file_is_left_alone(sites: Sites, tmp_path: Path) -> None:
 def test_when_the_disk_is_full_the_crawl_is_closed_and_nothing_is_lost(
     sites: Sites, tmp_path: Path
 ) -> None:
-    hosts = [sites.host(RULES) for _ in range(30)]
+    hosts = [sites.host(RULES) for _ in range(15)]
     urls = [host.url("/0") for host in hosts]
     full = run_job(Links, urls, JOBDIR=str(tmp_path), limits={"RLIMIT_FSIZE": 60_000})
     assert full.stats["finish_reason"] == "job_file_failed", full.log
