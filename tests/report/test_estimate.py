@@ -13,6 +13,7 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.shared_pace import shared_pace
 from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
 from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.report import progress
 from scrapy_robots_plus.report.progress import describe
 from tests.crawl.world import Host, World
 from tests.crawling import far_from_now, make_crawler, parts_of_seconds, reads_paces, run
@@ -184,8 +185,10 @@ async def test_hosts_that_only_the_file_of_a_job_holds_are_counted(
 def test_of_very_many_hosts_only_the_longest_queues_are_asked_for_their_delay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    world = World([Host() for _ in range(1_200)])
-    for number in [*range(1_200), 7]:
+    assert progress._ASKED_FOR_THEIR_DELAY == 1_000
+    monkeypatch.setattr(progress, "_ASKED_FOR_THEIR_DELAY", 100)
+    world = World([Host() for _ in range(120)])
+    for number in [*range(120), 7]:
         world.push(number)
     asked: list[str] = []
 
@@ -196,7 +199,7 @@ def test_of_very_many_hosts_only_the_longest_queues_are_asked_for_their_delay(
     monkeypatch.setattr(world, "delay_of", delay_of)
     line = describe(world.queue_hosts)
     assert line == (
-        "Hosts in the queue: 1,200 waiting for robots.txt (1,201 requests). "
+        "Hosts in the queue: 120 waiting for robots.txt (121 requests). "
         "At least 10 s remaining: http://host7.example, 2 requests x 5 s"
     )
-    assert len(asked) == 1_000
+    assert len(asked) == 100
