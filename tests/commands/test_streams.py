@@ -49,7 +49,10 @@ def assert_full(done: Done) -> None:
 def test_where_nobody_can_be_told_the_status_tells(robots: Robots, closed: str) -> None:
     done = robots.redirected(closed, *OFFLINE)
     assert (done.status, done.output, done.errors) == (1, "", "")
-    done = robots.redirected(closed, "check", "http://site.invalid/", "--file", "r.txt")
+
+
+def test_so_does_a_good_one(robots: Robots) -> None:
+    done = robots.redirected(">&- 2>&-", "check", "http://site.invalid/", "--file", "r.txt")
     assert done.status == 0
 
 

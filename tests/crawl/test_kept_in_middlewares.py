@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -145,9 +146,17 @@ async def test_the_next_page_is_under_way_when_a_callback_begins(
     assert sum(crawler.spider.under_way) > 7 * hosts
 
 
-@pytest.mark.parametrize("delay", ["", "Crawl-delay: 0.1\n"])
-@pytest.mark.parametrize("places", [1, 8])
-@pytest.mark.parametrize("is_job", [False, True])
+@pytest.mark.parametrize(
+    ("is_job", "places", "delay"),
+    [
+        # Each pair of two of them in `make test`.
+        pytest.param(
+            *(is_job, places, delay),
+            marks=[pytest.mark.stress] * (is_job ^ (places == 1) ^ (delay == "")),
+        )
+        for is_job, places, delay in product([False, True], [1, 8], ["", "Crawl-delay: 0.1\n"])
+    ],
+)
 @pytest_twisted.ensureDeferred
 async def test_the_request_that_lets_the_others_go_is_sent(
     sites: Sites, tmp_path: Path, places: int, delay: str, is_job: bool

@@ -199,8 +199,15 @@ async def test_what_others_raise_while_a_page_is_read_is_no_failure_of_its_host(
     assert told == []
 
 
-@pytest.mark.parametrize("mode", sorted({*MODES} - {"asyncio"}))
-@pytest.mark.parametrize("spider", ["BreaksPop", "BreaksPush", "BreaksJudge"])
+@pytest.mark.parametrize(
+    ("mode", "spider"),
+    [
+        # By turns in `make test`.
+        pytest.param(mode, spider, marks=[pytest.mark.stress] * ((turn + place) % 2))
+        for turn, mode in enumerate(sorted({*MODES} - {"asyncio"}))
+        for place, spider in enumerate(["BreaksPop", "BreaksPush", "BreaksJudge"])
+    ],
+)
 def test_in_every_other_reactor_mode(sites: Sites, tmp_path: Path, mode: str, spider: str) -> None:
     hosts = [sites.host(RULES) for _ in range(HOSTS)]
     urls = [host.url("/page") for host in hosts]
@@ -213,8 +220,9 @@ def test_in_every_other_reactor_mode(sites: Sites, tmp_path: Path, mode: str, sp
     assert [set(host.fetched) for host in hosts] == [{"/page", "/page/next"}] * HOSTS
 
 
+@pytest.mark.parametrize("every", [2, pytest.param(1, marks=pytest.mark.stress)])
 def test_every_bridge_to_scrapy_in_turn_ends_the_crawl_or_does_without(
-    sites: Sites, monkeypatch: pytest.MonkeyPatch
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, every: int
 ) -> None:
     """Whichever of them a new version of Scrapy breaks, nothing idles for ever."""
     bridges = [
@@ -226,7 +234,7 @@ def test_every_bridge_to_scrapy_in_turn_ends_the_crawl_or_does_without(
     hosts = [sites.host(RULES) for _ in range(2)]
     urls = [host.url("/page") for host in hosts]
     closed = 0
-    for name in bridges:
+    for name in bridges[::every]:
         result = crawl_in_process(
             "asyncio", *urls, spider="tests.crawl.breaking.BreaksBridge", BRIDGE=name
         )
@@ -235,7 +243,7 @@ def test_every_bridge_to_scrapy_in_turn_ends_the_crawl_or_does_without(
         if reason == "finished":
             assert len(result["got"]) == 4, name
         closed += reason == "robots_error"
-    assert closed > 5
+    assert closed > 5 // every
 
 
 NEEDED_TO_CLOSE = {"close_crawl", "is_closing", "crawler_process"}

@@ -200,8 +200,15 @@ WITHOUT_RULES: dict[str, Callable[[], Reply]] = {
 
 
 @ours_alone
-@pytest.mark.parametrize("kind", WITHOUT_RULES)
-@pytest.mark.parametrize("handler", HANDLERS)
+@pytest.mark.parametrize(
+    ("handler", "kind"),
+    [
+        # Every second kind in `make test`, by turns.
+        pytest.param(handler, kind, marks=[pytest.mark.stress] * ((turn + place) % 2))
+        for turn, handler in enumerate(HANDLERS)
+        for place, kind in enumerate(WITHOUT_RULES)
+    ],
+)
 @pytest_twisted.ensureDeferred
 async def test_what_is_no_whole_file_lets_nothing_through(
     sites: Sites, handler: str, kind: str
