@@ -132,8 +132,11 @@ def test_a_site_most_of_whose_pages_are_dead_is_waited_for_minutes_however_many_
 
 @pytest.mark.parametrize("at_once", [1, 8])
 @pytest.mark.parametrize("number", [7, 10])
-def test_pages_that_are_refused_now_and_then_are_got(number: int, at_once: int) -> None:
-    for seed in range(50):
+@seeds(15, 50)
+def test_pages_that_are_refused_now_and_then_are_got(
+    number: int, at_once: int, seeds: range
+) -> None:
+    for seed in seeds:
         for pages in (100, 240):
             assert (
                 len(virtual_crawl(EveryNth(number), pages, seed=seed, at_once=at_once).got) == pages
