@@ -14,10 +14,10 @@ import pytest_twisted
 import scrapy
 from twisted.internet.defer import gatherResults
 
+from scrapy_robots_plus.audit import recorder
 from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 from scrapy_robots_plus.audit.chain import LogState
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, Entry, FileEntry, VerdictEntry
-from scrapy_robots_plus.audit.log import BATCH
 from scrapy_robots_plus.audit.recorder import is_in_share
 from tests.audit.logs import damages_in, entries_in, state_of
 from tests.commands.running import Robots
@@ -407,8 +407,15 @@ def _cut_to_ten_lines(log: Path) -> None:
 )
 @pytest_twisted.ensureDeferred
 async def test_a_log_that_is_changed_in_mid_crawl_is_told_apart_from_a_whole_one(
-    sites: Sites, log: Path, change: Callable[[Path], None], alone: LogState, together: LogState
+    sites: Sites,
+    log: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Path], None],
+    alone: LogState,
+    together: LogState,
 ) -> None:
+    monkeypatch.setattr(recorder, "BATCH", 32)
+
     class Changer(ProbeSpider):
         def parse(self, response: scrapy.http.Response) -> Any:
             if response.url == host.url("/a"):
@@ -418,7 +425,7 @@ async def test_a_log_that_is_changed_in_mid_crawl_is_told_apart_from_a_whole_one
                 yield scrapy.Request(host.url(f"/closed/{number}"))
             yield scrapy.Request(host.url("/a"), priority=-1)
 
-    host, denials = sites.host(RULES), 2 * BATCH
+    host, denials = sites.host(RULES), 2 * recorder.BATCH
     await crawl(host.url("/"), spider=Changer, ROBOTS_AUDIT_LOG=log, CONCURRENT_REQUESTS=1)
     assert host.fetched == ["/", "/a"]
     parts = sorted(log.parent.glob("audit.jsonl*"))

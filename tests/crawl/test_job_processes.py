@@ -289,7 +289,7 @@ def many_hosts_under_few_files(
 
 
 def test_many_hosts_need_few_files(everywhere: Everywhere, tmp_path: Path) -> None:
-    many_hosts_under_few_files(everywhere, tmp_path, 150, 100)
+    many_hosts_under_few_files(everywhere, tmp_path, 110, 80)
     assert len(os.listdir(tmp_path)) < 8
 
 
