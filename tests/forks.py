@@ -42,7 +42,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-PACKAGES = ("scrapy.commands", "scrapy_robots_plus.commands")
+PACKAGES = (
+    "scrapy.commands",
+    *(
+        f"scrapy_robots_plus.{room}"
+        for room in ("audit", "commands", "hosts", "job", "redis", "storage")
+    ),
+)
 OF_CRAWLS = (
     *default_settings.DOWNLOADER_MIDDLEWARES_BASE,
     *default_settings.EXTENSIONS_BASE,
@@ -58,7 +64,14 @@ CRAWL = "tests.crawl_process:main"
 CLOSING_CRAWL = "tests.crawl.closing_process:main"
 WORKER = "tests.worker_process:main"
 """What a fork may run."""
-IF_INSTALLED = ("scrapy_redis.scheduler", "hypothesis", "pytest", "pytest_twisted")
+IF_INSTALLED = (
+    "scrapy.core.downloader.handlers._aiohttp",
+    "scrapy.core.downloader.handlers._httpx",
+    "scrapy_redis.scheduler",
+    "hypothesis",
+    "pytest",
+    "pytest_twisted",
+)
 RUNS = "runs"
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
