@@ -414,7 +414,8 @@ async def test_a_log_that_is_changed_in_mid_crawl_is_told_apart_from_a_whole_one
     alone: LogState,
     together: LogState,
 ) -> None:
-    monkeypatch.setattr(recorder, "BATCH", 32)
+    batch = 32
+    monkeypatch.setattr(recorder, "BATCH", batch)
 
     class Changer(ProbeSpider):
         def parse(self, response: scrapy.http.Response) -> Any:
@@ -425,7 +426,7 @@ async def test_a_log_that_is_changed_in_mid_crawl_is_told_apart_from_a_whole_one
                 yield scrapy.Request(host.url(f"/closed/{number}"))
             yield scrapy.Request(host.url("/a"), priority=-1)
 
-    host, denials = sites.host(RULES), 2 * recorder.BATCH
+    host, denials = sites.host(RULES), 2 * batch
     await crawl(host.url("/"), spider=Changer, ROBOTS_AUDIT_LOG=log, CONCURRENT_REQUESTS=1)
     assert host.fetched == ["/", "/a"]
     parts = sorted(log.parent.glob("audit.jsonl*"))
