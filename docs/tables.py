@@ -208,7 +208,7 @@ MEANINGS = {
     "other": "any other status, 600 for example",
     "timeout": "not complete within `ROBOTS_FETCH_TIMEOUT`",
     "dns": "the host name has no address",
-    "connection": "refused, reset, TLS failure, closed before an answer",
+    "connection": "refused, reset, TLS failure, closed before an answer; the proxy opens no tunnel",
     "cut": "the body ended before its time",
     "undecodable": "the body is not what its Content-Encoding says",
     "challenge": "a 2xx whose body is HTML, with the header `cf-mitigated: challenge`",

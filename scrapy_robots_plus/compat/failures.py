@@ -45,8 +45,10 @@ def kind_of_failure(exception: BaseException, *, headers_received: bool) -> str:
         return "dns"
     if isinstance(exception, _TIMEOUT):
         return "timeout"
-    # twisted.web's ResponseFailed wraps what happened; Scrapy 2.14 raises it as it is.
+    # twisted.web's ResponseFailed wraps what happened; Scrapy 2.14 raises it as it is. A proxy may
+    # have opened no tunnel: that exception of Scrapy's is a plain one, in a module of a handler.
     is_lost = isinstance(exception, _CONNECTION) or hasattr(exception, "reasons")
+    is_lost = is_lost or type(exception).__name__ == "TunnelError"
     if isinstance(exception, _CUT) or (headers_received and is_lost):
         return "cut"
     return "connection" if is_lost else "error"

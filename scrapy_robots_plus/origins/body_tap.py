@@ -20,7 +20,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.requests import MAXSIZE_META_KEY, TAP_META_KEY, TIMEOUT_META_KEY
-from scrapy_robots_plus.protocol.access import Failure
+from scrapy_robots_plus.protocol.access import Failure, is_definite
 
 from .codings import SCRAPYS, BodyError, codings_in, decoded
 
@@ -225,8 +225,10 @@ class BodyTaps:
         request.meta[MAXSIZE_META_KEY] = tap.limit
         taken = tap.take(response)
         # Until now this kept Scrapy's HTTP cache from answering. The cache may store the site's
-        # answer, but not a part of a file: in a replay, nobody could tell that it is one.
-        request.meta["dont_cache"] = tap.error is not None
+        # answer, but not a part of a file: in a replay, nobody could tell that it is one. Nor that
+        # of an outage, which would take the place of the last good copy.
+        is_outage = not (is_definite(taken.status) or 300 <= taken.status < 400)
+        request.meta["dont_cache"] = tap.error is not None or is_outage
         return taken
 
     def _headers_received(self, request: Request, headers: Headers, **_: Any) -> None:

@@ -142,6 +142,22 @@ TOO_LATE = {"dripping body", "no answer"}
 PAGES = {"R": ["/open"], "A": ["/closed", "/open"], "-": []}
 
 
+@pytest_twisted.ensureDeferred
+async def test_a_tunnel_that_the_proxy_refuses_is_a_connection_that_failed(sites: Sites) -> None:
+    """It was another error, which is not retried: one refusal denied the whole site."""
+    host, proxy = sites.host(RULES, self_signed()), sites.host()
+    target = host.origin.removeprefix("https://")
+    proxy.pages[target] = answer("", 502)
+    crawler = await crawl(
+        host.url("/open"),
+        ROBOTS_FETCH_META={"proxy": proxy.origin},
+        ROBOTS_FETCH_RETRIES=1,
+        ROBOTS_STATUS_POLICY={"connection": "allow"},
+    )
+    assert proxy.fetched == [target, target]
+    assert crawler.spider.got == [host.url("/open")]
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest_twisted.ensureDeferred
 async def test_what_is_fetched_is_what_the_preset_says(sites: Sites, preset: str) -> None:

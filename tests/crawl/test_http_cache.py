@@ -117,6 +117,21 @@ async def test_a_site_that_answers_with_an_error_is_not_crawled_by_the_cached_fi
     assert again.spider.got == []
 
 
+@pytest.mark.parametrize("status", [429, 500, 503])
+@pytest_twisted.ensureDeferred
+async def test_an_outage_does_not_replace_the_cached_file(tmp_path: Path, status: int) -> None:
+    """It did: from then on, everything was denied without a network, and in each replay."""
+    with Sites() as sites:
+        host = keeps_pages(sites.host(in_turn(answer(RULES), answer("", status))))
+        urls = [host.url(path) for path in PATHS]
+        await crawl(*urls, **cache(tmp_path))
+        outage = await crawl(*urls, **cache(tmp_path))
+        assert outage.spider.got == []
+    for replays in (False, True):
+        later = await crawl(*urls, **cache(tmp_path), HTTPCACHE_IGNORE_MISSING=replays)
+        assert later.spider.got == [host.url("/open")]
+
+
 @pytest_twisted.ensureDeferred
 async def test_without_a_network_the_cached_file_holds_as_the_last_good_copy(
     tmp_path: Path,
