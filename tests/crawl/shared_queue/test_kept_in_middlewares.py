@@ -8,7 +8,7 @@ import pytest
 import pytest_twisted
 
 from tests.crawl.test_kept_in_middlewares import PAGES, RULES, KeepsUntilLoggedIn, LoginSpider
-from tests.crawling import crawl, stat
+from tests.crawling import crawl, parts_of_seconds, stat
 from tests.redis_server import scrapy_redis_may_warn
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = scrapy_redis_may_warn
 
 
-@pytest.mark.parametrize("delay", ["", "Crawl-delay: 0.2\n"])
+@pytest.mark.parametrize("delay", ["", pytest.param("Crawl-delay: 0.2\n", marks=parts_of_seconds)])
 @pytest_twisted.ensureDeferred
 async def test_the_request_that_lets_the_others_go_is_sent(
     sites: Sites, shared: dict[str, Any], delay: str
