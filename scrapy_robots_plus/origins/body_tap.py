@@ -226,9 +226,11 @@ class BodyTaps:
         taken = tap.take(response)
         # Until now this kept Scrapy's HTTP cache from answering. The cache may store the site's
         # answer, but not a part of a file: in a replay, nobody could tell that it is one. Nor that
-        # of an outage, which would take the place of the last good copy.
+        # of an outage, which would take the place of the last good copy; but in a replay, the cache
+        # may have asked whether its own copy holds, and knows what an outage says of that.
         is_outage = not (is_definite(taken.status) or 300 <= taken.status < 400)
-        request.meta["dont_cache"] = tap.error is not None or is_outage
+        is_new = "cached_response" not in request.meta
+        request.meta["dont_cache"] = tap.error is not None or (is_outage and is_new)
         return taken
 
     def _headers_received(self, request: Request, headers: Headers, **_: Any) -> None:

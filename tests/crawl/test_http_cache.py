@@ -133,6 +133,20 @@ async def test_an_outage_does_not_replace_the_cached_file(tmp_path: Path, status
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_server_error_leaves_an_expired_file_of_a_replay_in_force(
+    sites: Sites, tmp_path: Path
+) -> None:
+    """As RFC2616Policy says: the error hints at nothing new about the file."""
+    host = keeps_pages(sites.host(in_turn(answer(RULES, etag='"1"'), answer("", 503))))
+    urls = [host.url(path) for path in PATHS]
+    settings = cache(tmp_path, "RFC2616Policy")
+    await crawl(*urls, **settings)
+    replay = await crawl(*urls, **settings, HTTPCACHE_IGNORE_MISSING=True)
+    assert host.robots_hits == 2
+    assert replay.spider.got == [host.url("/open")]
+
+
+@pytest_twisted.ensureDeferred
 async def test_without_a_network_the_cached_file_holds_as_the_last_good_copy(
     tmp_path: Path,
 ) -> None:
