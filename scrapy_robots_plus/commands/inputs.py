@@ -33,6 +33,9 @@ _POLL = 0.01
 _TOGETHER = 5_000
 """The most URLs that are answered together."""
 
+_TURN = 100
+"""The number of URLs that are answered before the event loop gets a turn."""
+
 
 _standard_input = Once()
 
@@ -193,11 +196,13 @@ async def with_policies(
         for origin in dict.fromkeys(asked.origin for asked in together):
             if origin:
                 compat.run_in_background(policies.obtain(origin))
-        for asked in together:
+        for number, asked in enumerate(together, 1):
             policy = await policies.obtain(asked.origin) if asked.origin else None
             if asked.origin and policy is None:
                 raise CancelledError
             yield asked, policy
+            if number % _TURN == 0:
+                await compat.sleep(0)
         sys.stdout.flush()
     for failure in failures:
         raise failure
