@@ -140,7 +140,7 @@ class Declared:
     day. Between these limits its HTTP headers decide, or if they do not say, the dialect (`expiry`
     of a `Dialect`); with `RFC9309` it is a day. See [freshness](freshness.md)."""
     stale_max: float = setting(SECONDS, default=30 * 86_400, example=86_400)
-    """How long the last copy is obeyed in an outage. See [freshness](freshness.md)."""
+    """How long the last good copy is obeyed in an outage. See [freshness](freshness.md)."""
 
     # Delays
 
@@ -259,7 +259,8 @@ class Declared:
     fetch_max_bytes: int = setting(
         checks.whole_number("bytes", MAX_BYTES, 2**30), default=MAX_BYTES, example=1_048_576
     )
-    """How much of a robots.txt is read. RFC 9309 2.5 asks for at least 500 KiB (512,000 bytes)."""
+    """How much of a robots.txt is read, before the rest is ignored. RFC 9309 2.5 asks for at least
+    500 KiB (512,000 bytes)."""
     fetch_meta: Mapping[str, Any] = setting(
         checks.fetch_meta, default={}, example={"proxy": "http://proxy.example:3128"}
     )
