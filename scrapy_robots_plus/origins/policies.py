@@ -296,7 +296,7 @@ class Policies:
                 fetch.policy = fetch.policy or self._retrieval.failed(origin, previous)
                 self._recent.put(origin, fetch.policy)
             await self._announce(fetch.policy, previous, fetch.request)
-        except (Exception, *compat.CANCELLED) as error:  # noqa: BLE001 - whatever it is
+        except Exception as error:  # noqa: BLE001 - whatever it is
             self._interrupted(origin, error)
         finally:
             self._end_fetch(origin, fetch)

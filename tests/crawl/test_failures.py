@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -12,6 +13,7 @@ import scrapy
 from scrapy_robots_plus import RobotsMiddleware, RobotsUnreachable
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.certificates import self_signed
 from tests.crawling import crawl, stat
@@ -228,6 +230,32 @@ async def test_a_retry_after_that_ends_in_time_is_waited_for(sites: Sites, statu
     first, second = (hit.at for hit in host.hits[:2])
     assert second - first >= 1
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 0
+
+
+@pytest.mark.parametrize("error", [RuntimeError("unknown"), CancelledError()], ids=repr)
+@pytest_twisted.ensureDeferred
+async def test_a_fetch_that_an_unknown_error_ends_is_a_failed_one(
+    sites: Sites,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: BaseException,
+) -> None:
+    """Its requests fail like those of any site whose robots.txt cannot be read; it is told why."""
+    tries = 0
+
+    async def retrieve(*_: object) -> None:
+        nonlocal tries
+        tries += 1
+        raise error
+
+    monkeypatch.setattr(Retrieval, "retrieve", retrieve)
+    host = sites.host(RULES)
+    crawler = await crawl(host.url("/1"), host.url("/2"), host.url("/3"), CLOSESPIDER_TIMEOUT=5)
+    assert {type(error) for error in crawler.spider.failures.values()} == {RobotsUnreachable}
+    assert len(crawler.spider.failures) == 3
+    assert tries == 1
+    told = [each.message for each in caplog.records if "was interrupted" in each.message]
+    assert told == [f"Fetching the robots.txt of {host.origin} was interrupted: {error!r}"]
 
 
 @pytest_twisted.ensureDeferred
