@@ -57,16 +57,16 @@ def test_the_least_recently_fetched_goes_first(path: Path) -> None:
 
 
 def test_a_lower_maximum_is_reached_in_small_steps(path: Path) -> None:
-    with SqliteStore(path, 1_000) as store:
-        for number in range(1_000):
+    with SqliteStore(path, 500) as store:
+        for number in range(500):
             store.put(rules(number, START + number))
     with SqliteStore(path, 10) as store:
-        store.put(rules(999, START + 1_000))
-        assert 10 < len(store) < 1_000
-        for number in range(990, 1_000):
-            store.put(rules(number, START + 1_000 + number))
+        store.put(rules(499, START + 500))
+        assert 10 < len(store) < 500
+        for number in range(490, 500):
+            store.put(rules(number, START + 500 + number))
         assert len(store) == 10
-        assert store.get(origin(990)) is not None
+        assert store.get(origin(490)) is not None
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,8 @@ def test_two_stores_see_each_other(path: Path) -> None:
 def test_processes_that_start_together_share_a_new_file(path: Path, tmp_path: Path) -> None:
     reports = [tmp_path / f"{which}.txt" for which in range(4)]
     writers = [start(path, report, which, puts=100) for which, report in enumerate(reports)]
-    assert [writer.wait(120) for writer in writers] == [0] * len(writers)
+    for writer in writers:
+        writer.succeed(120)
     latest: dict[int, float] = {}
     for report in reports:
         assert len(report.read_bytes().splitlines()) == 100
@@ -287,7 +288,7 @@ def test_purge_stops_at_its_limit(path: Path) -> None:
 
 def test_purge_of_many(path: Path) -> None:
     store = SqliteStore(path, 10_000)
-    for number in range(1_234):
+    for number in range(450):
         store.put(rules(number, START + number))
-    assert store.purge(START + 1_200) == 1_200
-    assert len(store) == 34
+    assert store.purge(START + 410) == 410
+    assert len(store) == 40

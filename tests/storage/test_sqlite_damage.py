@@ -126,15 +126,15 @@ def test_a_log_left_over(path: Path, tmp_path: Path, damage: str) -> None:
     """As after a kill, and then worse."""
     log, index = tmp_path / "copy-wal", tmp_path / "copy-shm"
     source = tmp_path / "other.db" if damage == "other" else path
-    fill(path, rows=100)
+    fill(path, rows=50)
     with SqliteStore(source, 10_000) as store:
-        for number in range(50, 200):
+        for number in range(25, 100):
             store.put(rules(number, START, lines=number % 7 * 20))
         shutil.copy(f"{source}-wal", log)
         shutil.copy(f"{source}-shm", index)
         shutil.copy(path, tmp_path / "copy")
     if damage == "older":
-        fill(path, first=150, rows=100)
+        fill(path, first=75, rows=50)
     else:
         shutil.copy(tmp_path / "copy", path)
     content = bytearray(log.read_bytes())

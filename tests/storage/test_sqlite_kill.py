@@ -18,8 +18,9 @@ from .records import START, origin
 from .writer import ORIGINS, expected, opened, reported, start
 
 if TYPE_CHECKING:
-    import subprocess
     from pathlib import Path
+
+    from tests.programs import Program
 
 
 @pytest.mark.parametrize(
@@ -69,13 +70,15 @@ class _Trial:
             for writer in writers:
                 writer.kill()
                 writer.wait()
+                writer.close()
         self.check(reports)
         self.check_file()
 
-    def kill(self, writer: subprocess.Popen[bytes]) -> None:
+    def kill(self, writer: Program) -> None:
         assert writer.poll() is None, "a writer has ended by itself"
         writer.kill()
         writer.wait()
+        writer.close()
         self.kills += 1
 
     def check(self, reports: list[Path]) -> None:
@@ -98,7 +101,7 @@ class _Trial:
         assert not list(self.folder.glob("*.damaged-*"))
 
 
-def _wait_for(reports: list[Path], writers: list[subprocess.Popen[bytes]]) -> None:
+def _wait_for(reports: list[Path], writers: list[Program]) -> None:
     for _ in range(3_000):
         if all(report.exists() and report.stat().st_size for report in reports):
             return

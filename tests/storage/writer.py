@@ -1,4 +1,4 @@
-"""A process that fills a store: ``python -m tests.storage.writer PATH REPORT STEP PUTS``.
+"""A process that fills a store, in a fork: PATH REPORT STEP PUTS.
 
 Writes to REPORT what was reported stored, once it was. Any record it writes can be told from its
 origin and time.
@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.storage import StoreError
 from scrapy_robots_plus.storage.sqlite_store import SqliteStore
+from tests.programs import Program
 
 from .records import START, rules
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scrapy_robots_plus.storage.record import RobotsRecord
 
 ORIGINS = 150
@@ -31,13 +32,9 @@ def expected(number: int, fetched_at: float) -> RobotsRecord:
     return rules(number, fetched_at, lines=size)
 
 
-def start(path: Path, report: Path, step: int, puts: int = 100_000) -> subprocess.Popen[bytes]:
+def start(path: Path, report: Path, step: int, puts: int = 100_000) -> Program:
     """Starts one. *step*: its times are START + step, + 2 more for each put."""
-    arguments = [str(path), str(report), str(step), str(puts)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.storage.writer", *arguments],
-        cwd=Path(__file__).parents[2],
-    )
+    return Program(f"{__name__}:main", str(path), str(report), str(step), str(puts))
 
 
 def reported(report: Path) -> dict[int, float]:
@@ -58,7 +55,8 @@ def opened(path: str) -> SqliteStore:
     return SqliteStore(path, max_records=10_000)
 
 
-def main(path: str, report: str, step: str, puts: str) -> None:
+def main() -> None:
+    path, report, step, puts = sys.argv[1:]
     chance = random.Random(step)
     out = os.open(report, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with opened(path) as store:
@@ -68,7 +66,3 @@ def main(path: str, report: str, step: str, puts: str) -> None:
             with suppress(StoreError):  # locked for too long by the other, on a busy machine
                 store.put(expected(number, fetched_at))
                 os.write(out, b"%d %d\n" % (number, fetched_at))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
