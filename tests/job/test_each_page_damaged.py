@@ -137,7 +137,7 @@ def check_page(
 @pytest.mark.parametrize("how", DAMAGES)
 def test_what_is_missing_is_what_was_said(tmp_path: Path, path: Path, how: str) -> None:
     held = begun(path, 400)
-    pages = range(0, path.stat().st_size // PAGE, 7)
+    pages = range(0, path.stat().st_size // PAGE, 11)
     noticed = sum(check_page(tmp_path, path, held, number, how) for number in pages)
     assert noticed > len(pages) / 3 or how == "a bit"
 
@@ -147,7 +147,7 @@ def test_what_is_missing_is_what_was_said_if_it_happens_while_it_runs(
     tmp_path: Path, path: Path, how: str
 ) -> None:
     held = begun(path, 400)
-    pages = range(0, path.stat().st_size // PAGE, 13)
+    pages = range(0, path.stat().st_size // PAGE, 19)
     noticed = [check_page(tmp_path, path, held, each, how, while_it_runs=True) for each in pages]
     assert any(noticed)
 
@@ -221,7 +221,7 @@ def test_a_name_that_is_damaged_in_the_list_of_those_that_wait_costs_nothing(
         if data[found.start() // PAGE * PAGE] == 10  # a leaf of an index
     ]
     assert len(places) > 100
-    for place in places[::30]:
+    for place in places[::60]:
         damaged = tmp_path / f"{place}" / path.name
         damaged.parent.mkdir()
         damaged.write_bytes(data[: place + 2] + letter + data[place + 3 :])

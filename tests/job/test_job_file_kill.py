@@ -65,7 +65,7 @@ def copied(path: Path, to: Path, names: Sequence[str]) -> Path:
 
 @pytest.mark.parametrize("order", ["recent first", "recent last"])
 @pytest.mark.parametrize(
-    "seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.stress) for seed in range(2, 60))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.stress) for seed in range(1, 60))]
 )
 def test_a_copy_of_a_running_job_lacks_nothing_or_says_so(
     tmp_path: Path, path: Path, seed: int, order: str
