@@ -7,7 +7,7 @@ import pytest
 from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.matcher import NO_RANK, Matcher, rank_of
 
-MANY = 600
+MANY = 200
 """More than are tried one by one."""
 
 PART = "0123456789abcdef"

@@ -272,7 +272,7 @@ def test_time_grows_with_the_length(repeated: str) -> None:
         body = f"[{','.join([repeated] * times)}]".encode()
         return seconds(lambda: TdmFile(body).statements("/" + "a" * 500))
 
-    assert read(4_000) < 40 * max(read(400), 0.0005)
+    assert read(2_000) < 40 * max(read(200), 0.0005)
 
 
 def test_a_file_without_a_rule_is_false() -> None:
