@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import re
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,7 @@ import scrapy
 
 from scrapy_robots_plus import testing
 
-from .forks import Forks
+from .forks import ROOT, Forks
 from .programs import CODE, scrapy_in
 from .samples import block_with, blocks
 
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     MakeSite = Callable[..., RobotsSite]
 
 ROBOTS = "User-agent: *\nDisallow: /private/\n"
-LONGEST = 240
 
 
 class LinksSpider(scrapy.Spider):
@@ -52,20 +49,23 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+RUN_TESTS = f"""
+import os, sys, pytest
+
+sys.path.append({str(ROOT)!r})
+for name in [each for each in os.environ if each.startswith("PYTEST")]:
+    del os.environ[name]
+options = "-rA -q -p tests.test_testing -o usefixtures=forked test_shop.py"
+sys.exit(pytest.main(options.split()))
+"""
+
+
 def run_tests(folder: Path, text: str) -> tuple[dict[str, str], str]:
     """What became of each test in *text*, and what pytest printed."""
     (folder / "test_shop.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-rA", "-q", "test_shop.py"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-        check=False,
-        env={key: value for key, value in os.environ.items() if not key.startswith("PYTEST")},
-    )
-    found = re.findall(r"^(PASSED|FAILED|ERROR) test_shop.py::(\w+)", done.stdout, re.MULTILINE)
-    return {name: outcome for outcome, name in found}, done.stdout
+    _, output = scrapy_in(folder, RUN_TESTS, main=CODE)
+    found = re.findall(r"^(PASSED|FAILED|ERROR) test_shop.py::(\w+)", output, re.MULTILINE)
+    return {name: outcome for outcome, name in found}, output
 
 
 WRONG = {"Disallow: /private/\n": "Disallow: /a\n", "0.5": "0", "503": "ROBOTS"}
