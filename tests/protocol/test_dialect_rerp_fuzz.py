@@ -217,11 +217,11 @@ def compare(seeds: range, odd: bool) -> Counter[int]:
 
 
 def test_files_and_urls_as_they_come_in_a_crawl_are_judged_alike() -> None:
-    compare(range(1500), odd=False)
+    compare(range(750), odd=False)
 
 
 def test_odd_ones_differ_only_as_the_documentation_says() -> None:
-    assert compare(range(1500), odd=True)
+    assert compare(range(750), odd=True)
 
 
 @pytest.mark.stress

@@ -10,10 +10,11 @@ from itertools import count
 import pytest
 
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309, Dialect
+from scrapy_robots_plus.protocol import lint as linter
 from scrapy_robots_plus.protocol.lint import lint
 
 from ..hostile_files import FILES, HEAD, halves, hostile, lines
-from ..worst_cases import FILE_OCTETS, full, loop, seconds, takes_less, untraced
+from ..worst_cases import FILE_OCTETS, full, loop, seconds, takes_less
 
 LOOPS = 24
 """Twenty are half a second where this was written, and more than the worst file below takes there
@@ -94,7 +95,9 @@ def test_a_file_twice_as_long_takes_twice_as_long(name: str) -> None:
     pytest.fail("it takes over three times as long")
 
 
-@untraced()
-def test_fifty_thousand_findings_are_listed() -> None:
-    found = lint("User-agent: *\n" + "Allow:a\n" * 50_001).findings
-    assert [each.line for each in found] == list(range(2, 50_002))
+@pytest.mark.parametrize("most", [500, pytest.param(50_000, marks=pytest.mark.stress)])
+def test_fifty_thousand_findings_are_listed(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert linter._MOST == 50_000
+    monkeypatch.setattr(linter, "_MOST", most)
+    found = lint("User-agent: *\n" + "Allow:a\n" * (most + 1)).findings
+    assert [each.line for each in found] == list(range(2, most + 2))
