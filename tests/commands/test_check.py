@@ -132,7 +132,7 @@ def test_an_argument_that_is_not_in_utf_8_is_not_judged(alone: Robots) -> None:
 
 
 def test_a_file_that_is_longer_than_what_is_read_is_told(sites: Sites, alone: Robots) -> None:
-    long = "User-agent: *\n" + "Disallow: /a\n" * 40_000 + "Disallow: /closed\n"
+    long = "User-agent: *\n" + f"Disallow: /{'a' * 100}\n" * 5_000 + "Disallow: /closed\n"
     (alone.folder / "some.txt").write_text(long)
     done = alone("check", "--file", "some.txt", "http://site.invalid/closed", "http://x.invalid/")
     told = " is longer than 512,000 bytes (ROBOTS_FETCH_MAX_BYTES); the rest is ignored\n"
@@ -167,9 +167,9 @@ def test_hosts_are_asked_side_by_side(sites: Sites, robots: Robots) -> None:
 
 def test_each_file_is_fetched_once(sites: Sites, alone: Robots) -> None:
     host = sites.host(RULES)
-    urls = "\n".join(host.url(f"/closed/{number}") for number in range(7_000))
+    urls = "\n".join(host.url(f"/closed/{number}") for number in range(2_000))
     done = alone("check", "--input", "-", stdin=urls)
-    assert len(done.lines) == 7_000
+    assert len(done.lines) == 2_000
     assert host.robots_hits == 1
 
 

@@ -239,7 +239,7 @@ def test_control_characters_are_escaped_and_long_lines_are_cut(alone: Robots) ->
 
 def test_a_copy_that_is_cut_off_is_told(sites: Sites, alone: Robots) -> None:
     host = sites.host()
-    host.robots(answer(CLEAN + "# comment\n" * 60_000))
+    host.robots(answer(CLEAN + f"{'#' * 99}\n" * 6_000))
     done = alone("show", host.origin, "--json")
     assert done.json[0]["findings"] == [
         {
@@ -252,7 +252,7 @@ def test_a_copy_that_is_cut_off_is_told(sites: Sites, alone: Robots) -> None:
 
 def test_a_copy_is_told_to_be_cut_off_only_if_it_is(sites: Sites, alone: Robots) -> None:
     whole, cut = sites.host(), sites.host()
-    almost = CLEAN + "# comment\n" * 50_000
+    almost = CLEAN + f"{'#' * 99}\n" * 5_000
     whole.robots(answer(almost + "#" * (512_000 - len(almost))))
     cut.robots(answer(almost + "#" * 20_000))
     done = alone("show", whole.origin, cut.origin, "--json")

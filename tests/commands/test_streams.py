@@ -26,6 +26,7 @@ def robots(tmp_path: Path) -> Robots:
     return Robots(tmp_path)
 
 
+@pytest.mark.stress
 def test_a_full_disk_is_reported(robots: Robots) -> None:
     assert_full(robots.redirected(">/dev/full", *OFFLINE))
 
@@ -44,7 +45,11 @@ def assert_full(done: Done) -> None:
 
 
 @pytest.mark.parametrize(
-    "closed", [">&-", pytest.param(">&- 2>&-", marks=pytest.mark.stress), "<&- >&- 2>&-"]
+    "closed",
+    [
+        *(pytest.param(each, marks=pytest.mark.stress) for each in (">&-", ">&- 2>&-")),
+        "<&- >&- 2>&-",
+    ],
 )
 def test_where_nobody_can_be_told_the_status_tells(robots: Robots, closed: str) -> None:
     done = robots.redirected(closed, *OFFLINE)
