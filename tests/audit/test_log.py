@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -194,12 +195,14 @@ def test_a_line_that_another_tore_while_this_crawl_runs_is_told(tmp_path: Path) 
     assert damage.startswith("line 2: has no end: its crawl was killed or is writing it")
 
 
-def test_a_log_cut_at_any_byte_is_unfinished(tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.stress)])
+def test_a_log_cut_at_any_byte_is_unfinished(tmp_path: Path, every: int) -> None:
     path = tmp_path / "audit.jsonl"
     write(path, verdict())
     whole = path.read_bytes()
-    ends = {0, len(whole) - 1}  # an empty file, and one without its last newline
-    for length in ends ^ set(range(len(whole))):
+    after_lines = [found.end() for found in re.finditer(b"\n", whole)]
+    # Not an empty file, nor one without its last newline.
+    for length in {*range(1, len(whole) - 1, every), *after_lines[:-1], len(whole) - 2}:
         path.write_bytes(whole[:length])
         assert state_of(path) is LogState.UNFINISHED, length
         path.write_bytes(whole[:length] + b"\n" + whole)  # the next crawl begins a new line
@@ -241,7 +244,8 @@ def test_what_cannot_be_a_log_is_warned_of_once(tmp_path: Path, kind: str) -> No
     assert warned[1:] == [f"{path}: lost, as it could not be written: 1 line"]
 
 
-def test_what_waits_is_bounded(tmp_path: Path) -> None:
+def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AuditLog, "room", 100)
     tmp_path.joinpath("audit.jsonl").mkdir()
     log = open_log(tmp_path / "audit.jsonl")
     for _ in range(AuditLog.room + 10):

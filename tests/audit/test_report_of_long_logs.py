@@ -37,12 +37,12 @@ def test_of_very_many_failures_most_are_summed_up() -> None:
     assert found.tables["files"][-1] == ["All", "", "", "130"]
     many = [
         read(f"https://site{number}.example", number, failure="503", access="unreachable")
-        for number in range(3_000)
+        for number in range(1_000)
     ]
     found = page_of([begin(), *many])
-    assert "the robots.txt of 3,000 sites could not be read" in found.sentence
+    assert "the robots.txt of 1,000 sites could not be read" in found.sentence
     (cause,) = (row for row in found.tables["files"] if row[0].startswith("The server answered"))
-    assert cause[2:] == ["3,000", "3,000"]
+    assert cause[2:] == ["1,000", "1,000"]
 
 
 def test_what_does_not_fit_is_summed_up_so_that_the_sums_are_right() -> None:
@@ -56,14 +56,14 @@ def test_what_does_not_fit_is_summed_up_so_that_the_sums_are_right() -> None:
 
 
 def test_with_very_many_hosts_all_counts_are_exact() -> None:
-    many = (denied(f"https://site{number}.example", "/") for number in range(5_000))
+    many = (denied(f"https://site{number}.example", "/") for number in range(2_000))
     often = [denied(SHOP, "/private/") for _ in range(50)]
     found = page_of([begin(), *many, *often])
-    assert found.sentence.startswith("5,050 of 5,050 requests denied, on 5,001 sites;")
+    assert found.sentence.startswith("2,050 of 2,050 requests denied, on 2,001 sites;")
     _, first, *rows = found.tables["hosts"]
     assert first[0].startswith(SHOP)
     assert first[2] == "50"
-    assert ["All 5,001", "", "5,050", "0", "", "", ""] in rows
+    assert ["All 2,001", "", "2,050", "0", "", "", ""] in rows
 
 
 def test_a_number_without_bound_of_reasons_answers_and_crawls_is_summed_up() -> None:
@@ -82,5 +82,5 @@ def test_a_number_without_bound_of_reasons_answers_and_crawls_is_summed_up() -> 
 def test_gaps_that_are_too_short_are_said() -> None:
     audit = page_of([begin(mode="observe"), *slow_hosts(1)])
     assert "1 of 1 gap between requests shorter than the delay" in audit.sentence
-    many = page_of([begin(), *slow_hosts(3_000)])
-    assert "3,000 of 3,000 gaps between requests shorter than the delay" in many.sentence
+    many = page_of([begin(), *slow_hosts(1_000)])
+    assert "1,000 of 1,000 gaps between requests shorter than the delay" in many.sentence

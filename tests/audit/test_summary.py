@@ -239,7 +239,7 @@ def steps_for(count: int) -> int:
 
 
 def test_what_many_sites_and_crawls_cost_grows_with_their_number() -> None:
-    assert steps_for(2_000) < 6 * steps_for(500)
+    assert steps_for(800) < 6 * steps_for(200)
 
 
 def test_its_file_is_closed_when_nobody_has_it_any_more() -> None:

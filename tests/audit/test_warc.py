@@ -134,7 +134,10 @@ def test_a_coding_that_the_handler_has_undone_is_not_claimed(tmp_path: Path) -> 
     assert bodies == [RULES.encode()] * 12
 
 
-def test_what_cannot_be_written_waits_and_is_warned_of_once(tmp_path: Path) -> None:
+def test_what_cannot_be_written_waits_and_is_warned_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Warc, "room", 50)
     path, warned = tmp_path / "folder" / "robots.warc", Warned()
     path.parent.touch()
     warc = Warc(path, warned)
@@ -149,7 +152,10 @@ def test_what_cannot_be_written_waits_and_is_warned_of_once(tmp_path: Path) -> N
     assert len(records_in(path)) == 1 + 2 * Warc.room
 
 
-def test_what_still_waits_in_the_end_is_lost(tmp_path: Path) -> None:
+def test_what_still_waits_in_the_end_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Warc, "room", 50)
     warc = Warc(tmp_path, Warned())
     for _ in range(Warc.room + 5):
         warc.add(exchanged(body=b""))
