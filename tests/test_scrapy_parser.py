@@ -321,7 +321,8 @@ class TestMemory:
 
     def test_a_hundred_usual_files_are_kept_parsed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "_hot", HotFiles())
-        found = [parser() for _ in range(100)]
+        crawler = get_crawler()
+        found = [RobotsParser.from_crawler(crawler, BODY) for _ in range(100)]
         for each in found:
             each.allowed("/foo", "foobot")
         assert all(each._file is not None for each in found)
@@ -331,7 +332,8 @@ class TestMemory:
     ) -> None:
         monkeypatch.setattr(module, "_hot_long", HotFiles(HOT_OCTETS_OF_LONG))
         rules = b"".join(b"Disallow: /%d/*?sort=\n" % number for number in range(500))
-        found = [parser(body=b"User-agent: *\n%s#%d" % (rules, number)) for number in range(100)]
+        crawler, bodies = get_crawler(), (b"User-agent: *\n%s#%d" % (rules, n) for n in range(100))
+        found = [RobotsParser.from_crawler(crawler, body) for body in bodies]
         for each in found:
             each.verdict("/foo", "foobot")
         assert all(each._file is not None for each in found)

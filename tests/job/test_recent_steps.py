@@ -32,7 +32,9 @@ def test_steps_that_cannot_be_written_are_told_as_those_of_a_full_disk(path: Pat
 
 
 @pytest.mark.skipif(not IO.exists(), reason="the system does not tell what is written")
-@pytest.mark.parametrize(("hosts", "at_once"), [(100, 1), (100, 5), (1_000, 20)])
+@pytest.mark.parametrize(
+    ("hosts", "at_once"), [(100, 1), pytest.param(100, 5, marks=pytest.mark.stress), (1_000, 20)]
+)
 def test_a_request_costs_little_however_slow_the_crawl(
     path: Path, hosts: int, at_once: int
 ) -> None:

@@ -176,8 +176,8 @@ MIB = 2**20
 
 
 def bomb(claims: int | None = None) -> bytes:
-    """A well-formed record with a body of 40 MiB, in some 40 kB; or so it claims."""
-    body = bytes(40 * MIB)
+    """A well-formed record with a body of 12 MiB, in some 12 kB; or so it claims."""
+    body = bytes(12 * MIB)
     header = json.dumps({**HEADER, "sha256": sha256(body).hexdigest()}).encode()
     return forged(header + b"\n" + body, length=claims)
 
