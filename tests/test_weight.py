@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,8 +111,12 @@ def test_a_plain_crawl_imports_few_modules_and_none_of_rooms_that_it_does_not_us
     assert len(modules) < MOST_MODULES
 
 
+def test_there_are_these_rooms() -> None:
+    assert [each for each in UNUSED if find_spec(f"{PACKAGE}.{each}") is None] == []
+
+
+@pytest.mark.stress
 def test_what_settings_ask_for_is_imported(sites: Sites, tmp_path: Path) -> None:
-    """So the names of these rooms are right."""
     _, modules = modules_of_a_crawl(
         sites,
         tmp_path,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from scrapy_robots_plus import RobotsSettingsError
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 from .forks import SCRAPY, Forks
+from .programs import CODE, scrapy_in
 
 ROOT = Path(__file__).parent.parent
 SPIDER = """
@@ -141,7 +141,7 @@ import scrapy
 from scrapy.crawler import CrawlerProcess
 from spider import WrongSpider
 
-process = CrawlerProcess({{"LOG_LEVEL": "ERROR"}})
+process = CrawlerProcess({"LOG_LEVEL": "ERROR"})
 process.crawl(WrongSpider)
 process.start()
 raise SystemExit(process.bootstrap_failed)
@@ -150,14 +150,4 @@ raise SystemExit(process.bootstrap_failed)
 
 def test_a_script_with_a_crawler_process_gets_the_message_alone(tmp_path: Path) -> None:
     (tmp_path / "spider.py").write_text(SPIDER.format(settings={**ADDON, **WRONG}))
-    (tmp_path / "script.py").write_text(SCRIPT.format())
-    done = subprocess.run(
-        [sys.executable, "script.py"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert_told(done)
+    assert_told(subprocess.CompletedProcess(SCRIPT, *scrapy_in(tmp_path, SCRIPT, main=CODE)))

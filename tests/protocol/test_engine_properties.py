@@ -156,8 +156,8 @@ def run(seeds: range) -> int:
 
 @untraced()
 def test_the_fast_matcher_agrees_with_the_slow_one() -> None:
-    # 250 pairs to 45,000 pairs of rule and path a seed.
-    assert run(range(10)) > 50_000
+    # 50 to 45,000 pairs of rule and path a seed.
+    assert run(range(5)) > 50_000
 
 
 @pytest.mark.stress
@@ -184,7 +184,7 @@ def compare_long_parts(paths: int) -> None:
 
 @untraced()
 def test_long_parts_agree_too() -> None:
-    compare_long_parts(3)
+    compare_long_parts(2)
 
 
 @pytest.mark.stress
@@ -215,7 +215,7 @@ def compare_plan(seed: int) -> None:
 
 
 def test_crafted_rules_agree_too() -> None:
-    for seed in range(3):
+    for seed in range(2):
         compare_plan(seed)
 
 

@@ -11,7 +11,7 @@ from .records import START, origin, rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-ROWS = 150
+ROWS = 100
 
 
 def fill(path: Path, first: int = 0, rows: int = ROWS, time: float = START) -> None:

@@ -134,7 +134,7 @@ def test_a_log_left_over(path: Path, tmp_path: Path, damage: str) -> None:
         shutil.copy(f"{source}-shm", index)
         shutil.copy(path, tmp_path / "copy")
     if damage == "older":
-        fill(path, first=75, rows=50)
+        fill(path, first=75, rows=25)
     else:
         shutil.copy(tmp_path / "copy", path)
     content = bytearray(log.read_bytes())
