@@ -75,7 +75,7 @@ class Job(RuleBasedStateMachine):
 
 
 TestJob = Job.TestCase
-TestJob.settings = settings(max_examples=12, stateful_step_count=40, deadline=None)
+TestJob.settings = settings(max_examples=8, stateful_step_count=40, deadline=None)
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ class TestApart:
             body = "\nContent-Usage: /a{} train-ai=n\n\nContent-Signal: ai-train=no" * size
             return seconds(lambda: FilePreferences(RobotsTxt.parse(body), "foobot").statements("/"))
 
-        assert work(2_000) < 10 * work(500) + 0.005
+        assert work(1_000) < 10 * work(250) + 0.005
 
 
 class TestPaths:
@@ -373,7 +373,7 @@ def test_time_grows_with_the_file_and_not_with_its_square(name: str) -> None:
         url = "/" + "a" * 2000
         return seconds(lambda: FilePreferences(file, "foobot").statements(url), 3)
 
-    assert work(2_000) < 10 * work(500) + 0.005
+    assert work(1_000) < 10 * work(250) + 0.005
 
 
 def test_a_line_at_random_never_raises() -> None:
