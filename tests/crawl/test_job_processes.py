@@ -121,7 +121,7 @@ def test_when_a_callback_was_renamed_the_crawl_is_closed_and_the_job_kept(
     host = sites.host(RULES)
     stopped = run_job(Renaming, [host.url("/0")], JOBDIR=str(tmp_path), CLOSESPIDER_PAGECOUNT=2)
     waiting = overview(tmp_path / FILE_NAME, 0).stored
-    assert waiting > 200, stopped.log
+    assert waiting > MANY // 2, stopped.log
     renamed = run_job(Links, [host.url("/other")], JOBDIR=str(tmp_path))
     assert renamed.stats["finish_reason"] == "job_requests_cannot_be_sent"
     assert renamed.log.count("ERROR:") == 5
@@ -289,7 +289,7 @@ def many_hosts_under_few_files(
 
 
 def test_many_hosts_need_few_files(everywhere: Everywhere, tmp_path: Path) -> None:
-    many_hosts_under_few_files(everywhere, tmp_path, 110, 80)
+    many_hosts_under_few_files(everywhere, tmp_path, 80, 64)
     assert len(os.listdir(tmp_path)) < 8
 
 

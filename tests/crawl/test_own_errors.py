@@ -103,8 +103,8 @@ def own_errors(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
 
 
 def part(path: str, kept: dict[str, Any] | None, name: str) -> Any:
-    """Of the parts behind the queue, all but those in a job is left to `make stress`."""
-    marks = [pytest.mark.stress] if path in BEHIND_IT and kept != {} else []
+    """Of all parts but the first, all but those in a job is left to `make stress`."""
+    marks = [pytest.mark.stress] if path != OF_THE_QUEUE[0] and kept != {} else []
     return pytest.param(path, kept, id=f"{path.partition(':')[2]}-{name}", marks=marks)
 
 
@@ -220,7 +220,7 @@ def test_in_every_other_reactor_mode(sites: Sites, tmp_path: Path, mode: str, sp
     assert [set(host.fetched) for host in hosts] == [{"/page", "/page/next"}] * HOSTS
 
 
-@pytest.mark.parametrize("every", [2, pytest.param(1, marks=pytest.mark.stress)])
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.stress)])
 def test_every_bridge_to_scrapy_in_turn_ends_the_crawl_or_does_without(
     sites: Sites, monkeypatch: pytest.MonkeyPatch, every: int
 ) -> None:
