@@ -66,10 +66,10 @@ def test_the_order_is_that_of_scrapys_queue(kind: Any, start_kind: Any, steps: l
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_takes_the_same_time_however_many_wait(kind: Any) -> None:
     lane = opened(kind)
-    for number in range(20_000):
+    for number in range(5_000):
         lane.push(request(number))
-    order = [lane.pop().url for _ in range(20_000)]  # a minute, if each moved all behind it
-    assert len(set(order)) == 20_000
+    order = [lane.pop().url for _ in range(5_000)]  # many seconds, if each moved all behind it
+    assert len(set(order)) == 5_000
     assert not len(lane)
 
 

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
     from tests.sites import Host, Sites
 
-pytestmark = pytest.mark.parametrize("mode", MODES)
+in_each_mode = pytest.mark.parametrize("mode", MODES)
+in_one_mode = pytest.mark.parametrize(
+    "mode", [pytest.param(mode, marks=[pytest.mark.stress] * (mode != "asyncio")) for mode in MODES]
+)
+"""In `make test`: what depends on the mode, as reads, writes and leases do, is in another test."""
 
 RULES = "User-agent: *\nDisallow: /closed\n"
 RESERVED = json.dumps([{"location": "/reserved", "tdm-reservation": 1}])
@@ -46,6 +50,7 @@ def crawl(mode: str, hosts: list[Host], url: str, **settings: Any) -> dict[str, 
     return result
 
 
+@in_each_mode
 def test_the_next_crawl_finds_what_one_has_fetched(
     sites: Sites, mode: str, server: RedisServer
 ) -> None:
@@ -57,6 +62,7 @@ def test_the_next_crawl_finds_what_one_has_fetched(
     assert "robotstxt/store/errors" not in first | second
 
 
+@in_one_mode
 def test_what_others_have_put_there_is_replaced(
     sites: Sites, mode: str, server: RedisServer
 ) -> None:
@@ -69,6 +75,7 @@ def test_what_others_have_put_there_is_replaced(
     assert [host.robots_hits for host in hosts] == [1, 1, 1]
 
 
+@in_each_mode
 @pytest.mark.parametrize("how", ["stopped", "paused", "wrong password"])
 def test_without_the_server_robots_txt_is_fetched(sites: Sites, mode: str, how: str) -> None:
     hosts = [sites.host(RULES) for _ in range(5)]
@@ -90,6 +97,7 @@ def asked(host: Host) -> int:
     return sum(hit.path == TDMREP for hit in host.hits)
 
 
+@in_one_mode
 def test_the_next_crawl_finds_each_tdmrep_json_too(
     sites: Sites, mode: str, server: RedisServer, tmp_path: Path
 ) -> None:
@@ -113,6 +121,7 @@ def test_the_next_crawl_finds_each_tdmrep_json_too(
     }
 
 
+@in_each_mode
 def test_crawls_at_once_ask_for_a_tdmrep_json_once(
     sites: Sites, mode: str, server: RedisServer
 ) -> None:
@@ -124,6 +133,7 @@ def test_crawls_at_once_ask_for_a_tdmrep_json_once(
     assert (asked(host), host.robots_hits) == (1, 1)
 
 
+@in_one_mode
 def test_one_that_has_expired_is_asked_for_by_its_validator(
     sites: Sites, mode: str, server: RedisServer
 ) -> None:

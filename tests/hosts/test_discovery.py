@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.hosts.host import Lane
     from scrapy_robots_plus.protocol.origin import Origin
 
-MANY = 400
+MANY = 200
 
 with_and_without_job = pytest.mark.parametrize("job", [False, True], ids=["memory", "JOBDIR"])
 """With JOBDIR there is a second queue, and the engine asks both in each round."""
@@ -65,7 +65,7 @@ def test_large_hosts_are_asked_first() -> None:
 
 @with_and_without_job
 def test_while_enough_pages_are_ready_few_are_asked(job: bool) -> None:
-    open_hosts, silent, pages = 40, 500, 40
+    open_hosts, silent, pages = 20, 200, 40
     world = World(
         [*(Host(known_until=1e9) for _ in range(open_hosts)), *(Host() for _ in range(silent))],
         fetches=silent,

@@ -50,10 +50,10 @@ def assert_delays_hold(crawled: Crawled) -> None:
 
 
 @contextmanager
-def crawling(hosts: dict[Host, int], server: Any, number: int = 4) -> Iterator[Workers]:
+def crawling(hosts: dict[Host, int], server: Any) -> Iterator[Workers]:
     """Workers which have found all pages, and fetched few."""
     with Workers(hosts, server, SETTINGS) as workers:
-        workers.start(number)
+        workers.start(2)
         workers.go()
         wait_until_all_are_found(workers)
         yield workers
@@ -95,7 +95,7 @@ def test_a_server_that_comes_back_with_older_data(sites: Sites, seed: int) -> No
     crawled = come_back_with_older_data(sites, seed)
     assert crawled.missing == set()
     assert_delays_hold(crawled)
-    assert crawled.stat("robotstxt/shared_queue/losses") == 4
+    assert crawled.stat("robotstxt/shared_queue/losses") == 2
     assert len(re.findall("WARNING: The Redis server of the queue was started again", crawled.log))
 
 
@@ -106,7 +106,7 @@ def test_a_replica_that_takes_over_late(sites: Sites, lag: float) -> None:
         replica.follow(server)
         hosts = hosts_of(sites)
         with Workers(hosts, server, {**SETTINGS, "REDIS_URL": road.url}) as workers:
-            workers.start(4)
+            workers.start(2)
             workers.go()
             wait_until_all_are_found(workers)
             with server.client() as client:
@@ -205,7 +205,7 @@ KEYS = ["new", "pace", "workers", "pushed", "waiting", "clock", "idle", "out:*"]
 )  # in `make test`, one after the other in the same crawl
 def test_a_key_that_is_lost(sites: Sites, key: str) -> None:
     hosts = hosts_of(sites)
-    with RedisServer() as server, crawling(hosts, server, 2) as workers:
+    with RedisServer() as server, crawling(hosts, server) as workers:
         with server.client() as client:
             for name in client.keys(f"{{worker:requests}}:{key}"):
                 client.delete(name)
@@ -221,7 +221,7 @@ def test_requests_that_are_lost_are_counted_and_said_in_every_run(sites: Sites) 
     hosts = hosts_of(sites) | {lost: 5}
     said = "4 requests that waited in Redis were lost there"
     with RedisServer() as server:
-        with crawling(hosts, server, 2) as workers:
+        with crawling(hosts, server) as workers:
             with server.client() as client:
                 client.delete(f"{{worker:requests}}:host:{lost.address}")
             workers.wait_until(lambda: len(workers.handled) >= workers.pages - 4, LONGEST)
@@ -285,7 +285,7 @@ def arrivals_after(act: Callable[[Workers, RedisServer], None], sites: Sites) ->
 
 @parts_of_seconds
 def test_every_key_is_lost_in_turn(sites: Sites) -> None:
-    with RedisServer() as server, crawling(hosts_of(sites), server, 2) as workers:
+    with RedisServer() as server, crawling(hosts_of(sites), server) as workers:
         with server.client() as client:
             for key in ["due", *KEYS]:
                 for name in client.keys(f"{{worker:requests}}:{key}"):
