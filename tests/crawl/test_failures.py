@@ -135,7 +135,7 @@ CASES = [
     ),
     case("unknown encoding", answer(UNSAID_GZIP, content_encoding="xz"), FAILED),
     case("unknown encoding, UTF-8 with NUL", answer(RULES + "\0", content_encoding="xz"), FAILED),
-    case("gzip bomb, rules at the top", gzipped(RULES.encode() + b"#" * 50_000_000), "RRRR"),
+    case("gzip bomb, rules at the top", gzipped(RULES.encode() + b"#" * 5_000_000), "RRRR"),
     case("HTML challenge page", answer(CHALLENGE, content_type="text/html"), "AAAA"),
     case("slow but in time", after(0.3, answer(RULES)), "RRRR"),
 ]

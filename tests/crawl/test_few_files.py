@@ -142,18 +142,18 @@ def test_requests_that_find_no_file_wait_for_one(sites: Sites, tmp_path: Path, m
     def once_it_is_short(body: str) -> Reply:
         return when(lambda: "This machine is short of files" in log.read_text(), answer(body))
 
-    hosts = [sites.host(once_it_is_short(RULES)) for _ in range(80)]
+    hosts = [sites.host(once_it_is_short(RULES)) for _ in range(64)]
     done = run_job(
         Links,
         [host.url("/page") for host in hosts],
         limits={"RLIMIT_NOFILE": FILES},
-        CONCURRENT_REQUESTS=80,
-        ROBOTS_FETCH_CONCURRENCY=80,
+        CONCURRENT_REQUESTS=64,
+        ROBOTS_FETCH_CONCURRENCY=64,
         LOG_FILE=str(log),
         **MODES[mode],
     )
     told = log.read_text()
-    assert [host.fetched for host in hosts] == [["/page"]] * 80, told
+    assert [host.fetched for host in hosts] == [["/page"]] * 64, told
     assert "robotstxt/forbidden" not in done.stats
     assert done.stats[SHORT] > 0
     assert told.count("This machine is short of files") == 1

@@ -50,9 +50,9 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
     disk.unmount()
 
 
-@pytest.mark.parametrize("room", [150_000, pytest.param(250_000, marks=pytest.mark.stress)])
+@pytest.mark.parametrize("room", [110_000, pytest.param(250_000, marks=pytest.mark.stress)])
 def test_with_room_again_the_job_goes_on(sites: Sites, disk: Disk, room: int) -> None:
-    hosts = [sites.host(RULES) for _ in range(30)]
+    hosts = [sites.host(RULES) for _ in range(12)]
     urls, job = [host.url("/0") for host in hosts], disk.path / "job"
     disk.resize(room)
     full = run_job(Links, urls, JOBDIR=str(job))

@@ -35,9 +35,9 @@ class ManyHosts(JobSpider):
 
 
 def test_with_few_files_to_open_every_page_is_fetched(sites: Sites, tmp_path: Path) -> None:
-    hosts = [sites.host("User-agent: *\nDisallow: /never\n") for _ in range(100)]
-    done = crawl_job(tmp_path, hosts, ManyHosts, files=128, timeout=90, CONCURRENT_REQUESTS=4)
-    assert fetched(hosts).total() == 100, done
+    hosts = [sites.host("User-agent: *\nDisallow: /never\n") for _ in range(50)]
+    done = crawl_job(tmp_path, hosts, ManyHosts, files=64, timeout=90, CONCURRENT_REQUESTS=4)
+    assert fetched(hosts).total() == 50, done
     assert "too many open files" not in done.lower()
     assert "Unhandled" not in done
 
