@@ -384,7 +384,7 @@ def test_a_crawl_that_is_paused_sleeps_while_servers_are_silent() -> None:
 
 def test_a_crawl_of_many_hosts_holds_no_more_than_one_of_few() -> None:
     """One after the other they are unreachable and held back, slow, and gone."""
-    delays = [float(number % 2) for number in range(200)]
+    delays = [float(number % 2) for number in range(120)]
     world = World([Host(delay) for delay in delays], defer=50.0, total=64, fetches=9, transfer=0.1)
     for number in range(len(delays)):
         for priority in range(3):  # each more urgent than the last

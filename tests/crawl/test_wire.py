@@ -168,7 +168,7 @@ async def assert_questions_get_the_same_answer(crawler: Crawler) -> None:
 @pytest_twisted.ensureDeferred
 async def test_scrapy_alone_lets_disallowed_pages_through(sites: Sites, handler: str) -> None:
     """So the test above can fail."""
-    settings, wire = settings_for(handler), wire_of(b"@;[")
+    settings, wire = settings_for(handler), wire_of(b"@")
     host = site_for(sites, wire, handler)
     await crawl_wire(host, wire, **settings, **ALONE)
     assert len(disallowed_in(host.fetched, wire)) > 0
@@ -211,7 +211,7 @@ async def test_what_is_no_whole_file_lets_nothing_through(
 ) -> None:
     if handler == "curl" and "cut" in kind:
         pytest.skip("curl decodes by itself, and hands over what it has")
-    settings, wire = settings_for(handler), wire_of(b"@;[")
+    settings, wire = settings_for(handler), wire_of(b"@")
     host = site_for(sites, wire, handler)
     host.robots(WITHOUT_RULES[kind]())
     host.pages["/rules.txt"] = answer(wire.robots_txt)

@@ -19,6 +19,7 @@ from scrapy_robots_plus.protocol.preferences import combine
 
 URL = "http://a.example/x"
 NAMES = ("Content-Usage", "Content-Signal", "X-Robots-Tag")
+PARTS = (b"noai,", b"foobot:", b"a=1, ", b"train-ai=n;a=1;", b"(", b'"', b"\xff")
 
 
 def response(**headers: Any) -> Response:
@@ -70,9 +71,14 @@ def test_any_octets_make_a_stamp_that_json_takes(headers: dict[str, list[bytes]]
 
 
 @pytest.mark.parametrize(
-    "part", [b"noai,", b"foobot:", b"a=1, ", b"train-ai=n;a=1;", b"(", b'"', b"\xff"]
+    ("name", "part"),
+    [
+        # By turns in `make test`.
+        pytest.param(name, part, marks=[pytest.mark.stress] * ((place - turn) % len(NAMES) > 0))
+        for turn, name in enumerate(NAMES)
+        for place, part in enumerate(PARTS)
+    ],
 )
-@pytest.mark.parametrize("name", NAMES)
 def test_time_grows_with_their_length_and_no_faster(name: str, part: bytes) -> None:
     """Ten times the octets may take thirty times as long, not a hundred."""
 
