@@ -85,11 +85,12 @@ def crawl_many(port: int, hosts: int = HOSTS, files: int = FILES, **settings: An
 @pytest.mark.parametrize(
     ("mode", "job"),
     [
-        ("asyncio", True),
-        *((mode, False) for mode in MODES if mode != "asyncio"),
-        pytest.param("asyncio", False, marks=pytest.mark.stress),
+        pytest.param("asyncio", True, id="job"),
+        *(
+            pytest.param(mode, False, id=mode, marks=[pytest.mark.stress] * (mode != "no reactor"))
+            for mode in MODES
+        ),
     ],
-    ids=["job", *(mode for mode in MODES if mode != "asyncio"), "asyncio"],
 )
 def test_all_pages_of_more_hosts_than_files_come(
     server: Everywhere, tmp_path: Path, mode: str, job: bool

@@ -89,7 +89,7 @@ def test_pages_that_are_always_503_cost_seconds_and_no_other_page(
 @pytest.mark.parametrize("at_once", [1, 4, 16])
 def test_dead_pages_that_answer_slowly_are_no_limit_found_by_luck(at_once: int) -> None:
     slow = 0.3, 2.0
-    for seed in range(60):
+    for seed in range(30):
         ours, own = (
             virtual_crawl(
                 Dead(range(50, 70)), 100, seed=seed, own=own, at_once=at_once, seconds=slow
@@ -208,7 +208,7 @@ def test_it_is_known_for_a_good_while_that_a_pace_does_not_help() -> None:
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("retry_after", [0.0, 1.0])
 @pytest.mark.parametrize("limiter", LIMITERS.values(), ids=LIMITERS)
-@seeds(3, 10)
+@seeds(2, 10)
 def test_a_limit_of_two_a_second_is_found(
     limiter: Callable[[], Limiter], retry_after: float, status: int, at_once: int, seeds: range
 ) -> None:
@@ -224,7 +224,7 @@ def test_a_limit_of_two_a_second_is_found(
 @pytest.mark.parametrize("pages", [100, 1000])
 @pytest.mark.parametrize("at_once", [1, pytest.param(4, marks=pytest.mark.stress), 16])
 @pytest.mark.parametrize("limiter", LIMITERS.values(), ids=LIMITERS)
-@seeds(3, 10)
+@seeds(2, 10)
 def test_what_was_not_under_way_at_the_first_refusal_is_hardly_refused(
     limiter: Callable[[], Limiter], pages: int, at_once: int, seeds: range
 ) -> None:
@@ -253,7 +253,7 @@ def test_what_was_not_under_way_at_the_first_refusal_is_hardly_refused(
         (lambda: Changes(Interval(2.0), Interval(0.5), 200.0), 1.3, 0.04),
     ],
 )
-@seeds(3, 10)
+@seeds(2, 10)
 def test_other_limits_are_found_too(
     limiter: Callable[[], Limiter], slower: float, share: float, seeds: range
 ) -> None:
@@ -327,7 +327,7 @@ def test_the_longer_a_ban_lasts_the_less_often_its_limit_is_tried(pages: int) ->
 
 @pytest.mark.parametrize("refusal", [429, 503])
 @pytest.mark.parametrize(("every", "seconds"), [(1.0, 0.1), (3.0, 0.3), (2.0, 0.4), (3.0, 1.0)])
-@seeds(5, 15)
+@seeds(3, 15)
 def test_short_outages_are_not_taken_for_a_limit_for_long(
     every: float, seconds: float, refusal: int, seeds: range
 ) -> None:

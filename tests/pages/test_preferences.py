@@ -371,9 +371,14 @@ IN_THE_PAGE = {
 }
 
 
-@pytest.mark.parametrize("content", IN_THE_PAGE)
 @pytest.mark.parametrize(
-    ("name", "is_for_us"), [("robots", True), ("Foobot", True), ("otherbot", False)]
+    ("content", "name", "is_for_us"),
+    [
+        # By turns in `make test`.
+        pytest.param(content, *of, marks=[pytest.mark.stress] * ((place + turn) % 2))
+        for place, content in enumerate(IN_THE_PAGE)
+        for turn, of in enumerate([("robots", True), ("Foobot", True), ("otherbot", False)])
+    ],
 )
 @pytest_twisted.ensureDeferred
 async def test_a_meta_tag_of_the_page_may_object(
