@@ -33,7 +33,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-    gc.set_threshold(10_000)  # with 700, as usual, collections take a tenth of the time of a crawl
+    gc.set_threshold(50_000)  # with 700, as usual, collections take a tenth of the time of a crawl
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -328,7 +328,7 @@ if __name__ == "__main__":
     import_all()
     assert "twisted.internet.reactor" not in sys.modules  # a program chooses one
     gc.freeze()
-    gc.set_threshold(10_000)  # as in the tests themselves
+    gc.set_threshold(10_000)  # fewer than usual, as in the tests themselves
     descriptor, *for_all = sys.argv[1:]
     with socket.socket(fileno=int(descriptor)) as served:
         (serve_all if for_all else serve)(served)
