@@ -111,16 +111,14 @@ def test_so_many_octets_at_most(octets: int) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["/a*b", "/a$", "/a*$", "*"])
-@pytest.mark.parametrize("path", ["/a*b", "/axb", "/a", "/a$", "/ab", "/a*$", "*"])
 @pytest.mark.parametrize("key", ["Allow", "Disallow"])
 @pytest.mark.parametrize("dialect", [RFC9309, GYM2008, MK1996])
-def test_it_knows_wildcards_from_octets(
-    pattern: str, path: str, key: str, dialect: Dialect
-) -> None:
+def test_it_knows_wildcards_from_octets(pattern: str, key: str, dialect: Dialect) -> None:
     other = "Disallow" if key == "Allow" else "Allow"
     body = f"User-agent: bot\n{key}: {pattern}\n{other}: /"
     rules = RobotsTxt.parse(body, dialect).rules_for("bot")
     compact = rules.compact()
     assert compact is not None
-    is_first = deciding_pattern(compact, path, dialect) == pattern.encode()
-    assert is_first is (rules.verdict(path).line == 2)
+    for path in ("/a*b", "/axb", "/a", "/a$", "/ab", "/a*$", "*"):
+        is_first = deciding_pattern(compact, path, dialect) == pattern.encode()
+        assert is_first is (rules.verdict(path).line == 2), path

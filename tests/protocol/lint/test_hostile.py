@@ -73,7 +73,7 @@ def made(name: str, size: int = FILE_OCTETS) -> bytes:
 
 @pytest.mark.parametrize("name", [*FILES, *MORE])
 def test_a_part_of_a_hostile_file_is_linted(name: str) -> None:
-    assert lint(made(name, FILE_OCTETS // 64)).lines
+    assert lint(made(name, FILE_OCTETS // 128)).lines
 
 
 @pytest.mark.stress

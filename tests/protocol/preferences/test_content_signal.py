@@ -141,4 +141,4 @@ def test_time_grows_with_the_length(repeated: str) -> None:
         value = (repeated * size)[:size].encode("latin-1")
         return seconds(lambda: (list(signals(value)), signal_header([value])), 3)
 
-    assert work(40_000) < 10 * work(10_000) + 0.001
+    assert work(20_000) < 10 * work(5_000) + 0.001
