@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # A machine with much else to do is slow; that is no failure. `make mutants` has its own profile.
 busy = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("few", busy, max_examples=40)
+settings.register_profile("few", busy, max_examples=25)
 settings.register_profile("many", busy, max_examples=500)
 if settings.get_current_profile_name() == "default":
     settings.load_profile("few")
