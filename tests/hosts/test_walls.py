@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 import scrapy
+from scrapy import signals
 from scrapy.settings import Settings
 from scrapy.spidermiddlewares.httperror import HttpError
 
@@ -21,6 +22,7 @@ from scrapy_robots_plus.audit.entries import FileEntry, StandingEntry, VerdictEn
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.given_up import GivenUp
+from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
@@ -203,14 +205,22 @@ class SiteBySite(ProbeSpider):
 async def test_many_sites_fill_neither_the_log_nor_the_memory(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hosts = [sites.host(RULES) for _ in range(104)]
+    """Ninety sites have been told of before."""
+    hosts = [sites.host(RULES) for _ in range(14)]
     urls = [url for host in hosts for url in pages(host, 2, CHALLENGE)]
-    settings = {"ROBOTS_CACHE_SIZE": 10, "CONCURRENT_REQUESTS": 1, "ROBOTS_FETCH_CONCURRENCY": 1}
+    settings = {"ROBOTS_CACHE_SIZE": 5, "CONCURRENT_REQUESTS": 1, "ROBOTS_FETCH_CONCURRENCY": 1}
+    crawler = make_crawler(SiteBySite, **settings)
+
+    def opened() -> None:
+        told = Crawl.of(crawler).get(Refusals)._once_of_standing
+        assert all(map(told.is_first, range(90)))
+
+    crawler.signals.connect(opened, signals.spider_opened)
     with caplog.at_level(logging.DEBUG):
-        crawler = await crawl(*urls, spider=SiteBySite, **settings)
+        await run(crawler, urls=urls)
     levels = [each.levelno for each in caplog.records if each.name.endswith("hosts.refusals")]
-    assert levels.count(logging.INFO) == 100
-    assert standings(crawler)["walled"] == len(levels) == 104
+    assert levels.count(logging.INFO) == 10
+    assert standings(crawler)["walled"] == len(levels) == 14
 
 
 # A challenge in place of a robots.txt
