@@ -97,11 +97,13 @@ def test_each_store_has_to_conform() -> None:
         assert [k for k in kinds if issubclass(k, StoreConformance) and k is not StoreConformance]
 
 
+OTHER_CODE = [path.read_text() for path in PACKAGE.rglob("*.py") if path.name != "all_settings.py"]
+
+
 @pytest.mark.parametrize("field", DECLARED)
 def test_each_setting_does_something(field: str) -> None:
-    others = (path for path in PACKAGE.rglob("*.py") if path.name != "all_settings.py")
     reads = re.compile(rf"\.{field}\b|DECLARED\[\"{field}\"\]")
-    assert any(reads.search(path.read_text()) for path in others), (
+    assert any(reads.search(code) for code in OTHER_CODE), (
         f"no code reads settings.{field}: {DECLARED[field].name} changes nothing"
     )
 

@@ -447,9 +447,16 @@ ODD: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("name", names())
-def test_whatever_a_setting_is_it_holds_or_is_named(name: str) -> None:
-    for value in ODD:
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        # In `make test`, each value with every second setting.
+        *(pytest.param(name, ODD[turn % 2 :: 2], id=name) for turn, name in enumerate(names())),
+        *(pytest.param(name, ODD, id=f"{name}-all", marks=pytest.mark.stress) for name in names()),
+    ],
+)
+def test_whatever_a_setting_is_it_holds_or_is_named(name: str, values: list[Any]) -> None:
+    for value in values:
         assert _named_as_wrong(name, value) in ([], [name])
 
 
