@@ -98,10 +98,10 @@ def test_in_every_reactor_mode(sites: Sites, tmp_path: Path, mode: str) -> None:
     [
         ({}, 3, 30),
         ({"DOWNLOAD_DELAY": 5}, 5, 50),
-        ({"DOWNLOAD_DELAY": 1}, 3, 30),
+        pytest.param({"DOWNLOAD_DELAY": 1}, 3, 30, marks=pytest.mark.stress),
         ({"ROBOTS_CRAWL_DELAY_MAX": 2}, 2, 20),
-        ({"ROBOTS_CRAWL_DELAY_MAX": 0}, 3, 30),
-        ({"ROBOTS_CRAWL_DELAY_OBEY": False}, 0, 0),
+        pytest.param({"ROBOTS_CRAWL_DELAY_MAX": 0}, 3, 30, marks=pytest.mark.stress),
+        pytest.param({"ROBOTS_CRAWL_DELAY_OBEY": False}, 0, 0, marks=pytest.mark.stress),
         ({"ROBOTS_CRAWL_DELAY_OBEY": False, "DOWNLOAD_DELAY": 0.25}, 0.25, 2.5),
         ({"DOWNLOAD_SLOTS": {"ADDRESS": {"delay": 4, "concurrency": 1}}}, 4, 40),
         ({"DOWNLOAD_SLOTS": {"elsewhere.example": {"delay": 4}}}, 3, 30),
@@ -245,7 +245,7 @@ def test_a_closed_pipe_ends_it_silently(sites: Sites, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "numbers", [(3_000, 9_000), pytest.param((30_000, 90_000), marks=pytest.mark.stress)]
+    "numbers", [(2_000, 6_000), pytest.param((30_000, 90_000), marks=pytest.mark.stress)]
 )
 def test_memory_is_bounded_by_hosts(sites: Sites, tmp_path: Path, numbers: tuple[int, int]) -> None:
     """Three times as many URLs of the same hosts take hardly more of it, once caches are full."""
@@ -264,4 +264,4 @@ def test_memory_is_bounded_by_hosts(sites: Sites, tmp_path: Path, numbers: tuple
             check=True,
         )
         peaks.append(peak(used))
-    assert peaks[1] < 1.15 * peaks[0]
+    assert peaks[1] < 1.1 * peaks[0]

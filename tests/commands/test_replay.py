@@ -156,7 +156,9 @@ def _verdicts(log: Path) -> list[VerdictEntry]:
     return [entry for entry in entries_in(log) if isinstance(entry, VerdictEntry)]
 
 
-@pytest.mark.parametrize("spider", ["s1_basic", "s2_why", "s4_failures"])
+@pytest.mark.parametrize(
+    "spider", [pytest.param("s1_basic", marks=pytest.mark.stress), "s2_why", "s4_failures"]
+)
 def test_a_crawl_of_the_sample_site_comes_out_again(spider: str, tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
     given = {"ROBOTS_AUDIT_LOG": log, "ROBOTS_AUDIT_LOG_ALLOWED": True}
