@@ -75,8 +75,15 @@ def test_what_others_have_put_there_is_replaced(
     assert [host.robots_hits for host in hosts] == [1, 1, 1]
 
 
-@in_each_mode
-@pytest.mark.parametrize("how", ["stopped", "paused", "wrong password"])
+@pytest.mark.parametrize(
+    ("mode", "how"),
+    [
+        # By turns in `make test`.
+        pytest.param(mode, how, marks=[pytest.mark.stress] * ((turn + place) % 3 > 0))
+        for turn, mode in enumerate(MODES)
+        for place, how in enumerate(["stopped", "paused", "wrong password"])
+    ],
+)
 def test_without_the_server_robots_txt_is_fetched(sites: Sites, mode: str, how: str) -> None:
     hosts = [sites.host(RULES) for _ in range(5)]
     with RedisServer(password="5ecret") as server:

@@ -40,7 +40,7 @@ SETTINGS: dict[str, Any] = {**SHARED, "CONCURRENT_REQUESTS": 8}
 
 def hosts_of(sites: Sites, pages: int = 5) -> dict[Host, int]:
     slow = {sites.host(robots(DELAY)): pages for _ in range(4)}
-    return slow | {sites.host(robots()): 4 * pages for _ in range(2)}
+    return slow | {sites.host(robots()): 2 * pages for _ in range(2)}
 
 
 def assert_delays_hold(crawled: Crawled) -> None:
@@ -274,7 +274,7 @@ def quiet_for(workers: Workers, seconds: float) -> None:
 
 
 def arrivals_after(act: Callable[[Workers, RedisServer], None], sites: Sites) -> Crawled:
-    hosts = {sites.host(robots(DELAY)): 4 for _ in range(6)}
+    hosts = {sites.host(robots(DELAY)): 3 for _ in range(6)}
     with RedisServer() as server, Workers(hosts, server, SETTINGS) as workers:
         workers.start()
         workers.go()

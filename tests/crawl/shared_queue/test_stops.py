@@ -31,7 +31,9 @@ def held(server: RedisServer) -> list[int]:
 
 
 @parts_of_seconds
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.stress)]
+)
 def test_a_worker_that_is_stopped_gives_back_what_it_has_at_once(
     sites: Sites, stop: signal.Signals
 ) -> None:

@@ -252,7 +252,10 @@ async def test_an_idle_worker_waits_for_as_long_as_it_is_told(
     assert crawler.stats.get_value("elapsed_time_seconds") >= 1
 
 
-@pytest.mark.parametrize("kind", ["FifoQueue", "LifoQueue", "PriorityQueue"])
+@pytest.mark.parametrize(
+    "kind",
+    ["FifoQueue", pytest.param("LifoQueue", marks=pytest.mark.stress), "PriorityQueue"],
+)
 @pytest_twisted.ensureDeferred
 async def test_requests_of_its_own_queues_are_taken_over(
     sites: Sites, server: RedisServer, shared: dict[str, Any], kind: str
