@@ -32,7 +32,7 @@ LONGEST = 1_800
 """Seconds; for a crawl of very many hosts."""
 MAIN = f"{__name__}:main"
 PAGES = 20
-MANY = 100
+MANY = 50
 
 
 class Links(scrapy.Spider):

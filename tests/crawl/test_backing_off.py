@@ -101,7 +101,14 @@ async def test_a_page_that_is_refused_while_others_are_not_costs_no_other(
     assert stat(crawler, GIVEN_UP) == 0
 
 
-@pytest.mark.parametrize("where", ["scattered", "in a row", "at the end"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "scattered",
+        pytest.param("in a row", marks=pytest.mark.stress),
+        pytest.param("at the end", marks=pytest.mark.stress),
+    ],
+)
 @pytest_twisted.ensureDeferred
 async def test_pages_that_are_always_503_cost_no_other_page(sites: Sites, where: str) -> None:
     host = sites.host()
@@ -318,7 +325,7 @@ class TestGivingUp:
     ) -> None:
         host = sites.host()
         host.pages["/page"] = answer(status=429)
-        urgent = [Request(url, priority=1) for url in pages(host, 20)]
+        urgent = [Request(url, priority=1) for url in pages(host, 8)]
         settings = {**self.SETTINGS, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
         crawler = await crawl(*urgent, host.url("/good"), **settings)
         assert crawler.spider.got == [host.url("/good")]

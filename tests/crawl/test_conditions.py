@@ -55,7 +55,14 @@ def asked_with(host: Host) -> list[tuple[str | None, str | None]]:
     ]
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 409, 412, 416, 428, 500, 501, 503])
+@pytest.mark.parametrize(
+    "status",
+    [
+        *(400, 404, 412, 500),
+        *(pytest.param(status, marks=pytest.mark.stress) for status in (403, 409, 416, 428, 501)),
+        503,
+    ],
+)
 @pytest_twisted.ensureDeferred
 async def test_an_error_to_a_condition_says_nothing_of_the_file(
     sites: Sites, tmp_path: Path, status: int
@@ -116,7 +123,14 @@ NO_TAG = [
 ]
 
 
-@pytest.mark.parametrize("tag", NO_TAG)
+# All of them are read in tests/protocol/test_http_caching.py.
+@pytest.mark.parametrize(
+    "tag",
+    [
+        pytest.param(tag, marks=[pytest.mark.stress] * (place % 4 > 0))
+        for place, tag in enumerate(NO_TAG)
+    ],
+)
 @pytest_twisted.ensureDeferred
 async def test_an_empty_or_broken_etag_is_none(sites: Sites, tmp_path: Path, tag: str) -> None:
     host = sites.host(in_turn(answer(RULES, etag=tag), answer(TIGHTER, etag=tag)))

@@ -300,8 +300,15 @@ def encoded(body: bytes, coding: str) -> Reply:
     return answer(body, content_encoding=coding)
 
 
-@pytest.mark.parametrize("ends", ["by Content-Length", "by closing the connection"])
-@pytest.mark.parametrize("coding", COMPRESS)
+@pytest.mark.parametrize(
+    ("coding", "ends"),
+    [
+        # By turns in `make test`.
+        pytest.param(coding, ends, marks=[pytest.mark.stress] * ((turn + place) % 2))
+        for turn, coding in enumerate(COMPRESS)
+        for place, ends in enumerate(["by Content-Length", "by closing the connection"])
+    ],
+)
 @pytest_twisted.ensureDeferred
 async def test_a_compressed_body_that_is_cut_off_is_a_cut_body(
     sites: Sites, coding: str, ends: str

@@ -160,10 +160,25 @@ async def test_a_tunnel_that_the_proxy_refuses_is_a_connection_that_failed(sites
     assert crawler.spider.got == [host.url("/open")]
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    ("preset", "cases"),
+    [
+        # In `make test`, each case under two presets.
+        *(
+            pytest.param(preset, CASES[turn % 2 :: 2], id=f"{preset}-half")
+            for turn, preset in enumerate(PRESETS)
+        ),
+        *(
+            pytest.param(preset, CASES, id=f"{preset}-all", marks=pytest.mark.stress)
+            for preset in PRESETS
+        ),
+    ],
+)
 @pytest_twisted.ensureDeferred
-async def test_what_is_fetched_is_what_the_preset_says(sites: Sites, preset: str) -> None:
-    hosts = {case.name: sites.host(case.robots(sites)) for case in CASES}
+async def test_what_is_fetched_is_what_the_preset_says(
+    sites: Sites, preset: str, cases: list[Case]
+) -> None:
+    hosts = {case.name: sites.host(case.robots(sites)) for case in cases}
     for seconds in (1, 60):  # those that do not come in time, and those that shall on any machine
         await crawl(
             *(
@@ -179,7 +194,7 @@ async def test_what_is_fetched_is_what_the_preset_says(sites: Sites, preset: str
         )
     column = PRESETS.index(preset)
     fetched = {name: sorted(host.fetched) for name, host in hosts.items()}
-    assert fetched == {case.name: PAGES[case.expected[column]] for case in CASES}
+    assert fetched == {case.name: PAGES[case.expected[column]] for case in cases}
 
 
 @pytest_twisted.ensureDeferred

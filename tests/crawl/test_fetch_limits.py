@@ -74,11 +74,11 @@ HANDLERS = {
 
 COMPRESSED = 3
 """Of these HttpCompressionMiddleware warns."""
-RUNS = [
-    ("asyncio", "http11"),
+RUNS = [  # in `make test`, each mode and each handler
+    pytest.param("asyncio", "http11", marks=pytest.mark.stress),
     ("asyncio", "aiohttp"),
     ("select", "http11"),
-    ("no reactor", "aiohttp"),
+    pytest.param("no reactor", "aiohttp", marks=pytest.mark.stress),
     ("no reactor", "httpx"),
 ]
 

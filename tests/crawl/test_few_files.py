@@ -133,7 +133,7 @@ def test_with_httpx_too(server: Everywhere) -> None:
 @names_rules  # with its first file, another one may import what reads text: a file as well
 @pytest.mark.parametrize(
     "mode",
-    [pytest.param(mode, marks=[pytest.mark.stress] * (mode == "select")) for mode in MODES],
+    [pytest.param(mode, marks=[pytest.mark.stress] * (mode != "asyncio")) for mode in MODES],
 )
 def test_requests_that_find_no_file_wait_for_one(sites: Sites, tmp_path: Path, mode: str) -> None:
     """No host answers before the crawl says that it is short of files."""

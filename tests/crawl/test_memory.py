@@ -72,7 +72,7 @@ async def test_a_crawler_is_let_go(sites: Sites) -> None:
     assert seen() is None
 
 
-HOSTS = 2_000
+HOSTS = 1_000
 
 
 def allocated(queue: Any) -> float:

@@ -73,7 +73,7 @@ async def test_hosts_whose_robots_txt_hangs_take_no_place(sites: Sites) -> None:
     """More of them than there are places, and all of them first."""
     live = [sites.host() for _ in range(3)]
     silent = silent_until_served(sites, live, 15)
-    dead = [sites.host(silent) for _ in range(20)]
+    dead = [sites.host(silent) for _ in range(8)]
     urls = [url for host in [*dead, *live] for url in pages(host, 5)]
     crawler = await crawl(*urls, CONCURRENT_REQUESTS=2, ROBOTS_FETCH_TIMEOUT=20)
     # Had they taken a place, nothing would have been served, and they would have timed out.
@@ -85,7 +85,7 @@ async def test_hosts_whose_robots_txt_hangs_take_no_place(sites: Sites) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_in_every_reactor_mode(sites: Sites, mode: str) -> None:
     live = [sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.2\n"), sites.host()]
-    dead = [sites.host(silent_until_served(sites, live, 8)) for _ in range(10)]
+    dead = [sites.host(silent_until_served(sites, live, 8)) for _ in range(4)]
     urls = [url for host in [*dead, *live] for url in pages(host, 4)]
     result = crawl_in_process(mode, *urls, CONCURRENT_REQUESTS=2, ROBOTS_FETCH_TIMEOUT=20)
     assert result["failures"] == {}
