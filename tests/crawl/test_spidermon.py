@@ -78,7 +78,7 @@ async def test_many_changed_files_are_told(
     # More than a hundred with those before, and some that a busy machine may not store.
     hosts = [sites.host("User-agent: *\nDisallow: /a\n") for _ in range(15)]
     urls = [host.url("/") for host in hosts]
-    store = {"ROBOTS_STORE": f"sqlite:{tmp_path}/robots.db", "ROBOTS_TTL": (1, 1)}
+    store: dict[str, Any] = {"ROBOTS_STORE": f"sqlite:{tmp_path}/robots.db", "ROBOTS_TTL": (1, 1)}
     first = await results(caplog, *urls, **store)
     assert first["ChangedMonitor"].startswith("SKIPPED")
     for host in hosts:
