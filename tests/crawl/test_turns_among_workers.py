@@ -181,7 +181,7 @@ async def test_however_many_are_awaited_the_server_is_asked_no_more_often(
 ) -> None:
     workers = Workers(server.asked())
     waiting = []
-    for number in range(100):
+    for number in range(200):
         origin = Origin("http", f"site{number}.example", 80)
         holder, other = workers.turn(origin), workers.turn(origin)
         await holder.begin()
@@ -192,7 +192,7 @@ async def test_however_many_are_awaited_the_server_is_asked_no_more_often(
     for _ in range(20):
         await workers.pass_time(0.5)
     assert 0 < server.usage().commands["GET"] - asked < 15 * MOST_LOOKS  # not 4,000
-    assert workers.leases.awaited == 100
+    assert workers.leases.awaited == 200
     while workers.time.now < 1005.0 + LONGEST:
         await workers.pass_time(0.5)
     assert all(each.called for each in waiting)
