@@ -218,7 +218,7 @@ def test_in_every_other_reactor_mode(sites: Sites, tmp_path: Path, mode: str, sp
     assert [set(host.fetched) for host in hosts] == [{"/page", "/page/next"}] * HOSTS
 
 
-@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.stress)])
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.stress)])
 def test_every_bridge_to_scrapy_in_turn_ends_the_crawl_or_does_without(
     sites: Sites, monkeypatch: pytest.MonkeyPatch, every: int
 ) -> None:
@@ -241,7 +241,7 @@ def test_every_bridge_to_scrapy_in_turn_ends_the_crawl_or_does_without(
         if reason == "finished":
             assert len(result["got"]) == 4, name
         closed += reason == "robots_error"
-    assert closed > 5 // every
+    assert closed >= 6 // every
 
 
 NEEDED_TO_CLOSE = {"close_crawl", "is_closing", "crawler_process"}
