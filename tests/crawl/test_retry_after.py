@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from math import inf
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
@@ -17,7 +17,6 @@ from twisted.internet.defer import gatherResults
 from scrapy_robots_plus import RobotsMiddleware
 from scrapy_robots_plus.crawl.events import HeldAtClosing
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
-from tests.sending import TimedSpider
 from tests.sites import after, answer, in_turn
 
 if TYPE_CHECKING:
@@ -55,28 +54,29 @@ def pages(host: Host, count: int = 3) -> list[str]:
     return [host.url(f"/{number}") for number in range(count)]
 
 
-def wait_of(crawler: Crawler) -> float:
-    """Seconds from the answer with the Retry-After to the next request that is sent."""
-    spider = cast("TimedSpider", crawler.spider)
-    asked_at = next(at for at, _, status in spider.answered if status == 429)
-    return min(at - asked_at for at, _ in spider.sent if at - asked_at > AT_ONCE)
+ASKS_FOR_PATIENCE = after(0.2, answer(status=429, retry_after=str(WAIT)))
+
+
+def wait_of(host: Host) -> float:
+    """Seconds from the answer with the Retry-After to the next request, as the host sees it."""
+    answered_at = next(hit.at for hit in host.hits if hit.path == "/0") + 0.2
+    return min(hit.at - answered_at for hit in host.hits if hit.at - answered_at > AT_ONCE)
 
 
 @pytest_twisted.ensureDeferred
 async def test_no_setting_cuts_the_wait_short(sites: Sites) -> None:
     hosts = {name: sites.host() for name in SETTINGS}
-    crawlers, crawls = {}, []
+    crawls = []
     for (name, host), settings in zip(hosts.items(), SETTINGS.values(), strict=True):
-        host.pages["/0"] = after(0.2, answer(status=429, retry_after=str(WAIT)))
+        host.pages["/0"] = ASKS_FOR_PATIENCE
         if name == "jitter 0":
             host.robots("User-agent: *\nDisallow: /never\nCrawl-delay: 0.5\n")
         host.pages |= {f"/{number}": after(0.3, answer()) for number in range(1, 12)}
         # Some may be sent before the 429 comes, however slow the machine is, but not all of them.
         count = 12 if name in ("several at once", "own queue", "no delay") else 4
-        crawlers[name] = make_crawler(TimedSpider, **settings)
-        crawls.append(crawlers[name].crawl(urls=pages(host, count)))
+        crawls.append(make_crawler(**settings).crawl(urls=pages(host, count)))
     await gatherResults(crawls)
-    waits = {name: wait_of(crawler) for name, crawler in crawlers.items()}
+    waits = {name: wait_of(host) for name, host in hosts.items()}
     assert {name: wait for name, wait in waits.items() if wait < WAIT} == {}
 
 
@@ -86,16 +86,16 @@ async def test_it_holds_for_the_host_in_whatever_slots_its_requests_wait(
     sites: Sites, queue: dict[str, Any]
 ) -> None:
     host = sites.host()
-    host.pages["/0"] = answer(status=429, retry_after=str(WAIT))
+    host.pages["/0"] = ASKS_FOR_PATIENCE
     requests = [
         Request(url, meta={"download_slot": f"slot {number % 2}"}, priority=-number)
         for number, url in enumerate(pages(host, 7))
     ]
     slots = {"slot 0": {"delay": 0, "concurrency": 1}, "slot 1": {"delay": 1, "concurrency": 1}}
-    crawler = await crawl(*requests, spider=TimedSpider, DOWNLOAD_SLOTS=slots, **queue)
+    crawler = await crawl(*requests, DOWNLOAD_SLOTS=slots, **queue)
     assert stat(crawler, "robotstxt/retry_after") == 1
     assert len(host.fetched) == 7
-    assert wait_of(crawler) >= WAIT
+    assert wait_of(host) >= WAIT
 
 
 class ClosesInTheWait(ProbeSpider):
