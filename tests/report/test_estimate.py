@@ -170,7 +170,7 @@ async def test_hosts_that_only_the_file_of_a_job_holds_are_counted(
         crawler = make_crawler(**settings)
         close_when(told, crawler)
         await run(crawler, urls=urls)
-        return told()[-1]
+        return told()[0]
 
     with caplog.at_level(logging.INFO, LOGGER):
         assert re.fullmatch(
