@@ -68,4 +68,4 @@ def memory_of_a_replay(log: Path) -> int:
 
 def test_a_replay_keeps_no_files_for_each_killed_crawl(tmp_path: Path) -> None:
     few, many = (memory_of_a_replay(killed_crawls(tmp_path, count)) for count in (2, 20))
-    assert many < few + 10_000_000
+    assert many < few + 9_400_000

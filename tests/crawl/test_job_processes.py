@@ -121,7 +121,7 @@ def test_when_a_callback_was_renamed_the_crawl_is_closed_and_the_job_kept(
     host = sites.host(RULES)
     stopped = run_job(Renaming, [host.url("/0")], JOBDIR=str(tmp_path), CLOSESPIDER_PAGECOUNT=2)
     waiting = overview(tmp_path / FILE_NAME, 0).stored
-    assert waiting > MANY // 2, stopped.log
+    assert waiting > 2 * MANY // 3, stopped.log
     renamed = run_job(Links, [host.url("/other")], JOBDIR=str(tmp_path))
     assert renamed.stats["finish_reason"] == "job_requests_cannot_be_sent"
     assert renamed.log.count("ERROR:") == 5

@@ -35,6 +35,7 @@ from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import (
     HAS_THROTTLER,
     IN_FILES,
+    OTHER_PARSER,
     ProbeSpider,
     crawl,
     make_crawler,
@@ -241,7 +242,7 @@ def test_every_bridge_to_scrapy_in_turn_ends_the_crawl_or_does_without(
         if reason == "finished":
             assert len(result["got"]) == 4, name
         closed += reason == "robots_error"
-    assert closed >= 6 // every
+    assert closed > (5 // every if OTHER_PARSER is None else 0)  # others need fewer of them
 
 
 NEEDED_TO_CLOSE = {"close_crawl", "is_closing", "crawler_process"}

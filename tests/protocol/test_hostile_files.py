@@ -212,7 +212,7 @@ def parts_of_all_lengths(url: str, octets: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "octets", [1_000, FILE_OCTETS // 8, pytest.param(FILE_OCTETS, marks=pytest.mark.stress)]
+    "octets", [1_000, FILE_OCTETS // 4, pytest.param(FILE_OCTETS, marks=pytest.mark.stress)]
 )
 @untraced()
 def test_a_long_url_costs_no_more_than_a_usual_one_of_a_hostile_file(octets: int) -> None:
