@@ -25,7 +25,7 @@ case "$*" in
 *ensurepip*) {has_ensurepip} ;;
 "-m venv"*)
     {made}
-    rm -rf "$4"; mkdir -p "$4/bin"; cp "$0" "$4/bin/python" ;;
+    rm -rf "$5"; mkdir -p "$5/bin"; cp "$0" "$5/bin/python" ;;
 "-m pip"*) {pip} ;;
 esac
 """
@@ -160,7 +160,7 @@ def test_uv_installs_and_where_it_fails_pip_does(tmp_path: Path, uv: str, by_pip
     done = make_venv(tmp_path, fake_python(tmp_path, pip=pip), "--editable", ".")
     assert (done.returncode, done.stderr) == (0, "")
     asked = (tmp_path / "by_uv").read_text().splitlines()
-    assert asked == ["pip install --python .venv/bin/python --editable ."]
+    assert asked == ["pip install --python .venv/bin/python pip --editable ."]
     first, *more = (tmp_path / "by_pip").read_text().splitlines()
     assert first.endswith(" uv")
     assert [each.endswith(" --editable .") for each in more] == [True] * (by_pip - 1)
