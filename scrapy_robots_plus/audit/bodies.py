@@ -16,7 +16,7 @@ LONGEST_BODY = 64 * 1024 * 1024
 """How many bytes of a text are read. A longer one counts as changed."""
 
 
-class BodyError(Exception):
+class BodyError(ValueError):
     """A text is missing, damaged, or cannot be read."""
 
 

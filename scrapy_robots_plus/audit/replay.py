@@ -35,10 +35,6 @@ MOST_FILES = 500
 """How many files are kept, the last used, as a crawl keeps them: compressed, a few also parsed."""
 
 
-class UndecidedError(Exception):
-    """A verdict cannot be recomputed: the message says why."""
-
-
 @lru_cache(MOST_FILES)
 def policy_of(
     bodies: Bodies | None,
@@ -109,14 +105,29 @@ _OF_OVERRIDE = ("obey", "crawl_delay", "ai_uses", "content_use", "ai_policy", "a
 """Keys of an override that decide about requests."""
 
 
-def _policy(
-    entry: VerdictEntry, crawl: CrawlEntry, bodies: Bodies | None, dialect: Dialect
-) -> Policy:
-    """Returns the policy by which the crawl decided on *entry*.
+UNDECIDED = ValueError, TypeError, AttributeError
+"""What :func:`decided_again` raises; the last two if the log was tampered with."""
 
-    What the status or the failure of the file meant is its access, as logged. Raises what
-    :func:`policy_of` does; ValueError, TypeError or AttributeError if the log was tampered with.
+
+def decided_again(
+    entry: VerdictEntry,
+    crawl: CrawlEntry | None,
+    bodies: Bodies | None,
+    agent: AgentNames | None = None,
+    dialect: Dialect | None = None,
+) -> Decided:
+    """Judges the request of *entry* again; with another *agent* or *dialect* if given.
+
+    *crawl* is the first entry of its crawl. What the status or the failure of the file meant is its
+    access, as logged. An objection by a page or a ``tdmrep.json`` is taken as it was logged, too.
+    Without the texts in *bodies*, only verdicts without rules can be recomputed.
+
+    Raises one of ``UNDECIDED``, which says why, if the verdict cannot be recomputed.
     """
+    if crawl is None:
+        raise ValueError("the log does not say how its crawl began")
+    if crawl.parser != OUR_PARSER:
+        raise ValueError(f"its crawl used {crawl.parser}, not this package's parser")
     own = {name: value for name, value in (entry.override or {}).items() if value is not None}
     given = {
         **picked(crawl, "obey", "crawl_delay_obey", "crawl_delay_max", "crawl_delay_too_long"),
@@ -128,33 +139,13 @@ def _policy(
     given["obey"] = bool(given["obey"] and not own.get(DONT_OBEY_META_KEY))
     access = Access(cast("str", entry.access)) if given["obey"] else Access.UNAVAILABLE
     digest = None if access is Access.UNAVAILABLE else entry.sha256
+    dialect = dialect or dialect_from_json(crawl.dialect)
     if digest is not None and "dialect" in own:
         dialect = dialect_from_json(own["dialect"])
-    return policy_of(bodies, digest, entry.charset, dialect, access, **given)
-
-
-def decided_again(
-    entry: VerdictEntry,
-    crawl: CrawlEntry,
-    bodies: Bodies | None,
-    agent: AgentNames | None = None,
-    dialect: Dialect | None = None,
-) -> Decided:
-    """Judges the request of *entry*, in *crawl*, again; with another *agent* or *dialect* if given.
-
-    An objection by a page or a ``tdmrep.json`` is taken as it was logged. Without the texts in
-    *bodies*, only verdicts without rules can be recomputed.
-
-    Raises :exc:`UndecidedError` if the verdict cannot be recomputed.
-    """
-    if crawl.parser != OUR_PARSER:
-        raise UndecidedError(f"its crawl used {crawl.parser}, not this package's parser")
-    try:
-        known = _policy(entry, crawl, bodies, dialect or dialect_from_json(crawl.dialect))
-        judged_by = None if (entry.override or {}).get("user_agent") else agent
-        decided = judging.verdict(known, entry.url, judged_by or entry.agent)
-    except (BodyError, ValueError, TypeError, AttributeError) as error:
-        raise UndecidedError(str(error)) from None
+    if agent is None or own.get("user_agent"):
+        agent = entry.agent
+    policy = policy_of(bodies, digest, entry.charset, dialect, access, **given)
+    decided = judging.verdict(policy, entry.url, agent)
     return Decided.of(entry if decided.allowed and entry.source in _NOT_KEPT else decided)
 
 
@@ -194,10 +185,8 @@ class Differences:
         if entry.reason in UNREPLAYED:
             return
         try:
-            if crawl is None:
-                raise UndecidedError("the log does not say how its crawl began")
             after = decided_again(entry, crawl, bodies, *self.changes)
-        except UndecidedError as error:
+        except UNDECIDED as error:
             why = str(error)
             is_named = why in self.undecided or len(self.undecided) < SHOWN
             self.undecided[why if is_named else "other reasons"] += 1
