@@ -50,7 +50,7 @@ _MOST_LINES = 2**53
 HEAD = b'{"v":'
 """The beginning of every line."""
 
-_SEAL = re.compile(rb',"hash":"([0-9a-f]{64})"}\n?')
+_SEAL = re.compile(rb',"hash":"[0-9a-f]{64}"}\n?')
 _LENGTH_OF_SEAL = len(f',"hash":"{64 * "0"}"}}')
 
 
@@ -86,28 +86,13 @@ def seal(fields: Mapping[str, Any], after: Link) -> tuple[bytes, Link]:
     return line, Link(number, digest)
 
 
-class Line(NamedTuple):
-    """A line that was parsed."""
+def parse(raw: bytes) -> tuple[Mapping[str, Any], str]:
+    """Returns the fields of a line, the chain's included, and the hash computed from the line.
 
-    link: Link
-    previous: str
-    """The hash of the crawl's line before, as this line states it."""
-    fields: Mapping[str, Any]
-    """All fields of the line, the chain's included."""
-    digest: str
-    """The hash computed from the line."""
-
-    @property
-    def is_genuine(self) -> bool:
-        """Whether the hash that the line states is the true one."""
-        return self.digest == self.link.hash
-
-
-def parse(raw: bytes) -> Line:
-    """Parses a line, with or without its newline. Raises ValueError if *raw* is not a whole one."""
+    *raw* may end in a newline. Raises ValueError if it is not a whole line.
+    """
     seal_at = len(raw.removesuffix(b"\n")) - _LENGTH_OF_SEAL
-    stated = _SEAL.fullmatch(raw, max(seal_at, 0))
-    if stated is None:
+    if not _SEAL.fullmatch(raw, max(seal_at, 0)):
         raise ValueError("it does not end in a hash")
     try:
         fields = json.loads(raw.decode())
@@ -118,8 +103,7 @@ def parse(raw: bytes) -> Line:
         raise ValueError("it has no number")
     if not (isinstance(previous, str) and SHA256.fullmatch(previous)):
         raise ValueError("it does not name the line before it")
-    digest = sha256(raw[:seal_at] + b"}").hexdigest()
-    return Line(Link(number, stated[1].decode("ascii")), previous, fields, digest)
+    return fields, sha256(raw[:seal_at] + b"}").hexdigest()
 
 
 def is_torn(raw: bytes) -> bool:
@@ -146,10 +130,12 @@ class _Chain:
     hashes: tuple[str, ...] = (START.hash,)
     """The hash of the last line, as stated and as computed: the next line has one of them."""
 
-    def take(self, line: Line, report: Callable[[LogState, str], None]) -> None:
-        """Adds the next *line*; calls *report* with what is wrong with it, if anything."""
-        expected, number = self.number + 1, line.link.number
-        if not line.is_genuine:
+    def take(
+        self, fields: Mapping[str, Any], digest: str, report: Callable[[LogState, str], None]
+    ) -> None:
+        """Adds the next line; calls *report* with what is wrong with it, if anything."""
+        expected, number, stated = self.number + 1, fields["n"], fields["hash"]
+        if digest != stated:
             report(LogState.DAMAGED, "changed: its hash does not match")
             number = expected
         elif number < expected:
@@ -159,10 +145,10 @@ class _Chain:
         elif number > expected:
             missing = counted(number - expected, "line")
             report(LogState.CUT, f"{missing} of its crawl missing before it")
-        elif line.previous not in self.hashes:
+        elif fields["prev"] not in self.hashes:
             what = "does not follow the crawl's line before it, which was inserted later"
             report(LogState.DAMAGED, what)
-        self.number, self.hashes = number, (line.link.hash, line.digest)
+        self.number, self.hashes = number, (stated, digest)
 
 
 class LogReader:
@@ -227,7 +213,7 @@ class LogReader:
         if raw == b"\n" and self.is_readable:
             return None  # ends what looked torn to a crawl while another one was writing it
         try:
-            line = parse(raw)
+            fields, digest = parse(raw)
         except ValueError as error:
             if is_torn(raw):
                 what = "has no end: its crawl was killed or is writing it, or it was cut off"
@@ -235,26 +221,26 @@ class LogReader:
             else:
                 self.report(LogState.DAMAGED, f"not a line of a log: {error}")
             return None
-        self.last = line.link
-        self._follow(line)
+        self.last = Link(fields["n"], fields["hash"])
+        self._follow(fields, digest)
         try:
-            entry = from_fields(line.fields)
+            entry = from_fields(fields)
         except ValueError as error:
             self.report(LogState.DAMAGED, f"cannot be read: {error}")
             return None
         self.is_readable = True
         return entry
 
-    def _follow(self, line: Line) -> None:
-        """Adds *line* to the chain of its crawl, and reports what is wrong with it there."""
-        name = str(line.fields.get("crawl"))
+    def _follow(self, fields: Mapping[str, Any], digest: str) -> None:
+        """Adds a line to the chain of its crawl, and reports what is wrong with it there."""
+        name = str(fields.get("crawl"))
         chain = self.open_crawls.get(name) or self._ended.get(name)
         if chain is None:
             chain = _Chain(self.place)
-            if line.is_genuine:  # else the name of the crawl may have been changed
+            if digest == fields["hash"]:  # else the name of the crawl may have been changed
                 self.open_crawls[name] = chain
-        chain.take(line, self.report)
-        if line.fields.get("type") == EndEntry.type and name in self.open_crawls:
+        chain.take(fields, digest, self.report)
+        if fields.get("type") == EndEntry.type and name in self.open_crawls:
             self._ended.put(name, self.open_crawls.pop(name))
         if len(self.open_crawls) > MOST_OPEN_CRAWLS:
             self._report_unfinished(next(iter(self.open_crawls)))
@@ -299,6 +285,6 @@ def _began(log: Path) -> tuple[str, int, str, Path]:
     with log.open("rb") as file:
         for _ in range(2):
             with suppress(ValueError):
-                fields = parse(file.readline(LONGEST_LINE)).fields
+                fields, _ = parse(file.readline(LONGEST_LINE))
                 return str(fields.get("crawl")), fields["n"], str(fields.get("time")), log
     return "", 0, "", log

@@ -47,7 +47,7 @@ def test_any_mapping_is_written_as_an_object() -> None:
     entry = begin()
     entry.status_policy = MappingProxyType({"404": "allow"})
     line, _ = seal(to_fields(entry), START)
-    read = from_fields(parse(line).fields)
+    read = from_fields(parse(line)[0])
     assert isinstance(read, CrawlEntry)
     assert read.status_policy == {"404": "allow"}
 
