@@ -125,7 +125,8 @@ class PagePreferences:
         self._said = crawl.get(Policies).said
         self._knows_departures = False
         self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
+        self.under: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
+        """What requests that were checked, and may be sent, are sent under."""
         # For the sites that requests alternate between. Call it with positional arguments only.
         self._common = lru_cache(min(64, crawl.settings.cache_size))(_common)
 
@@ -170,24 +171,16 @@ class PagePreferences:
 
     def sent(self, request: Request, under: Sent) -> None:
         """Remembers that *request* may be sent, and *under* what."""
-        self._sent[request] = under
+        self.under[request] = under
         if not self._knows_departures:
             self._departs(request)
-
-    def exempt(self, request: Request) -> None:
-        """Forgets what *request* was sent under, if it was: now it passes without a check."""
-        self._sent.pop(request, None)
-
-    def under(self, request: Request) -> Sent | None:
-        """Returns what *request* is sent under; None if it was not checked."""
-        return self._sent.get(request)
 
     def received(self, request: Request, response: Response) -> tuple[Sent, Refused] | None:
         """Adds what *response* says to the stamp; returns why its page must not be used.
 
         None if it may be used, or if the request was not checked.
         """
-        sent = self._sent.pop(request, None)
+        sent = self.under.pop(request, None)
         if sent is None:
             return None
         policy, agent, preferences, is_denied = sent

@@ -194,7 +194,7 @@ class Outcomes:
     def exempt(self, request: Request) -> None:
         """Records that *request* passes without a robots.txt check."""
         self._tally.exempt(request)
-        self._pages.exempt(request)
+        self._pages.under.pop(request, None)  # it may have been judged before
         if says_not_to_ask(request) and TAP_META_KEY not in request.meta:
             self._tally.not_asked += 1
             self._stats.inc_value(keys.NOT_ASKED)

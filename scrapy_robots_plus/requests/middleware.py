@@ -120,7 +120,7 @@ class RobotsMiddleware:
 
     async def _process_request_last(self, request: Request) -> Request | Response | None:
         """Judges *request* again, after all middlewares, if one has changed its User-Agent."""
-        sent = self._pages.under(request)
+        sent = self._pages.under.get(request)
         if sent is None or sent.is_denied or sent.policy.settings.user_agent is not None:
             return None
         agent = self._agents.changed(request, sent.agent)
@@ -196,7 +196,7 @@ class RobotsMiddleware:
             if self._refusals is not None:
                 self._refusals.failed(request, exception)
             return None
-        sent = self._pages.under(request)
+        sent = self._pages.under.get(request)
         if sent is not None and not sent.is_denied:
             asked = Asked.again(request, sent)
             self._revoke(asked, sent.policy)
@@ -222,7 +222,7 @@ class RobotsMiddleware:
 
         def keep_or_deny(request: Request) -> bool:
             """Keeps the pace that its own settings give *request*. Returns whether it is denied."""
-            sent = self._pages.under(request)
+            sent = self._pages.under.get(request)
             if sent is None:
                 return False
             asked = Asked.again(request, sent)
