@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from heapq import nlargest
 
 from scrapy.crawler import Crawler
@@ -49,18 +48,14 @@ def describe(hosts: Hosts) -> str:
 
 
 def _in_groups(lanes: list[Lane], hosts: Hosts) -> str:
-    counts: Counter[str] = Counter()
-    requests: Counter[str] = Counter()
+    groups: dict[str, list[Lane]] = {group: [] for group in (_READY, *_GROUPS.values())}
     for lane in lanes:
-        group = _GROUPS.get(lane.state, _READY)
-        counts[group] += 1
-        requests[group] += len(lane)
-    groups = (
-        f"{counts[group]:,} {group} ({counted(requests[group], 'request')})"
-        for group in dict.fromkeys((_READY, *_GROUPS.values()))
-        if counts[group]
+        groups[_GROUPS.get(lane.state, _READY)].append(lane)
+    text = "Hosts in the queue: " + ", ".join(
+        f"{len(members):,} {group} ({counted(sum(map(len, members)), 'request')})"
+        for group, members in groups.items()
+        if members
     )
-    text = "Hosts in the queue: " + ", ".join(groups)
     waits = []
     for lane in nlargest(_ASKED_FOR_THEIR_DELAY, lanes, key=len):
         delay = hosts.known.delay_of(lane)
