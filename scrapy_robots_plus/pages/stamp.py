@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from functools import lru_cache
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -36,7 +35,7 @@ MOST_OF_A_TEXT = 500
 _NOT_READ = dict.fromkeys(LABELS, NOT_READ)
 _UNKNOWN = dict.fromkeys(LABELS, Preference.UNKNOWN.value)
 
-_BLANK: dict[str, Any] = {
+NOT_CHECKED: dict[str, Any] = {
     "allowed": True,
     "reason": Reason.NOT_OBEYED.value,
     "rule": None,
@@ -54,10 +53,8 @@ _BLANK: dict[str, Any] = {
     "licenses": [],
     "page": None,
 }
-"""The values of a stamp before a file or a verdict changes them."""
-
-NOT_CHECKED = deepcopy(_BLANK)
-"""The stamp for items of pages that were not checked, where all items need the same columns."""
+"""The values of a stamp before a file or a verdict changes them. It is also the stamp for items of
+pages that were not checked, where all items need the same columns."""
 
 
 def _common(policy: Policy, agent: AgentNames, reads_uses: bool) -> tuple[dict[str, Any], bool]:
@@ -65,7 +62,7 @@ def _common(policy: Policy, agent: AgentNames, reads_uses: bool) -> tuple[dict[s
 
     Also returns whether no file of the site says anything about the use of any page.
     """
-    settings, record, stamp = policy.settings, policy.record, _BLANK.copy()
+    settings, record, stamp = policy.settings, policy.record, NOT_CHECKED.copy()
     stamp["override"] = settings.override and settings.override.label
     if settings.needs_file:
         stamp["fetched_at"] = timestamp(record.fetched_at)
@@ -150,7 +147,7 @@ class PagePreferences:
 
         Returns the *preferences* for its page; if not given, what files of the site say.
         """
-        common = _BLANK
+        common = NOT_CHECKED
         if policy is not None:
             common, is_silent = self._common(policy, agent, policy.reads_uses)
             if preferences is None and not is_silent:
