@@ -75,12 +75,11 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
 
     def _page_of(self, response: Response | None) -> Page | None:
         """Returns the page, read once; None if what it says is not asked for or cannot be read."""
-        request = None if response is None else response.request
-        if response is None or request is None:
+        if response is None or response.request is None:
             return None
         if response not in self._pages:
             try:
-                self._pages[response] = self._read(response, request)
+                self._pages[response] = self._read(response, response.request)
             except Exception:  # noqa: BLE001 - a page may hold anything
                 self._pages[response] = None
                 self._crawl.stats.inc_value(stats.PAGE_ERRORS)
