@@ -190,8 +190,7 @@ def _kept(value: Any) -> Any:
     """Returns *value* as it is kept: printable, limited in size, and fields as JSON."""
     kind = type(value)
     if kind is str:
-        is_fine = len(value) <= _KEPT and value.isprintable()
-        return value if is_fine else printable(value[:_KEPT])
+        return printable(value[:_KEPT])
     if kind is tuple:
         return json.dumps(dict(value))
     return min(max(value, -_MOST), _MOST) if kind is int else value
