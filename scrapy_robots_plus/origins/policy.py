@@ -217,8 +217,9 @@ class Policy:
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
-        """The Sitemap URLs of the file, if the parser in use provides them."""
-        return self.file.sitemaps if self.file else ()
+        """The Sitemap URLs of the file, if the parser in use provides them and does not fail."""
+        file = self.file
+        return answer_or(lambda: file.sitemaps, (), self.record.url, self._stats) if file else ()
 
     @property
     def is_paced(self) -> bool:

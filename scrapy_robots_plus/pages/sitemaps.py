@@ -19,7 +19,6 @@ from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.origins.fetch_results import CACHED
 from scrapy_robots_plus.origins.freshness import Source
-from scrapy_robots_plus.origins.parsers import answer_or
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.origins.store_or_site import Retrieved
 from scrapy_robots_plus.protocol.access import Access
@@ -90,7 +89,7 @@ class Sitemaps:
     async def _publish(self, policy: Policy) -> None:
         try:
             await compat.sleep(0)
-            lines = self.lines(policy)
+            lines = policy.sitemaps
             if lines and self._news.put_if_new(policy.origin, hash(lines)):
                 await self._tell(policy, await self._urls(policy, lines))
         except Exception:  # noqa: BLE001 - a scheduler elsewhere may fail for one origin
@@ -131,10 +130,6 @@ class Sitemaps:
                 self._stats.inc_value(stats.SITEMAPS_LEFT_OUT, left_out)
         return urls
 
-    def lines(self, policy: Policy) -> tuple[str, ...]:
-        """Returns the Sitemap lines as they are; none if the parser fails."""
-        return answer_or(lambda: policy.sitemaps, (), policy.record.url, self._stats)
-
     async def response(self, request: Request, policy: Policy) -> Response | None:
         """Returns the response to *request*, for the Sitemap lines of a robots.txt, from *policy*.
 
@@ -147,7 +142,7 @@ class Sitemaps:
             status = policy.record.outcome
             status = status if isinstance(status, int) else 404
             return Response(request.url, status, flags=[CACHED])
-        urls = await self._urls(policy, self.lines(policy))
+        urls = await self._urls(policy, policy.sitemaps)
         if not urls:
             text = "%s names no sitemap that may be requested"
             logger(self._crawler).info(text, printable(policy.record.url))
