@@ -19,14 +19,13 @@ from scrapy_robots_plus.crawl.requests import (
     DONT_OBEY_META_KEY,
     NOFOLLOW_META_KEY,
     REDIRECT_META_KEY,
+    STAMP_META_KEY,
     origin_to_ask,
 )
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.scrapys_own import is_replaced
-
-from .stamp import put_page
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -105,7 +104,9 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         directives = directives_of(response, agent)
         for directive in directives.directives:
             self._crawl.stats.inc_value(stats.filled(stats.PAGE_DIRECTIVES, directive))
-        put_page(request, directives.as_json())
+        # Added to a copy, as others may share the stamp.
+        stamp = request.meta.get(STAMP_META_KEY, {})
+        request.meta[STAMP_META_KEY] = {**stamp, "page": directives.as_json()}
         now = self._crawl.clock.wall()
         nofollow = directives.against_following() if settings.nofollow != "ignore" else None
         noindex = directives.against_indexing(now) if settings.noindex != "ignore" else None

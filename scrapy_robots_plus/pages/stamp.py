@@ -89,11 +89,6 @@ def add_preferences(request: Request, preferences: Preferences) -> None:
     stamp["tdm_policy"] = (preferences.tdm_policy or "")[:MOST_OF_A_TEXT] or None
 
 
-def put_page(request: Request, said: dict[str, Any]) -> None:
-    """Adds what a page *said* to the stamp of *request*: to a copy, as others may share it."""
-    request.meta[STAMP_META_KEY] = {**request.meta.get(STAMP_META_KEY, {}), "page": said}
-
-
 _HEADERS = frozenset(
     b"Content-Usage Content-Signal X-Robots-Tag Tdm-Reservation Tdm-Policy".split()
 )
