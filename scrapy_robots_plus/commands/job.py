@@ -81,8 +81,7 @@ class Show(Subcommand):
         found = overview(path, _LANES)
         fields: dict[str, Any] = {
             "file": str(path),
-            **picked(found, "was_closed", "waiting", "under_way", "last", "losses"),
-            "lanes": found.lanes,
+            **picked(found, "was_closed", "waiting", "under_way", "last", "losses", "lanes"),
             "set_aside": list(map(_aside, found.set_aside)),
             "seen": found.fingerprints,
             "size": path.stat().st_size,
