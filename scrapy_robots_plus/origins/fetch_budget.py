@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from math import inf
-from typing import TYPE_CHECKING
 
 from scrapy import signals
 from twisted.internet.abstract import isIPAddress
@@ -14,10 +13,6 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Alarm, CallLater, Now
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.protocol.origin import Origin
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 
 FIRST_PATIENCE = 1.0
 """Seconds after which a fetch counts as silent, before any has been answered."""
@@ -58,7 +53,7 @@ class FetchBudget:
         self._alarm = Alarm(self._admit, clock, call_later)
 
     @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
+    def of_crawl(cls, crawl: Crawl) -> FetchBudget:
         most, clock = crawl.settings.fetch_concurrency, crawl.clock
         budget = cls(most, compat.most_sockets(), clock.monotonic, clock.call_later)
         crawl.crawler.signals.connect(budget.abandon, signals.spider_closed)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from math import inf
-from typing import TYPE_CHECKING
 
 from scrapy import Request
 from scrapy.http import Response
@@ -34,8 +33,7 @@ from scrapy_robots_plus.protocol.printable import printable
 
 from .fetch_results import NETWORK_FAILURES
 
-if TYPE_CHECKING:
-    Ask = Callable[[Origin, float], Awaitable[object]]
+Ask = Callable[[Origin, float], Awaitable[object]]
 
 logger = crawl_log(__name__)
 

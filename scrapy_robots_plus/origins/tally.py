@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from scrapy import Request
 
@@ -15,9 +14,6 @@ from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.standing import Standing
 
 from .policy import Policy
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @dataclass(slots=True, repr=False)
@@ -57,7 +53,7 @@ class Tally:
         """The numbers of start requests, including those without an origin."""
 
     @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
+    def of_crawl(cls, crawl: Crawl) -> Tally:
         return cls(crawl.settings.cache_size)
 
     def exempt(self, request: Request) -> None:
