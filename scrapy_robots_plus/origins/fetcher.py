@@ -117,19 +117,18 @@ class Fetcher:
 
     async def _tried(self, wanted: Wanted) -> FetchResult:
         time = TimeAllowed(self._settings.fetch_timeout, self._clock)
-        ask = partial(self._ask, known=wanted.known, time=time)
-        result = await self._follow(wanted.origin, partial(ask, cookies=CookieJar()))
         retries = 0 if wanted.is_refresh else self._settings.fetch_retries
-        while retries and (wait := _until_retry(result, self._clock.wall())) < time.left:
-            if compat.is_closing(self._crawler):
-                break
+        while True:
+            ask = partial(self._ask, known=wanted.known, time=time, cookies=CookieJar())
+            result = await self._follow(wanted.origin, ask)
+            wait = _until_retry(result, self._clock.wall())
+            if not retries or wait >= time.left or compat.is_closing(self._crawler):
+                return result
             if wait:
                 await self._clock.sleep(wait)
                 time.left -= wait
             retries -= 1
             self._stats.inc_value(stats.RETRIES)
-            result = await self._follow(wanted.origin, partial(ask, cookies=CookieJar()))
-        return result
 
     async def _was_away(self, origin: Origin, began: float, until: float) -> bool:
         """Returns whether this machine was why the fetch of *origin* failed, and can go on now."""
