@@ -26,38 +26,6 @@ _PER_OCTET = rank_of(2, 0, False)
 beats one of the same length, but not a longer one."""
 
 
-def ranked(
-    numbers: Iterable[int], lines: list[bytes], dialect: Dialect
-) -> Iterator[tuple[bytes, Rank]]:
-    """Yields the normalized patterns of the rules on some lines, each with the rank of its rule.
-
-    2.2.2: the rule with the most octets decides; if an allow and a disallow have the same length,
-    the allow does. Of equal rules, the first in the file is named. An empty pattern means nothing.
-    In some dialects the first rule decides, and an empty one says the reverse.
-    """
-    safe, form = rule_form(dialect)
-    by_order = dialect.first_rule_decides
-    for number in numbers:
-        key, value = split_line(lines[number - 1], dialect.forgiving) or (b"", b"")
-        allow = field_of(key, dialect.forgiving) is Field.ALLOW
-        pattern = form(value) if value.translate(None, safe) else value
-        if by_order:
-            # ``Disallow:`` allows everything; ``Allow:`` does too, or disallows everything.
-            allow = allow if pattern else not (allow and dialect.empty_allow_denies)
-            rank = rank_of(-number, number, allow)
-            yield pattern, rank
-            if dialect.dollar_before_query and pattern.endswith(b"$"):
-                yield pattern[:-1] + b"?", rank
-            continue
-        if pattern:
-            yield pattern, rank_by_length(pattern, number, allow)
-        # An allowed index page also allows its directory, by a rule of that length (google).
-        slash = pattern.rfind(b"/")
-        if allow and pattern.startswith(b"/index.htm", slash):
-            directory = pattern[: slash + 1] + b"$"
-            yield directory, rank_by_length(directory, number, allow)
-
-
 def rank_by_length(pattern: bytes, number: int, allow: bool) -> Rank:
     """Returns the rank of a rule where the one with the most octets decides."""
     return len(pattern) * _PER_OCTET + rank_of(allow, number, allow)
@@ -120,12 +88,39 @@ class Rules:
     def _numbers(self) -> Iterator[int]:
         return chain.from_iterable(section.rules for section in self.chosen)
 
-    def _ranked(self) -> Iterator[tuple[bytes, Rank]]:
-        return ranked(self._numbers(), self._lines, self._dialect)
+    def _ranked(self, numbers: Iterable[int]) -> Iterator[tuple[bytes, Rank]]:
+        """Yields the normalized patterns of the rules on some lines, each with its rule's rank.
+
+        2.2.2: the rule with the most octets decides; if an allow and a disallow have the same
+        length, the allow does. Of equal rules, the first in the file is named. An empty pattern
+        means nothing. In some dialects the first rule decides, and an empty one says the reverse.
+        """
+        dialect, lines = self._dialect, self._lines
+        safe, form = rule_form(dialect)
+        by_order = dialect.first_rule_decides
+        for number in numbers:
+            key, value = split_line(lines[number - 1], dialect.forgiving) or (b"", b"")
+            allow = field_of(key, dialect.forgiving) is Field.ALLOW
+            pattern = form(value) if value.translate(None, safe) else value
+            if by_order:
+                # ``Disallow:`` allows everything; ``Allow:`` does too, or disallows everything.
+                allow = allow if pattern else not (allow and dialect.empty_allow_denies)
+                rank = rank_of(-number, number, allow)
+                yield pattern, rank
+                if dialect.dollar_before_query and pattern.endswith(b"$"):
+                    yield pattern[:-1] + b"?", rank
+                continue
+            if pattern:
+                yield pattern, rank_by_length(pattern, number, allow)
+            # An allowed index page also allows its directory, by a rule of that length (google).
+            slash = pattern.rfind(b"/")
+            if allow and pattern.startswith(b"/index.htm", slash):
+                directory = pattern[: slash + 1] + b"$"
+                yield directory, rank_by_length(directory, number, allow)
 
     def patterns(self) -> Iterator[tuple[Pattern, Rank]]:
         """Yields the patterns of the rules, each with its rank; one rule may have two."""
-        for pattern, rank in self._ranked():
+        for pattern, rank in self._ranked(self._numbers()):
             yield take_apart(pattern, self._dialect.wildcards), rank
 
     def compile(self) -> Matcher:
@@ -136,7 +131,7 @@ class Rules:
         left: list[int] = []
         per_octet = 0 if dialect.first_rule_decides else _PER_OCTET
         numbers, allow, put = self._numbers(), rank_of(1, 0, True), literal.setdefault
-        # Nine of ten rules take this shortcut, which gives the same result as :func:`ranked`: their
+        # Nine of ten rules take this shortcut, which gives the same result as _ranked(): their
         # octets stay as they are. rank_of() is inlined, as a file may have thousands of rules.
         for number in numbers if per_octet else ():
             line = lines[number - 1]
@@ -155,7 +150,7 @@ class Rules:
                 left.append(number)
             else:
                 others.append((value, rank + len(value) * _PER_OCTET))
-        others += ranked(chain(left, numbers), lines, dialect)  # if the first one decides, of all
+        others += self._ranked(chain(left, numbers))  # if the first one decides, of all
         self._matcher = Matcher(literal, others, per_octet, dialect.wildcards)
         return self._matcher
 
@@ -175,7 +170,7 @@ class Rules:
         """
         if self.size > MOST_SCANNED:
             return None
-        strongest_first = sorted(self._ranked(), key=itemgetter(1), reverse=True)
+        strongest_first = sorted(self._ranked(self._numbers()), key=itemgetter(1), reverse=True)
         best = dict.fromkeys(pattern for pattern, _ in strongest_first)
         compact = b"".join([pattern + b"\n" for pattern in best])
         fits = len(compact) <= MOST_OCTETS and compact.count(b"\n") == len(best)
