@@ -162,11 +162,12 @@ def receive(
     access = access_of(result.outcome, settings.status_policy)
     if result.interrupted:  # the status policy is about answers: it does not open the site here
         access = Access.UNREACHABLE
+    new = RobotsRecord(origin, access, result.outcome, result.url, now, lifetime=0.0)
     if access is not Access.UNREACHABLE and is_definite(result.outcome):
-        return _answered(origin, access, result, now, settings.limits)
+        return _answered(new, result, settings.limits)
     failures = 1 if previous is None else previous.failures + 1
-    if previous is None or _is_superseded(previous, access, result, now, settings.limits):
-        previous = RobotsRecord(origin, access, result.outcome, result.url, now, 0.0)
+    if previous is None or _is_superseded(previous, new, settings.limits):
+        previous = new
     asked = retry_after(result.headers, now)
     return previous._replace(
         failure=result.outcome,
@@ -176,26 +177,23 @@ def receive(
     )
 
 
-def _is_superseded(
-    previous: RobotsRecord, access: Access, result: FetchResult, now: float, limits: Limits
-) -> bool:
-    """Returns whether a *result* that is no answer replaces *previous* altogether.
+def _is_superseded(previous: RobotsRecord, failed: RobotsRecord, limits: Limits) -> bool:
+    """Returns whether *failed*, made of a result that is no answer, replaces *previous* altogether.
 
     Readable rules outlast an outage whatever the status policy says about it (RFC 9309 2.3.1.4);
     the policy decides only once they are too old. A 403 that closes the site is not an outage.
     """
-    if not previous.readable or says_unavailable(result.outcome):
+    if not previous.readable or says_unavailable(failed.outcome):
         return True
-    opens = access is not Access.UNREACHABLE
-    return opens and elapsed(previous.fetched_at, now) >= limits.stale_max
+    opens = failed.access is not Access.UNREACHABLE
+    return opens and elapsed(previous.fetched_at, failed.fetched_at) >= limits.stale_max
 
 
-def _answered(
-    origin: Origin, access: Access, result: FetchResult, now: float, limits: Limits
-) -> RobotsRecord:
-    lasts, kept = lifetime(result.headers, now, limits), _kept(result.headers)
-    record = RobotsRecord(origin, access, result.outcome, result.url, now, lasts, kept)
-    if access is not Access.RULES:
+def _answered(record: RobotsRecord, result: FetchResult, limits: Limits) -> RobotsRecord:
+    """Returns *record* of an answer, with what *result* says beside its outcome."""
+    lasts = lifetime(result.headers, record.fetched_at, limits)
+    record = record._replace(lifetime=lasts, headers=_kept(result.headers))
+    if record.access is not Access.RULES:
         return record
     digest = hashlib.sha256(result.body).hexdigest()
     return record._replace(sha256=digest, is_cut=result.is_cut, body=result.body)
