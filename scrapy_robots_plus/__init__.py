@@ -13,19 +13,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .addon import Addon as Addon
-    from .crawl.events import RobotsDisallowed as RobotsDisallowed
-    from .crawl.events import RobotsDuplicate as RobotsDuplicate
-    from .crawl.events import RobotsGivenUp as RobotsGivenUp
-    from .crawl.events import RobotsIgnored as RobotsIgnored
-    from .crawl.events import RobotsNoindex as RobotsNoindex
-    from .crawl.events import RobotsOverrideError as RobotsOverrideError
-    from .crawl.events import RobotsUnreachable as RobotsUnreachable
-    from .crawl.events import RobotsUseDisallowed as RobotsUseDisallowed
-    from .crawl.events import RobotsWalled as RobotsWalled
-    from .crawl.events import request_disallowed as request_disallowed
-    from .crawl.events import request_not_followed as request_not_followed
-    from .crawl.events import robots_changed as robots_changed
-    from .crawl.events import sitemaps_found as sitemaps_found
+    from .crawl.events import *  # noqa: F403 - all of it
     from .extension import RobotsExtension as RobotsExtension
     from .hosts.downloader import RobotsDownloader as RobotsDownloader
     from .hosts.queue import RobotsPriorityQueue as RobotsPriorityQueue

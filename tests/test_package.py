@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import scrapy_robots_plus
+from scrapy_robots_plus.crawl import events
 
 ROOT = Path(__file__).parent.parent
 OURS = ("scrapy_robots_plus", "benchmarks", "docs", "sample_project", "tests", ".ci")
@@ -29,6 +30,17 @@ def test_every_public_name_can_be_imported() -> None:
     assert set(dir(scrapy_robots_plus)) == set(scrapy_robots_plus.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         scrapy_robots_plus.Nothing  # noqa: B018
+
+
+def test_all_events_are_public() -> None:
+    """Type checkers are told so: ``__init__.py`` imports all of the module."""
+    own = {
+        name
+        for name, value in vars(events).items()
+        if type(value) is object or getattr(value, "__module__", "") == events.__name__
+    }
+    assert len(own) == 13
+    assert own <= set(scrapy_robots_plus.__all__)
 
 
 def test_no_file_names_a_folder_of_a_machine_or_leaves_something_undone() -> None:

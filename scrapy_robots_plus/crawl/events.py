@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import DropItem, IgnoreRequest
 
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+from scrapy_robots_plus.protocol.verdict import Verdict
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.directives import PageStatement
@@ -104,33 +104,6 @@ class RobotsNoindex(DropItem):
         """The URL of the page, a :class:`str`."""
         self.statement = statement
         """What the page says, a :class:`~scrapy_robots_plus.protocol.directives.PageStatement`."""
-
-
-class HeldAtClosing(IgnoreRequest):
-    """Raised when the spider closes while a request waits for its host, or for a connection of this
-    machine.
-    """
-
-    def __init__(self) -> None:
-        waited_for = "its host, other crawls or a connection of this machine"
-        super().__init__(f"the spider closed while the request waited for {waited_for}")
-
-
-class HeldAtDenial(IgnoreRequest):
-    """Raised when, while a request waits, its host or site is given up, or new rules deny it."""
-
-
-_OF_REASON: dict[Reason, type[RobotsIgnored]] = {
-    Reason.AI_PREFERENCE: RobotsUseDisallowed,
-    Reason.GIVEN_UP: RobotsGivenUp,
-    Reason.WALLED: RobotsWalled,
-}
-
-
-def denial_of(verdict: Verdict) -> type[RobotsIgnored]:
-    """Returns the exception to raise when *verdict* denies a URL."""
-    kind = RobotsUnreachable if verdict.reason.is_unread else RobotsDisallowed
-    return _OF_REASON.get(verdict.reason, kind)
 
 
 request_disallowed = object()

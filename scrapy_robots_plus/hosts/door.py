@@ -8,12 +8,12 @@ from itertools import islice
 from math import inf
 
 from scrapy import Request, signals
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.events import HeldAtClosing, HeldAtDenial
 from scrapy_robots_plus.crawl.requests import (
     HOST_META_KEY,
     TAP_META_KEY,
@@ -29,6 +29,20 @@ from .given_up import GivenUp
 from .line import Doorway, HostLine
 from .pace import Pace
 from .shared_pace import shared_pace
+
+
+class HeldAtClosing(IgnoreRequest):
+    """Raised when the spider closes while a request waits for its host, or for a connection of this
+    machine.
+    """
+
+    def __init__(self) -> None:
+        waited_for = "its host, other crawls or a connection of this machine"
+        super().__init__(f"the spider closed while the request waited for {waited_for}")
+
+
+class HeldAtDenial(IgnoreRequest):
+    """Raised when, while a request waits, its host or site is given up, or new rules deny it."""
 
 
 class Door(Doorway):

@@ -14,12 +14,12 @@ from scrapy.http import Response
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
-from scrapy_robots_plus.crawl.events import HeldAtClosing, RobotsUnreachable
+from scrapy_robots_plus.crawl.events import RobotsUnreachable
 from scrapy_robots_plus.crawl.requests import OWN_FETCH_META, TAP_META_KEY
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
 
-from .door import Door
+from .door import Door, HeldAtClosing
 from .own_shortage import OwnShortage
 
 if TYPE_CHECKING:

@@ -26,11 +26,12 @@ from scrapy.http import Response
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.origins.network_away import NetworkAway
 from scrapy_robots_plus.protocol.printable import printable
+
+from .door import HeldAtClosing
 
 logger = crawl_log(__name__)
 

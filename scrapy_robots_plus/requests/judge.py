@@ -8,9 +8,10 @@ from weakref import WeakSet
 from scrapy import Request
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import events
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.events import denial_of, request_disallowed
+from scrapy_robots_plus.crawl.events import request_disallowed
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
     PUT_BACK_META_KEY,
@@ -38,6 +39,19 @@ MOST_REASONS = 100
 
 _SHOWN = 100
 """The most characters of a reason in the name of a stat."""
+
+
+_OF_REASON: dict[Reason, type[events.RobotsIgnored]] = {
+    Reason.AI_PREFERENCE: events.RobotsUseDisallowed,
+    Reason.GIVEN_UP: events.RobotsGivenUp,
+    Reason.WALLED: events.RobotsWalled,
+}
+
+
+def denial_of(verdict: Verdict) -> type[events.RobotsIgnored]:
+    """Returns the exception to raise when *verdict* denies a URL."""
+    kind = events.RobotsUnreachable if verdict.reason.is_unread else events.RobotsDisallowed
+    return _OF_REASON.get(verdict.reason, kind)
 
 
 class Asked(NamedTuple):

@@ -12,13 +12,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
-from scrapy_robots_plus.crawl.events import (
-    HeldAtClosing,
-    HeldAtDenial,
-    RobotsIgnored,
-    RobotsOverrideError,
-    denial_of,
-)
+from scrapy_robots_plus.crawl.events import RobotsIgnored, RobotsOverrideError
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
     SCHEDULED_META_KEY,
@@ -26,7 +20,7 @@ from scrapy_robots_plus.crawl.requests import (
     asks_for_sitemaps,
     origin_to_ask,
 )
-from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.door import Door, HeldAtClosing, HeldAtDenial
 from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.origins.agents import Agents
@@ -46,7 +40,7 @@ from scrapy_robots_plus.settings.robots_settings import (
 )
 from scrapy_robots_plus.settings.scrapys_own import is_replaced
 
-from .judge import Asked, Judge, Outcomes, given_up_refusal
+from .judge import Asked, Judge, Outcomes, denial_of, given_up_refusal
 
 logger = crawl_log(__name__)
 

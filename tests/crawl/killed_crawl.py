@@ -23,8 +23,8 @@ import scrapy
 from scrapy import signals
 
 from scrapy_robots_plus import RobotsUnreachable
-from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
+from scrapy_robots_plus.hosts.door import HeldAtClosing
 from scrapy_robots_plus.job import FILE_NAME, JobFile
 from tests.crawling import BASE_SETTINGS
 from tests.programs import LONGEST, Program

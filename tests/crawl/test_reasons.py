@@ -17,8 +17,8 @@ from scrapy_robots_plus import (
 )
 from scrapy_robots_plus.audit.replay import UNREPLAYED
 from scrapy_robots_plus.commands.diff import _WORDS
-from scrapy_robots_plus.crawl.events import denial_of
 from scrapy_robots_plus.protocol import Reason, Verdict
+from scrapy_robots_plus.requests.judge import denial_of
 
 PACKAGE = Path(__file__).parents[2] / "scrapy_robots_plus"
 _NAMED = re.compile(r"\bReason\.([A-Z_]+)")

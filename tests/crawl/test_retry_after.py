@@ -15,7 +15,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import RobotsMiddleware
-from scrapy_robots_plus.crawl.events import HeldAtClosing
+from scrapy_robots_plus.hosts.door import HeldAtClosing
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
 from tests.sites import after, answer, in_turn
 

@@ -15,9 +15,8 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.events import HeldAtClosing
 from scrapy_robots_plus.crawl.requests import fields_of
-from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.door import Door, HeldAtClosing
 from scrapy_robots_plus.hosts.shared_pace import Ask
 from scrapy_robots_plus.protocol.crawl_delay import VisitTime
 from tests.crawl.held_crawl import URL, Crawl

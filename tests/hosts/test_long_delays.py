@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus.crawl.events import HeldAtClosing
+from scrapy_robots_plus.hosts.door import HeldAtClosing
 from tests.crawling import crawl
 from tests.sending import TimedSpider
 

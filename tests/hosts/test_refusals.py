@@ -11,8 +11,8 @@ from scrapy import Request
 from twisted.internet import error as tx
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.events import HeldAtDenial
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.hosts.door import HeldAtDenial
 from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason

@@ -11,7 +11,7 @@ from scrapy import Request
 from twisted.internet.defer import DeferredList
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.events import HeldAtClosing
+from scrapy_robots_plus.hosts.door import HeldAtClosing
 from scrapy_robots_plus.hosts.gap_search import FIRST_WAIT
 from tests.crawling import make_crawler, parts_of_seconds, stat
 from tests.sending import HICCUP, TimedSpider, gaps
