@@ -45,11 +45,9 @@ class Override:
 
         If it switches robots.txt off, it also switches off page directives that it does not set.
         """
-        changed: dict[str, Any] = {}
-        if self.read.get("obey") is False:
-            changed = {"nofollow": "ignore", "noindex": "ignore"}
-        changed.update((name, self.read[name]) for name in self.read if name not in ABOUT)
-        return changed
+        is_off = self.read.get("obey") is False
+        off = {"nofollow": "ignore", "noindex": "ignore"} if is_off else {}
+        return off | {name: value for name, value in self.read.items() if name not in ABOUT}
 
     def with_changes(self, other: Override) -> Override:
         """Returns this override with the keys of *other* laid over it."""
