@@ -119,10 +119,19 @@ MATTER_MOST = (
 """The settings that the README has, by their fields."""
 
 
+def docs_of_settings() -> dict[str, tuple[str, str]]:
+    """What each setting does, and an example: the last words of its docstring."""
+    parts = {field: doc.rpartition(" Example: ") for field, doc in docs_of(Declared).items()}
+    return {
+        field: (text, example.removeprefix("`").removesuffix("`."))
+        for field, (text, _, example) in parts.items()
+    }
+
+
 def settings_table() -> str:
     chosen = [DECLARED[field] for field in MATTER_MOST]
-    docs = docs_of(Declared)
-    summaries = [docs[field].partition(". ")[0].rstrip(".") + "." for field in MATTER_MOST]
+    docs = docs_of_settings()
+    summaries = [docs[field][0].partition(". ")[0].rstrip(".") + "." for field in MATTER_MOST]
     rows = [
         (f"`{each.name}`", f"`{shown(each.default)}`", summary)
         for each, summary in zip(chosen, summaries, strict=True)
@@ -133,7 +142,7 @@ def settings_table() -> str:
 
 def settings_page() -> str:
     """The sections are those that comments of the declaration begin."""
-    docs = docs_of(Declared)
+    docs = docs_of_settings()
     source = inspect.getsource(Declared)
     _, *parts = re.split(r"^    # (.+)$", source, flags=re.MULTILINE)
     sections = {
@@ -147,7 +156,7 @@ def settings_page() -> str:
     details = [
         text
         for title, fields in sections.items()
-        for text in (f"## {title}", *(_described(DECLARED[each], docs[each]) for each in fields))
+        for text in (f"## {title}", *(_described(DECLARED[each], *docs[each]) for each in fields))
     ]
     return "\n\n".join([table(("what for", "settings"), rows), *details])
 
@@ -156,13 +165,12 @@ def _name_of(field: str) -> str:
     return DECLARED[field].name
 
 
-def _described(declared: Setting, doc: str) -> str:
-    default, example = shown(declared.default), shown(declared.example)
+def _described(declared: Setting, doc: str, example: str) -> str:
     return f"""\
 ### {declared.name}
 
 {doc}{_needs(declared)}\\
-Type: {declared.check.type}. Default: `{default}`. Example: `{example}`"""
+Type: {declared.check.type}. Default: `{shown(declared.default)}`. Example: `{example}`"""
 
 
 def _needs(declared: Setting) -> str:

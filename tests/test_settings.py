@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import re
 from pathlib import Path
@@ -11,13 +12,13 @@ import pytest
 import pytest_twisted
 from scrapy.settings import Settings
 
-from docs.tables import docs_of
+from docs.tables import docs_of_settings
 from scrapy_robots_plus import RobotsSettingsError
 from scrapy_robots_plus.protocol import RFC9309
 from scrapy_robots_plus.protocol.access import PRESETS, Access
 from scrapy_robots_plus.protocol.http_caching import lifetime
 from scrapy_robots_plus.protocol.printable import cut
-from scrapy_robots_plus.settings.all_settings import DECLARED, Declared, names
+from scrapy_robots_plus.settings.all_settings import DECLARED, names
 from scrapy_robots_plus.settings.checks import number, whole_number
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings, report_unknown_settings
 
@@ -265,15 +266,17 @@ def test_there_are_no_more_settings_than_anybody_wants_to_read() -> None:
 
 
 def test_each_setting_is_fully_described() -> None:
-    docs = docs_of(Declared)
+    docs = docs_of_settings()
     for field, declared in DECLARED.items():
+        doc, example = docs[field]
         written = declared.name.partition("_")[2].lower()
         assert written == field
-        assert declared.example != declared.default
-        assert settings_with(**{declared.name: declared.example})
+        value = ast.literal_eval(example)
+        assert value != declared.default
+        assert settings_with(**{declared.name: value})
         assert declared.check.type
-        assert docs[field].endswith(".")
-        assert not docs[field].startswith(declared.name)
+        assert doc.endswith(".")
+        assert not doc.startswith(declared.name)
 
 
 def test_without_settings_all_are_at_their_defaults() -> None:
