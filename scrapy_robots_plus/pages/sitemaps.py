@@ -20,7 +20,7 @@ from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.origins.fetch_results import CACHED
 from scrapy_robots_plus.origins.freshness import Source
 from scrapy_robots_plus.origins.policy import Policy
-from scrapy_robots_plus.origins.store_or_site import Retrieved
+from scrapy_robots_plus.origins.store_or_site import Retrieval, Retrieved
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import LONGEST_URL, Origin
 from scrapy_robots_plus.protocol.printable import printable
@@ -56,6 +56,7 @@ class Sitemaps:
         """The hash of the lines that were counted last, by origin."""
         self._working = 0
         """How many files are being read."""
+        crawl.get(Retrieval).listeners.append(self.retrieved)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 

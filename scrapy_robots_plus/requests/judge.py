@@ -71,14 +71,6 @@ class Asked(NamedTuple):
         return cls(request, sent.policy.origin, sent.agent, sent.policy.settings)
 
 
-def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> Refused:
-    """Returns the refusal of requests to *origin*, which is walled or whose host is given up."""
-    url = origin.robots_url if policy is None else policy.record.url
-    label = None if policy is None else policy.override_label
-    verdict = Verdict(False, reason, robots_url=url, override=label)
-    return Refused(verdict, policy)
-
-
 Decision = Passes | Refused | Request | None
 """The decision about a request. A Request goes back to the scheduler, because its robots.txt cannot
 be read yet. None means that it may be sent, and no policy decided: it may be for the robots.txt
@@ -135,14 +127,30 @@ class Judge:
             url = f"{origin}/"  # 2.2.2 allows a robots.txt, but its sitemaps must have been read
         verdict = policy.judged(url, agent)
         if verdict.allowed:
-            given_up = self._given_up.reason(origin)
-            if given_up is not None:
-                return given_up_refusal(origin, policy, given_up)
-            return Passes(policy, verdict)
+            return self._given_up_refusal(origin, policy) or Passes(policy, verdict)
         refused = Refused(policy.signed(verdict), policy)
         if policy.denies_as_unreachable and self._queue_holds(origin, policy):
             return self._copy_for_scheduler(request, origin) or refused
         return refused
+
+    def refusal_now(self, asked: Asked, policy: Policy | None) -> Refused | None:
+        """Returns why *policy*, or what is known of its host, denies a request that has passed;
+        None if it does not.
+        """
+        given_up = self._given_up_refusal(asked.origin, policy)
+        if given_up is not None or policy is None or policy.denies_as_unreachable:
+            return given_up  # if unreachable, it passed under an older copy that was good
+        verdict = policy.judged(asked.request.url, asked.agent)
+        return None if verdict.allowed else Refused(policy.signed(verdict), policy)
+
+    def _given_up_refusal(self, origin: Origin, policy: Policy | None) -> Refused | None:
+        """Returns the refusal of *origin* if it is walled or its host is given up; else None."""
+        reason = self._given_up.reason(origin)
+        if reason is None:
+            return None
+        url = origin.robots_url if policy is None else policy.record.url
+        label = None if policy is None else policy.override_label
+        return Refused(Verdict(False, reason, robots_url=url, override=label), policy)
 
     def _queue_holds(self, origin: Origin, policy: Policy) -> bool:
         """Returns whether the queue holds a request that *policy* denies as unreachable.

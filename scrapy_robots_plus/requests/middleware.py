@@ -21,12 +21,10 @@ from scrapy_robots_plus.crawl.requests import (
     origin_to_ask,
 )
 from scrapy_robots_plus.hosts.door import Door, HeldAtClosing, HeldAtDenial
-from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
-from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.pages.sitemaps import Sitemaps
 from scrapy_robots_plus.pages.stamp import PagePreferences
@@ -40,7 +38,7 @@ from scrapy_robots_plus.settings.robots_settings import (
 )
 from scrapy_robots_plus.settings.scrapys_own import is_replaced
 
-from .judge import Asked, Judge, Outcomes, denial_of, given_up_refusal
+from .judge import Asked, Judge, Outcomes, denial_of
 
 logger = crawl_log(__name__)
 
@@ -85,9 +83,7 @@ class RobotsMiddleware:
         self._pacing = crawl.get(Door) if enforces else None
         self.policies.listeners.append(self._rules_came)
         self._refusals = crawl.get(Refusals) if enforces else None
-        self._given_up = crawl.get(GivenUp)
         self._sitemaps = crawl.get(Sitemaps)
-        crawl.get(Retrieval).listeners.append(self._sitemaps.retrieved)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
     @classmethod
@@ -195,7 +191,7 @@ class RobotsMiddleware:
             asked = Asked.again(request, sent)
             self._revoke(asked, sent.policy)
             if isinstance(exception, HeldAtDenial):
-                refused = self._now_denied(asked, self._policy_now(asked))
+                refused = self._judge.refusal_now(asked, self._policy_now(asked))
                 if refused is not None:
                     self._refuse(asked, refused, exception)
         return self._judge.at_closing(request)
@@ -223,7 +219,7 @@ class RobotsMiddleware:
             own = self._policy_now(asked)
             if own is not None:
                 keep_pace(own, asked.agent)
-            return self._now_denied(asked, own) is not None
+            return self._judge.refusal_now(asked, own) is not None
 
         if policy is not None:
             keep_pace(policy, self._agents.default_under(policy.settings))
@@ -235,18 +231,6 @@ class RobotsMiddleware:
         if settings.override is not None and self.settings.has_ended(settings.override, origin):
             settings = self._checked_settings(request, origin)
         return self.policies.usable(origin, settings)
-
-    def _now_denied(self, asked: Asked, policy: Policy | None) -> Refused | None:
-        """Returns why *policy*, or what is known of its host, denies a request that has passed;
-        None if it does not.
-        """
-        given_up = self._given_up.reason(asked.origin)
-        if given_up is not None:
-            return given_up_refusal(asked.origin, policy, given_up)
-        if policy is None or policy.denies_as_unreachable:
-            return None  # it passed under an older copy that was good
-        verdict = policy.judged(asked.request.url, asked.agent)
-        return None if verdict.allowed else Refused(policy.signed(verdict), policy)
 
     def _checked_settings(self, request: Request, origin: Origin) -> RobotsSettings:
         """Returns the settings of *request*.
