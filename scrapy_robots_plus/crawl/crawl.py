@@ -259,8 +259,7 @@ class Crawl:
                 "ROBOTS_OVERRIDES"
             )
         self._overridden.put(key, made)
-        has_ended = made.override is not None and self.settings.has_ended(made.override, origin)
-        return settings if has_ended else made
+        return settings if self.settings.has_ended(made, origin) else made
 
     def get(self, kind: type[_Part]) -> _Part:
         """Returns the one object of *kind* in this crawl, made on first use, by ``of_crawl`` if

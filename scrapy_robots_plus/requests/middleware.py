@@ -228,7 +228,7 @@ class RobotsMiddleware:
     def _policy_now(self, asked: Asked) -> Policy | None:
         """Returns the policy that a request, which has passed, is under now; None if unknown."""
         request, origin, _, settings, _ = asked
-        if settings.override is not None and self.settings.has_ended(settings.override, origin):
+        if self.settings.has_ended(settings, origin):
             settings = self._checked_settings(request, origin)
         return self.policies.usable(origin, settings)
 

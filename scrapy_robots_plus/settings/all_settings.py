@@ -15,7 +15,6 @@ from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import checks
 from .checks import DAY, FOREVER, Check
-from .host_patterns import HostPatterns
 from .override import EXTRA_KEYS, Override, overrides_from
 
 _T = TypeVar("_T")
@@ -93,7 +92,7 @@ class Declared:
 
     # Overrides
 
-    overrides: HostPatterns[Override] = setting(
+    overrides: dict[str, Override] = setting(
         Check(
             "a dict of hosts, each with a dict of what is different there",
             lambda value: overrides_from(value, OVERRIDE_KEYS),

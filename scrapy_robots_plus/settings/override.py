@@ -12,7 +12,7 @@ from scrapy_robots_plus.protocol.dialect import DIALECTS, Dialect
 
 from . import checks
 from .checks import WrongPartsError, problem, read_or_tell
-from .host_patterns import HostPatterns, plain_pattern
+from .host_patterns import plain_pattern
 
 Keys = Mapping[str, Callable[[Any], Any]]
 """The keys of an override, each with the function that reads its value."""
@@ -24,10 +24,7 @@ _SHOWN_AS_READ = ("ai_uses", "content_use", "ai_policy", "ai_tokens")
 
 
 class Override:
-    """The keys and values of one override; docs/overrides.md lists all keys.
-
-    Two overrides are equal only if they are the same object, as settings are cached by override.
-    """
+    """The keys and values of one override; docs/overrides.md lists all keys."""
 
     def __init__(self, read: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         self.read = read
@@ -118,7 +115,7 @@ def _no_key(key: object, keys: Keys, _: object) -> None:
     raise ValueError(f"there is no such key; {hint}")
 
 
-def overrides_from(value: object, keys: Keys) -> HostPatterns[Override] | None:
+def overrides_from(value: object, keys: Keys) -> dict[str, Override] | None:
     """Returns the overrides in *value*, from ``ROBOTS_OVERRIDES``, by host; None if it is no dict.
 
     Raises ValueError saying what is expected; :class:`WrongPartsError` names hosts and keys.
@@ -127,7 +124,7 @@ def overrides_from(value: object, keys: Keys) -> HostPatterns[Override] | None:
     if not isinstance(value, Mapping):
         return None
     problems: list[str] = []
-    found = HostPatterns[Override]()
+    found: dict[str, Override] = {}
 
     def read(host: object, given: object) -> None:
         pattern = plain_pattern(host)

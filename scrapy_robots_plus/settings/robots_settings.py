@@ -21,6 +21,7 @@ from scrapy_robots_plus.protocol.printable import printable
 
 from .all_settings import DECLARED, NEEDS, Declared, names, uses_of
 from .checks import read_or_tell
+from .host_patterns import HostPatterns
 from .override import Override
 from .scrapys_own import wrong_slots
 
@@ -137,19 +138,16 @@ class RobotsSettings(Declared):
 
         Each override always gives the same object.
         """
-        if not self._by_override:
-            return self
-        override = self.overrides.of(origin)
-        if override is None or self.has_ended(override, origin):
-            return self
-        return self._by_override[override]
+        settings = self._by_pattern.of(origin) if self._by_pattern else None
+        return self if settings is None or self.has_ended(settings, origin) else settings
 
-    def has_ended(self, override: Override, origin: Origin) -> bool:
-        """Returns whether the ``until`` of *override*, found for *origin*, has passed.
+    def has_ended(self, settings: RobotsSettings, origin: Origin) -> bool:
+        """Returns whether *settings*, those of *origin*, are under an override that has ended.
 
         If so, a warning says it once.
         """
-        if override.until is None or self.now() < override.until:
+        override = settings.override
+        if override is None or override.until is None or self.now() < override.until:
             return False
         if override not in self._ended and len(self._ended) < _MOST_WARNINGS:
             self._ended.add(override)
@@ -162,8 +160,8 @@ class RobotsSettings(Declared):
         return True
 
     @cached_property
-    def _by_override(self) -> Mapping[Override, RobotsSettings]:
-        return {override: self.under(override) for override in self.overrides.values()}
+    def _by_pattern(self) -> HostPatterns[RobotsSettings]:
+        return HostPatterns({each: self.under(said) for each, said in self.overrides.items()})
 
     def under(self, override: Override) -> RobotsSettings:
         """Returns these settings with *override* laid over them and any override they have."""
@@ -202,7 +200,7 @@ class RobotsSettings(Declared):
     @property
     def of_all_origins(self) -> tuple[RobotsSettings, ...]:
         """All settings of the crawl: these, and those under each override."""
-        return (self, *self._by_override.values())
+        return (self, *self._by_pattern.values())
 
 
 def report_unknown_settings(settings: BaseSettings) -> None:
