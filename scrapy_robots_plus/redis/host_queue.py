@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from redis.commands.core import Script
-
+_SCRIPTS = ("push", "exchange", "ask", "leave", "state", "clear")
+"""The names of the Lua files; each is preceded by ``common.lua``."""
 _ANSWERS = {ord("-"): None, ord("0"): False, ord("1"): True}
 """What each answer of ``push.lua`` means, see :meth:`HostQueue.push`."""
 LONGEST = 3.2e9
@@ -109,7 +108,7 @@ class HostQueue:
         *lifetime*: seconds after which a worker that is not heard of is taken for dead.
         """
         self._client = client
-        self._scripts: dict[str, Script] = {}
+        self._scripts = {name: client.register_script(_text(name)) for name in _SCRIPTS}
         self._lifetime = round(lifetime * 1000)
         self._moved_key = key
         self._base = in_its_slot(key)
@@ -235,10 +234,7 @@ class HostQueue:
 
     def _run(self, name: str, arguments: list[Any], *keys: str) -> Any:
         """Runs the script *name*, which is sent once, and called by its digest from then on."""
-        script = self._scripts.get(name)
-        if script is None:
-            script = self._scripts[name] = self._client.register_script(_text(name))
-        return script(keys=[self.key("due"), *keys], args=arguments)
+        return self._scripts[name](keys=[self.key("due"), *keys], args=arguments)
 
 
 @cache
