@@ -40,16 +40,15 @@ class LeasedRequest:
     """When it came, or was handed out to the engine."""
     is_first: bool = False
     """Whether the server knew nothing of the host when it handed the request out."""
-    asked: bool = False
-    """Whether its turn is taken, by this or by another request of the worker."""
     delay: float = 0.0
     """The delay in seconds of the host, as asked for with the turn."""
     sent_by: float | None = None
-    """When the request counts as sent at the latest; once it has left, when it did."""
+    """When the request counts as sent at the latest, from when its turn is taken, by this or by
+    another request of the worker; once it has left, when it did."""
 
     def has_turn_of(self, host: str) -> bool:
         """Returns whether a request to *host* may leave with this turn, not asking the server."""
-        return self.holds and bool(self.id) and not self.asked and self.host == host
+        return self.holds and bool(self.id) and self.sent_by is None and self.host == host
 
 
 class LeasedRequests:
@@ -230,7 +229,7 @@ class LeasedRequests:
     def handed_over(self, request: Request) -> None:
         """Notes that *request* leaves now, as a download handler gets it."""
         lease = self.under_way.get(request)
-        if lease is not None and not lease.asked:
+        if lease is not None and lease.sent_by is None:
             self._note_left(lease, 0.0)
 
     def left_downloader(self, request: Request) -> None:
@@ -255,7 +254,7 @@ class LeasedRequests:
 
     def _is_kept(self, lease: LeasedRequest, now: float) -> bool:
         """Returns whether a middleware keeps the request of *lease* from its slot."""
-        if lease.asked or now < lease.since + self.ARRIVES_SECONDS:
+        if lease.sent_by is not None or now < lease.since + self.ARRIVES_SECONDS:
             return False
         return not compat.Slots(self._crawl.crawler.engine.downloader).has_arrived(lease.request)
 
@@ -277,8 +276,7 @@ class LeasedRequests:
         elif self._session.is_unsure:  # the server may come back without knowing of this turn
             turn, wait = None, self._wait_without_answer(asked)
         if turn is not None:
-            turn.asked, turn.delay = True, asked.delay
-            turn.sent_by = self._session.now() + asked.patience
+            turn.delay, turn.sent_by = asked.delay, self._session.now() + asked.patience
             self._leaving[asked.host] = turn
         if not wait:
             self._booked.pop(asked.host, None)
@@ -297,7 +295,7 @@ class LeasedRequests:
     def unused(self, host: str, ago: float, delay: float) -> None:  # noqa: ARG002
         lease = self._booked.pop(host, None) or self._leaving.pop(host, None)
         if lease is not None and self._is_of_queue(lease):
-            lease.asked, lease.sent_by = False, None
+            lease.sent_by = None
         elif lease is not None:
             self._session.tell(Report("freed", lease.id, host))
 
