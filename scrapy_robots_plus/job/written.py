@@ -54,10 +54,8 @@ def read(data: bytes, spider: Spider) -> Request:
 
 def url_in(data: bytes) -> str:
     """Returns the URL of the request written as *data*, for a message."""
-    try:
-        return str(_fields_in(data)["url"])
-    except Exception:  # noqa: BLE001 - its meta may hold objects of classes that are gone
-        return "a request that cannot be read"
+    page = page_of(data)
+    return str(page[0]) if page else "a request that cannot be read"
 
 
 def page_of(data: bytes) -> tuple[str, str, bytes] | None:
@@ -65,7 +63,7 @@ def page_of(data: bytes) -> tuple[str, str, bytes] | None:
     try:
         fields = _fields_in(data)
         return fields["url"], fields.get("method", "GET"), fields.get("body", b"")
-    except Exception:  # noqa: BLE001 - as above
+    except Exception:  # noqa: BLE001 - its meta may hold objects of classes that are gone
         return None
 
 
