@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.http_caching import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
@@ -91,11 +91,9 @@ class RedisStore(Store):
         return record
 
     def _names(self) -> Iterator[str]:
-        found: Any = self.server.run(lambda client: client.scan_iter(_PATTERN, _AT_ONCE))
-        names = set()  # SCAN may return a key twice
-        while (key := self.server.run(lambda _: next(found, None))) is not None:
-            names.add(key[len(_BEFORE) : -len(_AFTER)].decode("utf-8", "surrogateescape"))
-        return iter(sorted(names))
+        keys = self.server.run(lambda client: set(client.scan_iter(_PATTERN, _AT_ONCE)))
+        names = (key[len(_BEFORE) : -len(_AFTER)] for key in keys)  # SCAN may return a key twice
+        return iter(sorted(name.decode("utf-8", "surrogateescape") for name in names))
 
     def delete(self, origin: Origin | str) -> bool:
         return bool(self.server.run(lambda client: client.delete(key_of(origin))))
