@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import RFPDupeFilter
@@ -12,9 +10,6 @@ from scrapy_robots_plus.crawl.crawl import guarded
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 
 from .job import Job
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class JobDupeFilter(RFPDupeFilter):
@@ -28,7 +23,7 @@ class JobDupeFilter(RFPDupeFilter):
     crawler: Crawler | None = None
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
+    def from_crawler(cls, crawler: Crawler) -> JobDupeFilter:
         """Raises JobFileError, which stops the crawl, if the job's file cannot be used."""
         if crawler.spider is None or job_folder(crawler.settings) is None:
             return super().from_crawler(crawler)

@@ -11,9 +11,8 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.storage.sqlite_file import identity, is_damage
@@ -38,10 +37,6 @@ from .schema import (
     write_counts,
 )
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-
 MOST_AT_ONCE = 16
 """The largest group of suspects after two kills; each further kill quarters it."""
 
@@ -53,7 +48,7 @@ _STOPPED = "stopped"
 """The value of the boot note once the run was told to end. It is no id of a boot."""
 
 
-class JobFile(JobRequests):
+class JobFile(JobRequests, AbstractContextManager["JobFile"]):
     """The requests of a job, in lanes or under way, and the fingerprints of all requests seen.
 
     Changes survive a kill from the next :meth:`commit` on: whatever happens to the process, the
@@ -156,9 +151,6 @@ class JobFile(JobRequests):
         """Commits and closes the file. In the next run, requests now under way wait again."""
         if self.failure is None:
             self._close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

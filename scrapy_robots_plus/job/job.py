@@ -111,12 +111,11 @@ class Job:
 
     def attempt(self, work: Callable[[], _T]) -> _T | None:
         """Returns the result of *work*; None once the file has failed, which closes the crawl."""
-        if not self.has_failed:
-            try:
-                return work()
-            except JobFileError as error:
-                self._fail(error)
-        return None
+        try:
+            return work()
+        except JobFileError as error:  # each time, once the file has failed
+            self._fail(error)
+            return None
 
     # For queues
 
