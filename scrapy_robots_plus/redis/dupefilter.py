@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy_redis.dupefilter import RFPDupeFilter
@@ -12,9 +10,6 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
 
 from .queue import RobotsQueue
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
@@ -30,12 +25,12 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
     queue: RobotsQueue
 
     @classmethod
-    def from_spider(cls, spider: Spider) -> Self:
+    def from_spider(cls, spider: Spider) -> RobotsDupeFilter:
         """Creates the filter for scrapy-redis. Raises ValueError without ``RobotsQueue``."""
         queue = Crawl.of(spider.crawler).queue
         if not isinstance(queue, RobotsQueue):
             raise ValueError("RobotsDupeFilter needs RobotsQueue in SCHEDULER_QUEUE_CLASS")
-        dupefilter: Self = super().from_spider(spider)
+        dupefilter: RobotsDupeFilter = super().from_spider(spider)
         dupefilter.crawler, dupefilter.queue = spider.crawler, queue
         queue.pushing.seen_key = dupefilter.key
         queue.pushing.on_seen = dupefilter._was_seen
