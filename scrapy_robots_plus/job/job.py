@@ -142,8 +142,6 @@ class Job:
         """
         if self.is_held_up:
             return None
-        if self._handed_out < self.WRITTEN_AT_ONCE:
-            self._settle()
         self._count()
         while not self._is_stopped and (taken := self.file.take(lane, rank, newest=newest)):
             request = self._read(taken)
@@ -261,13 +259,13 @@ class Job:
     def _hand_out(self, request: Request, taken: StoredRequest) -> None:
         self._under_way[request] = taken.id
         self._last = request
-        self._handed_out += 1
-        if taken.is_suspect:
-            self._handed_out = 0  # the next run must know which requests ran beside it
-            if len(self.file.requests(RequestState.UNDER_WAY)) == 1 and not self.file.held:
-                self._alone = request
+        # The next run must know which requests ran beside a suspect.
+        self._handed_out = 0 if taken.is_suspect else self._handed_out + 1
         if self._handed_out <= self.WRITTEN_AT_ONCE:
-            self.file.commit()
+            self._settle()
+        if taken.is_suspect and not self.file.held:
+            under_way = self.file.requests(RequestState.UNDER_WAY)
+            self._alone = request if len(under_way) == 1 else None
 
     def _recall_suspects(self) -> None:
         """Handles ``spider_idle``: all other requests are finished, so suspects have their turn."""
