@@ -25,6 +25,7 @@ from .schema import (
     FAULTS,
     SUSPECT_AFTER,
     UNKNOWN,
+    Counts,
     JobFileError,
     RequestState,
     StoredRequest,
@@ -32,9 +33,6 @@ from .schema import (
     connect,
     explained,
     journal_of,
-    read_counts,
-    whole,
-    write_counts,
 )
 
 MOST_AT_ONCE = 16
@@ -118,7 +116,7 @@ class JobFile(JobRequests, AbstractContextManager["JobFile"]):
             return
         moved = "UPDATE requests SET lane = ?, crc = ? WHERE id = ?"
         for fields in self._run("SELECT * FROM requests ORDER BY id"):  # no id changes
-            id_, old, rank, data, *_ = whole(fields, RequestState.WAITING)
+            id_, old, rank, data, *_ = StoredRequest.read(fields, RequestState.WAITING)
             lane = name_of(data)
             if lane is not None and lane != old:
                 self._run(moved, (lane, checksum(id_, lane, rank, data), id_))
@@ -236,7 +234,7 @@ class JobFile(JobRequests, AbstractContextManager["JobFile"]):
             del self._elsewhere[id_]
         self.missing += len(gone)
         for fields in self._run(ELSEWHERE).fetchall():  # suspects that wait in lanes
-            self._move(whole(fields), RequestState.LAST)
+            self._move(StoredRequest.read(fields), RequestState.LAST)
         boot = _boot_id()
         is_blamed = self.was_killed and self.note(_BOOT) in (None, boot)
         under_way = self.requests(RequestState.UNDER_WAY)
@@ -304,7 +302,7 @@ class JobFile(JobRequests, AbstractContextManager["JobFile"]):
                 self._run("ROLLBACK")  # drops what is not saved
             self._run("BEGIN IMMEDIATE")
             # The run counts as ended: no request is to blame.
-            write_counts(self._run, read_counts(self._run)._replace(running=0))
+            Counts.read(self._run)._replace(running=0).write(self._run)
             self._run("COMMIT")
         self._let_go()
         return self.failure

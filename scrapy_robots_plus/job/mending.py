@@ -27,8 +27,6 @@ from .schema import (
     Run,
     StoredRequest,
     journal_of,
-    read_counts,
-    write_counts,
 )
 
 MENDED = "mended"
@@ -64,7 +62,7 @@ def check_tables(run: Run) -> None:
     (verdict,) = run("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise sqlite3.DatabaseError(verdict)
-    if _numbers(run) != read_counts(run)[:2]:
+    if _numbers(run) != Counts.read(run)[:2]:
         raise sqlite3.DatabaseError("its counters do not match")
 
 
@@ -101,7 +99,7 @@ def _make(new: Path, path: Path, why: str) -> None:
         before, counts = whole.total_changes, None
         with _readable(path, new) as damaged:
             with suppress(*FAULTS):
-                counts = read_counts(damaged)
+                counts = Counts.read(damaged)
             what_else = f"; {FINGERPRINTS_LOST}" if _copy(damaged, whole) else ""
         if whole.total_changes == before and counts is None and generation is None:
             what = f"is not the file of a job, or all of it is damaged ({why})"
@@ -111,7 +109,7 @@ def _make(new: Path, path: Path, why: str) -> None:
             is_running = int(generation is not None)
             counts = Counts(stored=UNKNOWN, running=is_running, generation=generation or 0)
         waiting, _ = _numbers(whole.execute)
-        write_counts(whole.execute, counts._replace(waiting=waiting))
+        counts._replace(waiting=waiting).write(whole.execute)
         whole.execute("COMMIT")
 
 

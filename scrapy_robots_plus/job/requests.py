@@ -27,9 +27,6 @@ from .schema import (
     RequestState,
     StoredRequest,
     checksum,
-    read_counts,
-    whole,
-    write_counts,
 )
 
 MOST_BYTES = 999_000_000
@@ -84,12 +81,12 @@ class JobRequests:
         self.asleep = self._turns = 0
         """The number of lanes that are asleep, and the highest turn of one."""
         self._run("BEGIN IMMEDIATE")
-        self.written = counts = read_counts(self._run)
+        self.written = counts = Counts.read(self._run)
         """The counters that are in the file itself."""
         self.held = counts.waiting
         """The number of requests that wait in lanes."""
-        rows = self._run(ELSEWHERE).fetchall()
-        self._elsewhere = {row.id: row for row in map(whole, rows) if row.state != WAITING}
+        rows = map(StoredRequest.read, self._run(ELSEWHERE).fetchall())
+        self._elsewhere = {row.id: row for row in rows if row.state != WAITING}
         """All requests that do not wait in lanes, by id."""
         self.missing = counts.stored - counts.waiting - len(self._elsewhere)
         """The number of requests that are counted, but lost to damage."""
@@ -132,7 +129,7 @@ class JobRequests:
         if found is None:
             return None
         id_, *others = found
-        return self._move(whole((id_, lane, rank, *others), WAITING), UNDER_WAY)
+        return self._move(StoredRequest.read((id_, lane, rank, *others), WAITING), UNDER_WAY)
 
     @raises_file_errors
     def end(self, id_: int) -> None:
@@ -284,7 +281,7 @@ class JobRequests:
         self._run_many(_INSERT, self._elsewhere.values())
         generation = self.written.generation + 1
         counts = Counts(self.held, self.stored, running, generation)
-        write_counts(self._run, counts)
+        counts.write(self._run)
         return counts
 
     def withdraw(self) -> None:
@@ -294,7 +291,7 @@ class JobRequests:
     def _find(self, id_: int) -> StoredRequest | None:
         """Returns a request that waits; None if there is none with this id."""
         found = self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone()
-        return None if found is None else whole(found, WAITING)
+        return None if found is None else StoredRequest.read(found, WAITING)
 
     def _is_out(self, id_: int) -> bool:
         return id_ in self._elsewhere and self._elsewhere[id_].state == UNDER_WAY

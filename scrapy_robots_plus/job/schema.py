@@ -87,6 +87,18 @@ class StoredRequest(NamedTuple):
     """How many times the process was killed while this request was under way."""
     state: int = RequestState.WAITING
 
+    @classmethod
+    def read(cls, fields: Collection[Any], *states: RequestState) -> StoredRequest:
+        """Returns the request of *fields*. Raises sqlite3.DatabaseError if it is malformed.
+
+        Its state must be one of *states*, if any are given.
+        """
+        if len(fields) == len(cls._fields):
+            row = cls(*fields)
+            if row.is_whole and row.has_kills and row.state in (states or set(RequestState)):
+                return row
+        raise sqlite3.DatabaseError(f"request {next(iter(fields))} is malformed")
+
     @property
     def priority(self) -> int:
         return self.rank >> 1
@@ -111,18 +123,6 @@ def checksum(id_: int, lane: str, rank: int, data: bytes) -> int:
     return crc32(data, crc32(f"{id_} {rank} {lane}".encode()))
 
 
-def whole(fields: Collection[Any], *states: RequestState) -> StoredRequest:
-    """Returns the request of *fields*. Raises sqlite3.DatabaseError if it is malformed.
-
-    Its state must be one of *states*, if any are given.
-    """
-    if len(fields) == len(StoredRequest._fields):
-        row = StoredRequest(*fields)
-        if row.is_whole and row.has_kills and row.state in (states or set(RequestState)):
-            return row
-    raise sqlite3.DatabaseError(f"request {next(iter(fields))} is malformed")
-
-
 UNKNOWN = -1
 
 
@@ -138,29 +138,29 @@ class Counts(NamedTuple):
     generation: int = 0
     """The number of times that the file was written."""
 
+    @classmethod
+    def read(cls, run: Run) -> Counts:
+        """Reads the first copy that is intact. Raises sqlite3.DatabaseError if there is none."""
+        for copy in COPIES:
+            try:
+                row = run(f"SELECT * FROM {copy}").fetchone()  # noqa: S608
+            except FAULTS:
+                continue
+            if row is None or len(row) != len(cls._fields) + 1:
+                continue
+            if (counts := cls(*row[:-1])).crc == row[-1]:
+                return counts
+        raise sqlite3.DatabaseError("its counters are malformed")
+
+    def write(self, run: Run) -> None:
+        """Writes all copies."""
+        values = ", ".join(f"{name} = ?" for name in (*self._fields, "crc"))
+        for copy in COPIES:
+            run(f"UPDATE {copy} SET {values}", (*self, self.crc))  # noqa: S608
+
     @property
     def crc(self) -> int:
         return crc32(repr(tuple(self)).encode())
-
-
-def read_counts(run: Run) -> Counts:
-    """Reads the first copy that is intact. Raises sqlite3.DatabaseError if there is none."""
-    for copy in COPIES:
-        try:
-            row = run(f"SELECT * FROM {copy}").fetchone()  # noqa: S608
-        except FAULTS:
-            continue
-        if row is None or len(row) != len(Counts._fields) + 1:
-            continue
-        if (counts := Counts(*row[:-1])).crc == row[-1]:
-            return counts
-    raise sqlite3.DatabaseError("its counters are malformed")
-
-
-def write_counts(run: Run, counts: Counts) -> None:
-    for copy in COPIES:
-        values = ", ".join(f"{name} = ?" for name in (*Counts._fields, "crc"))
-        run(f"UPDATE {copy} SET {values}", (*counts, counts.crc))  # noqa: S608
 
 
 _APART = f"state <> {RequestState.WAITING} OR hard_ends >= {SUSPECT_AFTER}"

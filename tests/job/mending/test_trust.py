@@ -10,7 +10,7 @@ import pytest
 
 from scrapy_robots_plus.job import JobFile
 from scrapy_robots_plus.job.mending import check_tables
-from scrapy_robots_plus.job.schema import COPIES, connect, read_counts
+from scrapy_robots_plus.job.schema import COPIES, Counts, connect
 
 from ..jobs import lose_in_index
 
@@ -37,9 +37,9 @@ def connection(path: Path) -> Iterator[sqlite3.Connection]:
 def test_counters_with_a_column_too_many_are_read_from_their_copy(
     connection: sqlite3.Connection,
 ) -> None:
-    counts = read_counts(connection.execute)
+    counts = Counts.read(connection.execute)
     connection.execute(f"ALTER TABLE {COPIES[0]} ADD COLUMN more INTEGER")
-    assert read_counts(connection.execute) == counts
+    assert Counts.read(connection.execute) == counts
 
 
 def test_requests_in_all_states_are_found(connection: sqlite3.Connection) -> None:
