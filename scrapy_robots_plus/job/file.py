@@ -107,18 +107,21 @@ class JobFile(JobRequests, AbstractContextManager["JobFile"]):
         raise sqlite3.DatabaseError("requests are missing")
 
     @raises_file_errors
-    def sort(self, name_of: Callable[[bytes], str | None]) -> None:
+    def sort(self, name_of: Callable[[bytes], str]) -> None:
         """Moves requests of a newly converted job into the lanes that *name_of* returns for them.
 
-        None leaves a request where it is. A kill meanwhile leaves all where they were.
+        One for which it raises stays where it is. A kill meanwhile leaves all where they were.
         """
         if not self.note(UNSORTED):
             return
         moved = "UPDATE requests SET lane = ?, crc = ? WHERE id = ?"
         for fields in self._run("SELECT * FROM requests ORDER BY id"):  # no id changes
             id_, old, rank, data, *_ = StoredRequest.read(fields, RequestState.WAITING)
-            lane = name_of(data)
-            if lane is not None and lane != old:
+            try:
+                lane = name_of(data)
+            except Exception:  # noqa: BLE001 - it is set aside when its turn comes
+                lane = old
+            if lane != old:
                 self._run(moved, (lane, checksum(id_, lane, rank, data), id_))
         self.put_all_to_sleep()
         self.set_note(UNSORTED, "")

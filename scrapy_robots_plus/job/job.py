@@ -175,14 +175,7 @@ class Job:
 
     def sort(self, name_of: Callable[[Request], str]) -> None:
         """Moves each request of a newly converted job into the lane that *name_of* returns."""
-
-        def name(data: bytes) -> str | None:
-            try:
-                return name_of(read(data, self.spider))
-            except Exception:  # noqa: BLE001 - it is set aside when its turn comes
-                return None
-
-        self.file.sort(name)
+        self.file.sort(lambda data: name_of(read(data, self.spider)))
 
     # What is under way
 
