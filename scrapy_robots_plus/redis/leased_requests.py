@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -80,7 +80,7 @@ class LeasedRequests:
         """The request that may leave to each host, until it is known when it has left."""
         self._booked: dict[str, LeasedRequest] = {}
         """The turn of each host that was asked for, until it comes."""
-        self._turns = 0
+        self._turns = count(1)
 
     def __iter__(self) -> Iterator[LeasedRequest]:
         waiting = self._parked.values()
@@ -336,8 +336,8 @@ class LeasedRequests:
         host, session = asked.host, self._session
         turn = self._booked.get(host)
         if turn is None or not turn.id:
-            self._turns += 1  # the server may not know that the last one has ended
-            id_ = b"turn:%d" % self._turns
+            # Another id than before: the server may not know that the last turn has ended.
+            id_ = b"turn:%d" % next(self._turns)
             turn = LeasedRequest(asked.request, id_, host, holds=True, since=session.now())
             self._booked[host] = turn
         wait = session.attempt(session.queue.ask, turn.id, host, asked.delay)

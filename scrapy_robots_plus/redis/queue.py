@@ -131,9 +131,8 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         for *timeout* seconds may be closed.
         """
         self._patience = timeout
-        if self._now() >= (
-            self._asked_at + self.REFILL_SECONDS if self._leases.ready else self._ask_at
-        ):
+        ask_at = self._asked_at + self.REFILL_SECONDS if self._leases.ready else self._ask_at
+        if self._now() >= ask_at:
             self._ask_for_more()
         if self._leases.ready:
             self._idle_since = inf
@@ -287,10 +286,8 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
             if self._session.attempt(self._session.queue.set_aside, taken.data):
                 self._session.tell(Report("freed", taken.id, taken.host))
             return
-        is_first = taken.delay is None
-        self._leases.add(
-            LeasedRequest(request, taken.id, taken.host, taken.holds, self._now(), is_first)
-        )
+        now, is_first = self._now(), taken.delay is None
+        self._leases.add(LeasedRequest(request, taken.id, taken.host, taken.holds, now, is_first))
 
     def _was_given(self, due: bool) -> None:
         """Counts a request that the server has got; asks for requests soon if it may be *due*."""
