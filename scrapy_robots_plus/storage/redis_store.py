@@ -57,9 +57,6 @@ class RedisStore(Store):
         self._max_body = max_body
         self._seconds_of_use = seconds_of_use
 
-    def __len__(self) -> int:
-        return sum(1 for _ in self._names())
-
     def close(self) -> None:
         self.server.close()
 

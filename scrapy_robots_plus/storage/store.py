@@ -128,9 +128,9 @@ class Store(ABC):
         """Warns that the record of *origin* cannot be trusted."""
         logger.warning("%s: the record of %s is ignored: %s", self.name, origin, error)
 
-    @abstractmethod
     def __len__(self) -> int:
         """Returns the number of records."""
+        return sum(1 for _ in self._names())
 
     def __bool__(self) -> bool:
         return True  # even an empty store
