@@ -22,12 +22,10 @@ Times are seconds by one clock, that of the book's keeper; the clocks of the cra
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, Protocol
 
 LEAST_WAIT = 0.001
 """The shortest wait in seconds: 0.0 would tell a request to go."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_robots_plus.crawl.recent import Recent
-from scrapy_robots_plus.storage.redis_server import Server
+from scrapy_robots_plus.storage.redis_server import Seen, Server
 
 from .book import BookError, Entry
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.storage.redis_server import Seen
 
 PREFIX = "robots:pace"
 """The prefix in each key, ``{robots:pace:GROUP:HOST}``, all of which is a hash tag. Keys expire

@@ -22,14 +22,12 @@ Hazards:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .host import TicketHeap
+from .host import Lane, TicketHeap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .host import Lane
     from .known import Known
 
 

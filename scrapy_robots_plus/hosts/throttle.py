@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from math import inf
-from typing import TYPE_CHECKING
 
 from .gap_search import FIRST_WAIT, LEAST_GAP, LEAST_WAIT, GapSearch
 from .probes import Probes
 from .refusal_shares import FEW, RefusalShares
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Refusal(Enum):

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
+
+from scrapy import Request
 
 from scrapy_robots_plus.crawl.clock import Now
 
 from .pace import Pace
 from .shared_pace import Ask, SharedPace
-
-if TYPE_CHECKING:
-    from scrapy import Request
 
 
 @dataclass(slots=True, eq=False, repr=False)
