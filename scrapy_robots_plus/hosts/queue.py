@@ -122,9 +122,10 @@ class RobotsPriorityQueue:
             raise ValueError(str(error)) from error
         self._length += 1
         try:
+            self._hosts.discovery.request_came_in()
             if lane is None:
-                self._hosts.discovery.request_came_in()
-            elif before is None:
+                return
+            if before is None:
                 self._hosts.enter(lane)
             else:
                 self._hosts.grew(lane, is_urgent=lane.priority < before)

@@ -184,7 +184,7 @@ class StoredLanes(Lanes):
         for name, contents in woken.items():
             address = Address.named(name)
             if address not in self._lanes:  # in a converted job, two names may mean one address
-                self._hosts.woke(self._awake(address, name, contents))
+                self._hosts.enter(self._awake(address, name, contents))
         return len(woken)
 
     def _awake(self, address: Address, name: str, contents: Contents) -> Lane:

@@ -138,13 +138,13 @@ class Hosts:
     # What the queues tell
 
     def enter(self, lane: Lane) -> None:
-        """Places *lane*, which holds its first requests."""
-        self.discovery.request_came_in()
-        self.woke(lane)
+        """Places *lane*: it is new, or the job's file has just returned it to memory."""
+        self.lanes += 1
+        lane.order = next(self._numbers)
+        self._put(lane, self.known.put_in_force(lane.address.origin))
 
     def grew(self, lane: Lane, *, is_urgent: bool) -> None:
         """Handles another request in *lane*; *is_urgent*: whether it goes before the others."""
-        self.discovery.request_came_in()
         if lane.state is POLICY:
             if is_urgent:
                 self.discovery.add(lane)
@@ -155,12 +155,6 @@ class Hosts:
             lane.host.add(lane)
             if lane.host.state is READY:
                 self._settle(lane.host)
-
-    def woke(self, lane: Lane) -> None:
-        """Places *lane*, which the job's file has just returned to memory."""
-        self.lanes += 1
-        lane.order = next(self._numbers)
-        self._put(lane, self.known.put_in_force(lane.address.origin))
 
     def may_sleep(self, lane: Lane) -> bool:
         """Returns whether nothing is about to happen to *lane*: neither a fetch nor a refusal."""

@@ -130,6 +130,7 @@ class Around(HandClock):
         if state is not None:
             self.origins[name] = state
         lane = self.queue.new(name, priority=priority, requests=requests, slot=slot)
+        self.hosts.discovery.request_came_in()
         self.hosts.enter(lane)
         return lane
 
