@@ -68,10 +68,6 @@ async def sleep(seconds: float, later: Callable[..., Any] = call_later) -> None:
         alarm.cancel()
 
 
-ANSWER_SECONDS = 1.5
-"""Seconds for which :meth:`Courier.ask` waits for an answer by default."""
-
-
 class CourierClosedError(Exception):
     """Raised if a call came after the courier was closed."""
 
@@ -128,7 +124,7 @@ class Courier:
             self._thread.start()
         return answer
 
-    async def ask(self, call: Callable[[], _T], seconds: float = ANSWER_SECONDS) -> _T:
+    async def ask(self, call: Callable[[], _T], seconds: float = 1.5) -> _T:
         """Makes *call* like :meth:`send`, and waits for the answer.
 
         Raises :class:`CourierLateError` if there is none after *seconds*.
