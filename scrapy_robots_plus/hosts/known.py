@@ -144,12 +144,12 @@ class Known:
         line = self._line_of(lane)
         return lane.address.slot if line is None else line.host
 
-    def outlook(self, lane: Lane, lead: float = 0.0) -> Outlook:
-        """Returns when the next request of *lane* may leave, less the *lead* that it needs."""
-        outlook, line = self._outlook_of_slot(lane.address.slot, lead), self._line_of(lane)
+    def outlook(self, lane: Lane) -> Outlook:
+        """Returns when the next request of *lane* may leave."""
+        outlook, line = self._outlook_of_slot(lane.address.slot), self._line_of(lane)
         if line is None:
             return outlook
-        due_at = max(outlook.due_at, line.next_may_come_at() - lead)
+        due_at = max(outlook.due_at, line.next_may_come_at())
         return Outlook(due_at, max(outlook.gap, line.pace.delay), outlook.most)
 
     def has_room(self, lane: Lane) -> bool:
@@ -160,7 +160,7 @@ class Known:
         origin = lane.address.origin
         return self._lines.get(origin.host) if self._lines and origin is not None else None
 
-    def _outlook_of_slot(self, key: str, lead: float) -> Outlook:
+    def _outlook_of_slot(self, key: str) -> Outlook:
         slot = self._slot_of(key)
         if slot is None:
             return self._of_new_slot(key if key in self._slots_with_settings else "")
@@ -171,7 +171,7 @@ class Known:
         due_in = slot.lastseen + gap - self._crawl.clock.slots()
         if slot.queue:  # what already waits in the slot is sent first, and the delay counts from it
             due_in = max(due_in, 0.0) + gap * len(slot.queue)
-        return Outlook(self.clock() + due_in - lead, gap, places)
+        return Outlook(self.clock() + due_in, gap, places)
 
     def _outlook_for_new_slot(self, key: str) -> Outlook:
         most, delay, jitter = compat.new_slot(self._downloader, key)

@@ -346,14 +346,14 @@ class Hosts:
         """Makes *host* wait if *lane*, its next, may not send a request now. Returns whether it
         may. *may_wait*: one request more than the slot sends at a time may go, and wait there.
         """
-        outlook, now = self.known.outlook(lane, host.lead), self._clock()
+        outlook, now = self.known.outlook(lane), self._clock()
         host.gap = outlook.gap
         # A host that has the crawl to itself blocks no other: it may fill the downloader, which
         # sends no more at a time than the slot allows.
         may_be_full = host.out >= outlook.most + may_wait and (outlook.gap or self.lanes > 1)
         if may_be_full and self._hold_if_full(host, lane, outlook.most, now):
             return False
-        due_at = max(host.not_before, outlook.due_at)
+        due_at = max(host.not_before, outlook.due_at - host.lead)
         if due_at <= now:
             host.let_go_at = now
             return True

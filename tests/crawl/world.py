@@ -297,13 +297,13 @@ class World(HandClock):
     def host_of(self, lane: Lane) -> str:
         return self.name_of(self.hosts.index(self.host_at(lane.address.origin)))
 
-    def outlook(self, lane: Lane, lead: float = 0.0) -> Outlook:
-        return self.outlook_of(self.host_of(lane), lead)
+    def outlook(self, lane: Lane) -> Outlook:
+        return self.outlook_of(self.host_of(lane))
 
-    def outlook_of(self, name: str, lead: float = 0.0) -> Outlook:
+    def outlook_of(self, name: str) -> Outlook:
         hosts = [host for number, host in enumerate(self.hosts) if self.name_of(number) == name]
         slot, delay = self.slots[name], max(host.delay for host in hosts)
-        due_at = inf if delay and slot.standing else slot.sent_at + delay - lead
+        due_at = inf if delay and slot.standing else slot.sent_at + delay
         return Outlook(due_at, delay, min(host.capacity for host in hosts))
 
     def has_room(self, lane: Lane) -> bool:

@@ -29,9 +29,9 @@ class Looks(ProbeSpider):
         known = hosts_of(self.crawler).known
         lane: Any = SimpleNamespace(address=Address(None, response.meta["download_slot"]))
         self.waits = []
-        for lead, waiting in ((0.0, 0), (2.0, 0), (0.0, 2), (2.0, 2)):
+        for waiting in (0, 2):
             slot.queue.extend([(scrapy.Request(response.url), Deferred())] * waiting)
-            outlook = known.outlook(lane, lead)
+            outlook = known.outlook(lane)
             self.waits.append(outlook.due_at - known.clock())
             slot.queue.clear()
         self.gap = outlook.gap
@@ -39,10 +39,8 @@ class Looks(ProbeSpider):
 
 
 @pytest_twisted.ensureDeferred
-async def test_it_is_earlier_by_the_lead_and_later_by_what_waits_in_the_slot(sites: Sites) -> None:
+async def test_it_is_later_by_what_waits_in_the_slot(sites: Sites) -> None:
     host = sites.host("User-agent: *\nDisallow: /never\n")
     crawler = await crawl(host.url("/a"), spider=Looks)
-    plain, early, behind, early_behind = crawler.spider.waits
-    assert plain - early == pytest.approx(2.0, abs=0.5)
+    plain, behind = crawler.spider.waits
     assert behind - plain == pytest.approx(2 * crawler.spider.gap, abs=0.5)
-    assert behind - early_behind == pytest.approx(2.0, abs=0.5)

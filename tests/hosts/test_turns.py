@@ -96,12 +96,12 @@ class Around(HandClock):
     def host_of(self, lane: Lane) -> str:
         return self.homes.get(lane.address.slot, lane.address.slot)
 
-    def outlook(self, lane: Lane, lead: float) -> Outlook:
+    def outlook(self, lane: Lane) -> Outlook:
         """A delay of robots.txt is one of the host."""
         due_in, gap, places = self.slots.get(lane.address.slot, FREE)
         state = self.origins.get(lane.address.origin.host) if lane.address.origin else None
         gap = max(gap, state.delay if state else 0.0)
-        return Outlook(self.now + due_in - lead, gap, places)
+        return Outlook(self.now + due_in, gap, places)
 
     def has_room(self, lane: Lane) -> bool:
         return lane.address.slot in self.with_room
@@ -476,6 +476,20 @@ def test_the_lead_of_a_host_follows_what_its_requests_take_to_their_slot(around:
         (host,) = around.hosts._hosts.values()
         assert host.lead == pytest.approx(lead)
         around.now += 5.0
+
+
+@pytest.mark.parametrize(("due_in", "handed_out"), [(1.9, ["x"]), (2.1, [])])
+def test_a_request_is_handed_out_earlier_by_the_lead_of_its_host(
+    around: Around, due_in: float, handed_out: list[str]
+) -> None:
+    around.slots["x"] = Slot(0.0, 5.0, 8)
+    around.entered("x", OPEN)
+    request = around.one()
+    around.now += 2.0
+    around.arrived(request)
+    around.slots["x"] = Slot(due_in, 5.0, 8)
+    around.hosts.changed("x", request)
+    assert around.popped(1) == handed_out
 
 
 def test_what_a_middleware_keeps_and_answers_itself_holds_up_no_other(around: Around) -> None:
