@@ -129,13 +129,9 @@ class Courier:
 
         Raises :class:`CourierLateError` if there is none after *seconds*.
         """
-        answer = self.send(call)
         error = CourierLateError(f"{self._name}: no answer within {seconds:g} s")
-        late = call_later(seconds, _answer, answer, Failure(error))  # type: ignore[no-untyped-call]
-        try:
-            return await wait_for(answer)
-        finally:
-            late.cancel()
+        late = Failure(error)  # type: ignore[no-untyped-call]
+        return await wait_for(_in_time(self.send(call), seconds, late))
 
     def tell(self, call: Callable[[], _T], then: Callable[[_T], object]) -> None:
         """Makes *call*, which raises nothing, like :meth:`send`; *then* gets what it returned.
@@ -150,15 +146,7 @@ class Courier:
         """Waits at most *seconds* for all calls that were sent; returns whether they were made."""
         if self._closed or self._thread is None:
             return succeed(True)
-        done: Deferred[bool] = Deferred()
-        late = call_later(seconds, _answer, done, False)
-
-        def in_time(_: object) -> None:
-            late.cancel()
-            _answer(done, True)
-
-        self.send(bool).addCallback(in_time)
-        return done
+        return _in_time(self.send(lambda: True), seconds, False)
 
     def close(self, seconds: float) -> Deferred[bool]:
         """Takes no more calls, and waits like :meth:`flush`.
@@ -187,6 +175,17 @@ class InPlace(Courier):
     def send(self, call: Callable[[], _T]) -> Deferred[_T]:
         """Makes *call* at once; the Deferred has what it returned or raised."""
         return maybeDeferred(call)
+
+
+def _in_time(answer: Deferred[_T], seconds: float, late: _T | Failure) -> Deferred[_T]:
+    """Returns *answer*, which becomes *late* if it does not come within *seconds*."""
+    alarm = call_later(seconds, _answer, answer, late)
+
+    def came(result: _T) -> _T:
+        alarm.cancel()
+        return result
+
+    return answer.addBoth(came)
 
 
 def _answer(waiter: Deferred[_T], result: _T | Failure) -> None:
