@@ -115,9 +115,9 @@ class Discovery:
     def _start(self, most: int, ready: int) -> int:
         """Starts at most *most* fetches; returns how many it started."""
         started = 0
-        budget = self._known.budget
         if not self._lanes or not self._known.may_fetch():
             return started
+        budget = self._known.budget
         while started < most and self._lanes and budget.free:
             lane: Lane | None = self._lanes.pop()
             if lane is None or lane.address.origin is None:

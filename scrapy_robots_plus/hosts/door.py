@@ -131,13 +131,13 @@ class Door(Doorway):
         finally:
             if self.wanting:
                 self.place_is_free(key)
-        if line is not None and line.pace.answered(request, self.clock.monotonic()):
+        if line is not None and line.pace.departures.answered(request, self.clock.monotonic()):
             line.changed()
         return response
 
     def _headers_received(self, request: Request, **_: object) -> None:
         line = self._line_of(request)
-        if line is not None and line.pace.answered(request, self.clock.monotonic()):
+        if line is not None and line.pace.departures.answered(request, self.clock.monotonic()):
             line.changed()
 
     # What an answer says

@@ -59,7 +59,6 @@ class Known:
         total = self._crawler.settings.getint("CONCURRENT_REQUESTS")
         self.enough: float = 2 * total if total > 0 else inf
         """The number of ready hosts from which other policies are fetched less eagerly."""
-        self.budget = FetchBudget(1, 1, self.clock, self.call_later)
         self._lines: Mapping[str, HostLine] = {}
         self._just_fetched: dict[Origin, OriginState] = {}
         """What the policies just fetched say. They take ten times the memory themselves, and a

@@ -115,12 +115,6 @@ class Pace:
             self.phases[request] = throttle.phase - (now < self.pause_until)
         self.departures.handed_over(request, now)
 
-    def answered(self, request: Request, now: float) -> bool:
-        """Records that the answer to *request*, or its headers, have come. Returns whether
-        :meth:`due_at` may have changed.
-        """
-        return self.departures.answered(request, now)
-
     def failed(self, request: Request, now: float) -> bool:
         """Records that *request* will get no answer. Returns whether :meth:`due_at` may have
         changed.

@@ -120,7 +120,7 @@ class Crawl:
         response = Response(request.url, status=status, headers=named)
         pace = self.pace_of(request.url)
         if pace is not None:
-            pace.answered(request, self.now)
+            pace.departures.answered(request, self.now)
         self.tell(signals.response_downloaded, response=response, request=request)
 
     def tell(self, signal: object, **what: object) -> None:

@@ -133,7 +133,7 @@ class Standing:
             self.line.handed_over(request)
 
     def answer(self, request: Request) -> None:
-        if self.line.pace.answered(request, self.time.now):
+        if self.line.pace.departures.answered(request, self.time.now):
             self.line.changed()
 
 

@@ -28,7 +28,7 @@ class Paced:
         return request
 
     def answer(self, request: Request) -> None:
-        self.pace.answered(request, self.now)
+        self.pace.departures.answered(request, self.now)
 
     @property
     def due(self) -> float:
@@ -70,10 +70,10 @@ def test_the_head_of_an_answer_is_enough() -> None:
     host = Paced(2.0)
     request = host.send()
     host.now += 0.5
-    assert host.pace.answered(request, host.now)  # headers_received
+    assert host.pace.departures.answered(request, host.now)  # headers_received
     assert host.due == 1002.5
     host.now += 60
-    assert not host.pace.answered(request, host.now)
+    assert not host.pace.departures.answered(request, host.now)
     assert host.due == 1002.5
 
 
