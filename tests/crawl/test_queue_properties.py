@@ -89,7 +89,8 @@ class Watched(World):
         outlook, slot = self.outlook_of(name), self.slots[name]
         others = [lane for lane in self.queue if self.host_at(lane.address.origin) is not host]
         alone = not others and not outlook.gap
-        waits_in_slot = len(slot.out) == outlook.most and not self.ready_lanes()
+        none_is_ready = self.moved or not self.ready_lanes()
+        waits_in_slot = len(slot.out) == outlook.most and none_is_ready
         assert len(slot.out) < outlook.most or alone or waits_in_slot
         if outlook.gap:
             assert outlook.due_at - known.lead <= self.now + EPSILON
