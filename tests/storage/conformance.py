@@ -132,8 +132,8 @@ class StoreConformance(ABC):
     def test_what_is_deleted_is_gone(self, store: Store) -> None:
         store.put(rules(1, START + 1))
         store.put(rules(2))
-        store.delete(origin(1))
-        store.delete(origin(3))
+        assert store.delete(origin(1)) is True
+        assert store.delete(origin(3)) is False
         assert store.get(origin(1)) is None
         assert len(store) == 1
         store.put(rules(1, START))  # no memory of the newer one

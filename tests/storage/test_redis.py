@@ -164,6 +164,14 @@ def test_of_something_huge_only_a_little_is_read(server: RedisServer, client: An
         assert store.get(origin(1)) == rules(1)
 
 
+def test_a_record_longer_than_this_crawl_reads_is_not_handed_over(server: RedisServer) -> None:
+    with RedisStore(server.url, max_body=1_000_000) as store:
+        store.put(rules(1, lines=20_000))
+        assert store.get(origin(1)) == rules(1, lines=20_000)
+    with RedisStore(server.url) as store:
+        assert store.get(origin(1)) is None
+
+
 def test_strange_keys_are_no_records(store: RedisStore, client: Any) -> None:
     for key in (b"{robots:\xff\xfe}:record", b"{robots:{}}:record", b"{robots:\n}:record"):
         client.set(key, GOOD)
