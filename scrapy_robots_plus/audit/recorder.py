@@ -55,7 +55,9 @@ class Audit:
         self._once = Once()
         self._logs: list[AuditLog | Warc] = []
         self._recorder: Recorder | None = None
+        self._stop_writing: Callable[[], None] | None = None
         crawl.crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        crawl.crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     def _spider_opened(self, spider: Spider) -> None:
         crawl, settings = self.crawl, self.crawl.settings
@@ -72,9 +74,10 @@ class Audit:
         write = self.survives(self._write)
         write()
         self._stop_writing = compat.repeat(SECONDS_BETWEEN_WRITES, write)
-        crawl.crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     def _spider_closed(self, reason: str) -> None:
+        if self._stop_writing is None:
+            return
         self._stop_writing()
         if self._recorder is not None:
             self._recorder.end(reason)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from scrapy.crawler import Crawler
+
 RULES = "User-agent: *\nDisallow: /closed\nAllow: /\n"
 DIGEST = sha256(RULES.encode()).hexdigest()
 ALL: dict[str, Any] = {"ROBOTS_AUDIT_LOG_ALLOWED": True, "ROBOTS_FETCH_RETRIES": 0}
@@ -450,6 +452,30 @@ async def test_a_log_that_is_removed_goes_on(
     assert state_of(log) is LogState.CUT
     assert stat(crawler, "robotstxt/audit/errors") == 1
     assert caplog.text.count("it was removed, replaced or cut") == 1
+
+
+class ReadsTheLog:
+    """An extension of the project, which does something with the log as the spider closes."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        crawler.signals.connect(self.spider_closed, scrapy.signals.spider_closed)
+
+    from_crawler = classmethod(lambda cls, crawler: cls(crawler))
+
+    def spider_closed(self) -> None:
+        log = self.crawler.settings["ROBOTS_AUDIT_LOG"]
+        self.crawler.spider.found = [entry.type for entry in entries_in(log)]
+
+
+@pytest_twisted.ensureDeferred
+async def test_extensions_find_the_log_with_its_end_when_the_spider_closes(
+    sites: Sites, log: Path
+) -> None:
+    host = sites.host(RULES)
+    extensions = {ReadsTheLog: 500}
+    crawler = await crawl(host.url("/closed"), ROBOTS_AUDIT_LOG=log, EXTENSIONS=extensions)
+    assert crawler.spider.found[-1] == EndEntry.type
 
 
 @pytest_twisted.ensureDeferred
