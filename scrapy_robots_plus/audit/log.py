@@ -154,12 +154,12 @@ class AuditLog(Appender):
         self.last = START
         """Number and hash of the last line that this crawl has written."""
         self._begin = begin
-        self._first = begin()
+        self.add(begin())
         self._mark: tuple[int, bytes] | None = None
         """Where this crawl's last line ends, in bytes from the start of the file; and that line."""
 
     def _write(self) -> None:
-        while self.waiting or self._mark is None:
+        while self.waiting:
             with open_to_append(self.path) as file:
                 self._append(file)
 
@@ -175,9 +175,7 @@ class AuditLog(Appender):
         is_begun = self._mark is not None and file.read(len(line)) == line
         lines, last, lost = [], self.last, self.lost
         entries = self.waiting[:BATCH]
-        if self._mark is None:
-            entries.insert(0, self._first)
-        elif not is_begun:
+        if self._mark is not None and not is_begun:
             entries.insert(0, self._begin())
             self.went_wrong("it was removed, replaced or cut; the crawl's next line says so")
         for entry in entries:

@@ -379,7 +379,7 @@ async def test_a_log_that_cannot_be_written_is_warned_of_once_and_never_fatal(
     assert str(path) in warning or str(log.with_suffix(".bodies")) in warning
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
     if kind != "no place for bodies":
-        assert stat(crawler, "robotstxt/audit/lost") == 4
+        assert stat(crawler, "robotstxt/audit/lost") == 5
         assert stat(crawler, "robotstxt/audit/lines") == 0
     else:
         assert damages_in(log) == []
