@@ -1,39 +1,29 @@
-"""The most memory that a command takes, whatever the process of the tests takes itself.
+"""The memory that a command takes, whatever the process of the tests takes itself.
 
-A process begins with the peak of the one that started it (getrusage(2), ``ru_maxrss``): so a small
-one stands between.
+A fork begins with what the process has that it is forked from: what counts is by how much it grows.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from scrapy.cmdline import execute
 
-
-def measured(command: Sequence[str], target: Path) -> list[str]:
-    """A command that runs *command*, and writes its peak to *target*."""
-    return [sys.executable, __file__, str(target), *command]
+GROWING = f"{__name__}:main"
+"""What a fork may run."""
 
 
-def peak(target: Path) -> int:
-    """In octets."""
-    return int(target.read_text())
+def main() -> None:
+    """Runs ``scrapy``, and prints at the end the octets by which its memory has grown at most."""
+    before = peak()
+    try:
+        execute()
+    finally:
+        print(peak() - before)
 
 
-def main() -> int:
+def peak() -> int:
     import resource
-    import subprocess
 
-    target, *command = sys.argv[1:]
-    status = subprocess.run(command, check=False).returncode
-    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    Path(target).write_text(str(used * (1 if sys.platform == "darwin" else 1_024)))
-    return status
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used * (1 if sys.platform == "darwin" else 1_024)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -12,7 +10,7 @@ from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.chain import MOST_OPEN_CRAWLS, SHOWN, LogReader, LogState
 from scrapy_robots_plus.protocol.dialect import RFC9309
 from tests.audit.logs import begin, damages_in, end, entries_in, verdict, write_sealed
-from tests.peak_memory import measured, peak
+from tests.commands.running import Robots
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,14 +54,10 @@ def killed_crawls(folder: Path, count: int) -> Path:
 
 
 def memory_of_a_replay(log: Path) -> int:
-    """The most memory of the process, in octets."""
-    used = log.with_suffix(".octets")
-    replay = [sys.executable, "-m", "scrapy", "robots", "replay", str(log)]
-    done = subprocess.run(
-        measured(replay, used), cwd=log.parent, stdout=subprocess.PIPE, timeout=90, check=False
-    )
-    assert b" verdict" in done.stdout
-    return peak(used)
+    """By how much it grows, in octets."""
+    done, grown = Robots(log.parent).growing("replay", log)
+    assert " verdict" in done.output
+    return grown
 
 
 def test_a_replay_keeps_no_files_for_each_killed_crawl(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..crawling import ADDON
 from ..forks import SCRAPY, Forks
+from ..peak_memory import GROWING
 from ..programs import Program
 
 if TYPE_CHECKING:
@@ -62,13 +63,17 @@ class Robots:
         return cls(folder)
 
     def __call__(
-        self, *arguments: object, stdin: str | bytes = "", environment: dict[str, str] | None = None
+        self,
+        *arguments: object,
+        stdin: str | bytes = "",
+        environment: dict[str, str] | None = None,
+        main: str = SCRAPY,
     ) -> Done:
         """Runs it to its end."""
         given = stdin.encode() if isinstance(stdin, str) else stdin
         if environment is None:
             words = ["robots", *map(str, arguments)]
-            status, output, errors = Forks.running().run(SCRAPY, words, given, LONGEST, self.folder)
+            status, output, errors = Forks.running().run(main, words, given, LONGEST, self.folder)
         else:  # may be for the interpreter itself
             ended = subprocess.run(
                 _command(arguments),
@@ -83,6 +88,13 @@ class Robots:
         done = Done(status, output.decode(), errors.decode())
         assert "Traceback" not in done.errors, done.errors
         return done
+
+    def growing(self, *arguments: object, stdin: str = "") -> tuple[Done, int]:
+        """Runs it to its end, and measures by how many octets its memory has grown at most."""
+        done = self(*arguments, stdin=stdin, main=GROWING)
+        *lines, grown = done.lines
+        done.output = "\n".join(lines)
+        return done, int(grown)
 
     def started(self, *arguments: object, stdout: int | None = None) -> Program:
         """Starts it; the test has to end it."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ..crawl_process import MODES
-from ..peak_memory import measured, peak
 from ..sites import answer, hang
 from .running import Robots
 
@@ -107,22 +104,13 @@ def test_a_line_that_no_url_can_have_is_not_held_and_the_next_is_judged(alone: R
     (alone.folder / "some.txt").write_text(RULES)
     with (alone.folder / "some.txt").open("ab") as file:
         file.truncate(500_000_000)
-    used = alone.folder / "octets"
-    check = ["check", "--file", "some.txt", "--input", "urls.txt"]
-    done = subprocess.run(
-        measured([sys.executable, "-m", "scrapy", "robots", *check], used),
-        cwd=alone.folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    first, second = done.stdout.splitlines()
+    done, grown = alone.growing("check", "--file", "some.txt", "--input", "urls.txt")
+    first, second = done.lines
     assert first.startswith("undecided line 1 is longer than 16,384 bytes: http://site.invalid/aaa")
     assert len(first) < 1_000
     assert second.startswith("allowed   http://b.invalid/  (")
-    assert done.returncode == 2
-    assert peak(used) < 200_000_000
+    assert done.status == 2
+    assert grown < 20_000_000
 
 
 def test_an_argument_that_is_not_in_utf_8_is_not_judged(alone: Robots) -> None:
