@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..crawling import ADDON
 from ..forks import SCRAPY, Forks
 from ..peak_memory import GROWING
-from ..programs import Program
+from ..programs import CODE, Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 
 LONGEST = 90
 """Seconds for one command; it ends by itself long before."""
+CLOSED = """
+import os, sys
+from scrapy.cmdline import execute
+
+for closed in sys.argv.pop(1).split():
+    number = ["<&-", ">&-", "2>&-"].index(closed)
+    os.close(number)
+    setattr(sys, ("stdin", "stdout", "stderr")[number], None)  # as an interpreter begins
+execute()
+"""
 
 
 @dataclass
@@ -115,6 +125,12 @@ class Robots:
         )
         assert "Traceback" not in done.stderr, done.stderr
         return Done(done.returncode, done.stdout, done.stderr)
+
+    def closed(self, closed: str, *arguments: object) -> Done:
+        """Runs it as it begins where a shell has *closed* streams, such as ``>&-``."""
+        words = [CLOSED, closed, "robots", *map(str, arguments)]
+        status, output, errors = Forks.running().run(CODE, words, b"", LONGEST, self.folder)
+        return Done(status, output.decode(), errors.decode())
 
     def interrupted(self, *arguments: object, when: Callable[[], bool]) -> Done:
         """Starts it, and sends SIGINT, as Ctrl-C does, as soon as *when* says so."""

@@ -13,6 +13,7 @@ from ..sites import hang
 from .running import LONGEST, Done, Robots
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from ..sites import Sites
@@ -51,13 +52,20 @@ def test_where_nobody_can_be_told_the_status_tells(robots: Robots, closed: str) 
     assert (done.status, done.output, done.errors) == (1, "", "")
 
 
-def test_so_does_a_good_one(robots: Robots) -> None:
-    done = robots.redirected("<&- >&- 2>&-", "check", "http://site.invalid/", "--file", "r.txt")
+BY = pytest.mark.parametrize(
+    "by", [Robots.closed, pytest.param(Robots.redirected, marks=pytest.mark.stress)]
+)
+
+
+@BY
+def test_so_does_a_good_one(robots: Robots, by: Callable[..., Done]) -> None:
+    done = by(robots, "<&- >&- 2>&-", "check", "http://site.invalid/", "--file", "r.txt")
     assert done.status == 0
 
 
-def test_a_closed_standard_input_is_an_empty_one(robots: Robots) -> None:
-    done = robots.redirected("<&-", "check", "--input", "-")
+@BY
+def test_a_closed_standard_input_is_an_empty_one(robots: Robots, by: Callable[..., Done]) -> None:
+    done = by(robots, "<&-", "check", "--input", "-")
     assert (done.status, done.output, done.errors) == (0, "", "")
 
 
