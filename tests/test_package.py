@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import scrapy_robots_plus
 from scrapy_robots_plus.crawl import events
+
+from .programs import run_text
 
 ROOT = Path(__file__).parent.parent
 OURS = ("scrapy_robots_plus", "benchmarks", "docs", "sample_project", "tests", ".ci")
@@ -66,11 +66,12 @@ FOR_OTHERS = (
 def test_all_of_it_can_be_imported_without_what_only_some_need() -> None:
     code = f"""
 import importlib, pkgutil, sys
+from tests.programs import forget
+forget("scrapy_robots_plus", "redis", "scrapy_redis")
 sys.modules["redis"] = sys.modules["scrapy_redis"] = None
 import scrapy_robots_plus
 for each in pkgutil.walk_packages(scrapy_robots_plus.__path__, "scrapy_robots_plus."):
     if each.name not in {FOR_OTHERS!r}:
         importlib.import_module(each.name)
 """
-    command = [sys.executable, "-c", code]
-    subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=True)
+    assert run_text(code) == (0, "")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from .programs import CODE, run_text, scrapy_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +37,8 @@ UNUSED = (
 """Rooms of which a crawl with the add-on and nothing else needs nothing."""
 PROGRAM = """
 import json, sys
+from tests.programs import forget
+forget("scrapy_robots_plus")
 import scrapy, scrapy_robots_plus
 from scrapy.crawler import AsyncCrawlerProcess
 
@@ -81,14 +83,9 @@ def modules_of_a_crawl(sites: Sites, folder: Path, **settings: Any) -> list[set[
         "TELNETCONSOLE_ENABLED": False,
         **settings,
     }
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(given), *urls],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        timeout=60,
-        check=True,
-    )
-    answers, sitemaps, *modules = json.loads(done.stdout.splitlines()[-1])
+    status, printed = scrapy_in(folder, PROGRAM, json.dumps(given), *urls, main=CODE)
+    assert status == 0, printed
+    answers, sitemaps, *modules = json.loads(printed.splitlines()[-1])
     assert answers == 3  # with the robots.txt
     assert sitemaps == [host.url("/s.xml")]
     return [
@@ -134,11 +131,12 @@ def test_what_settings_ask_for_is_imported(sites: Sites, tmp_path: Path) -> None
 def test_what_scrapy_imports_for_each_command_is_light() -> None:
     """It imports the module of ``scrapy robots`` for each of its own commands, too."""
     program = (
-        "import sys, scrapy_robots_plus.commands.robots\n"
+        "import sys, tests.programs\n"
+        "tests.programs.forget('scrapy_robots_plus')\n"
+        "import scrapy_robots_plus.commands.robots\n"
         "print(*(each for each in sys.modules if each.startswith('scrapy_robots_plus.')))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    status, printed = run_text(program)
+    assert status == 0, printed
     heavy = ("compat", "crawl", "hosts", "job", "origins", "pages", "requests")
-    assert [each for each in done.stdout.split() if each.split(".")[1] in heavy] == []
+    assert [each for each in printed.split() if each.split(".")[1] in heavy] == []

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from contextlib import suppress
 
-from tests.forks import ROOT
+from tests.programs import CODE, Program
 from tests.redis_server import program, wait_until
 
 PAUSED = """
@@ -23,10 +21,7 @@ time.sleep(60)
 
 def test_a_server_ends_with_the_process_that_started_it_even_if_paused() -> None:
     program()
-    with subprocess.Popen(
-        [sys.executable, "-c", PAUSED], cwd=ROOT, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout
+    with Program(CODE, PAUSED) as process:
         server = int(process.stdout.readline())
         process.kill()
     wait_until(lambda: not is_there(server))
