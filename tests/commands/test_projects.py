@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy.cmdline import execute
 
 from ..crawling import ADDON
 from .running import LONGEST, Robots
@@ -16,6 +18,13 @@ if TYPE_CHECKING:
 
 RULES = "User-agent: *\nDisallow: /closed\n"
 NO_ADDON = dict.fromkeys(ADDON)
+LEFT_OPEN = f"{__name__}:leaving_files_open"
+
+
+def leaving_files_open() -> None:
+    """Runs ``scrapy``: version 2.14 does not close a log file, an error where warnings are."""
+    warnings.simplefilter("ignore", ResourceWarning)
+    execute()
 
 
 @pytest.mark.parametrize(
@@ -51,9 +60,7 @@ def test_the_log_of_a_crawl_of_the_project_stays_as_it_is(sites: Sites, tmp_path
     assert robots("check", url).errors == ""
     assert "Spider opened" in robots("check", url, "-L", "INFO").errors
     assert "Spider opened" in robots("check", url, "-s", "LOG_LEVEL=INFO").errors
-    # Scrapy 2.14 does not close a log file, which is an error where warnings are.
-    quiet = {"PYTHONWARNINGS": "ignore::ResourceWarning"}
-    asked = robots("check", url, "-L", "INFO", "--logfile", "asked.log", environment=quiet)
+    asked = robots("check", url, "-L", "INFO", "--logfile", "asked.log", main=LEFT_OPEN)
     assert asked.errors == ""
     assert "Spider closed" in (tmp_path / "asked.log").read_text()
     assert robots("check", url, "-s", "LOG_LEVEL=INFO", "--nolog").errors == ""
