@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -64,11 +64,11 @@ class Program:
         return self.returncode
 
     def wait(self, timeout: float = LONGEST) -> int:
-        until = time.monotonic() + timeout
+        began = time.monotonic()
         while (status := self.poll()) is None:
-            if time.monotonic() > until:
+            if (waited := time.monotonic() - began) > timeout:
                 raise subprocess.TimeoutExpired(self.args, timeout)
-            time.sleep(0.005)
+            time.sleep(max(0.005, min(waited / 20, 0.05)))
         return status
 
     def communicate(self, given: bytes = b"", timeout: float = LONGEST) -> tuple[bytes, bytes]:
@@ -80,7 +80,8 @@ class Program:
                     self.stdin.write(given)
                 self.stdin.close()
             try:
-                self.wait(timeout)
+                _, open_yet = wait([output, errors], timeout)
+                self.wait(0 if open_yet else timeout)
             except BaseException:
                 self.kill()  # ends the reading
                 raise
