@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ def stops_in_docs(title: str) -> list[Stop]:
     return [(file, name) for file, names in rows for name in re.findall(r"`([^`]+)`", names)]
 
 
+@cache
 def functions_in(file: Path) -> dict[int, str]:
     """Those of a module and of its classes, by the line they begin at, without getters and
     constructors.
