@@ -295,7 +295,7 @@ STOP: dict[str, Any] = {"ROBOTS_WALLS": "stop"}
 
 
 class PatientSpider(StepSpider, TimedSpider):
-    pause = 0.02
+    pause = 0.05
 
 
 @pytest.mark.parametrize("queue", ["RobotsPriorityQueue", "Scrapy's"])
@@ -305,7 +305,7 @@ async def test_a_walled_site_is_asked_rarely_until_it_is_open_again(
 ) -> None:
     monkeypatch.setattr(GivenUp, "SECONDS", {Reason.WALLED: 0.5})
     host, log = sites.host(RULES), tmp_path / "audit.jsonl"
-    urls = pages(host, 100, then_good(CHALLENGE, 4))
+    urls = pages(host, 45, then_good(CHALLENGE, 4))
     settings: dict[str, Any] = {**STOP, "ROBOTS_AUDIT_LOG": str(log), "CONCURRENT_REQUESTS": 1}
     if queue != "RobotsPriorityQueue":
         settings["SCHEDULER_PRIORITY_QUEUE"] = "scrapy.pqueues.ScrapyPriorityQueue"
@@ -317,7 +317,7 @@ async def test_a_walled_site_is_asked_rarely_until_it_is_open_again(
     assert stat(crawler, "robotstxt/forbidden/walled") == len(walled)
     assert str(walled[0]).startswith("Walled off: http://")
     # Two pages decide; the third and the fourth have tried it again, each after a pause.
-    assert len(host.fetched) == 100 - len(walled)
+    assert len(host.fetched) == len(urls) - len(walled)
     assert min(gaps(crawler.spider.sent, host)[1:4]) >= 0.5 - HICCUP
     assert len(crawler.spider.got) == len(host.fetched) - 4 > 0
     assert standings(crawler) == {"walled": 1, "open": 1}
