@@ -33,9 +33,17 @@ def is_attribute(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any("property" in ast.dump(each) for each in function.decorator_list)
 
 
+def without_expressions(node: ast.AST) -> Iterator[ast.AST]:
+    """*node* and all in it, but for what has no docstring and is most of it."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.expr):
+            yield from without_expressions(child)
+
+
 def docstrings(tree: ast.Module) -> Iterator[tuple[int, bool, str]]:
     """The line of each, whether it is that of a function, and its text."""
-    for node in ast.walk(tree):
+    for node in without_expressions(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
             is_function = not isinstance(node, (ast.ClassDef, ast.Module)) and not is_attribute(
                 node

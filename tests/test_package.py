@@ -44,14 +44,16 @@ def test_all_events_are_public() -> None:
 
 
 def test_no_file_names_a_folder_of_a_machine_or_leaves_something_undone() -> None:
-    folders = "root|Users|home/user|work|opt"
-    marks = "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3))
-    forbidden = re.compile(rf"(?<![\w.])/({folders})/\w|\b({marks})\b")
+    folders = [f"/{each}/" for each in ("root", "Users", "home/user", "work", "opt")]
+    marks = ["TO" + "DO", "FIX" + "ME", "X" * 3]
+    forbidden = re.compile(rf"(?<![\w.])({'|'.join(folders)})\w|\b({'|'.join(marks)})\b")
     assert len(TEXTS) > 50
     found = [
         f"{path.relative_to(ROOT)}: {found[0]}"
         for path in TEXTS
-        for found in forbidden.finditer(path.read_text())
+        for text in [path.read_text()]
+        if any(each in text for each in (*folders, *marks))  # takes a tenth of the search
+        for found in forbidden.finditer(text)
     ]
     assert found == []
 
