@@ -39,7 +39,7 @@ def test_a_request_costs_little_however_slow_the_crawl(
     path: Path, hosts: int, at_once: int
 ) -> None:
     """From when it is added until it is dealt with, all that is written for the end included."""
-    requests = 2_000
+    requests = 1_000
     file, begin = JobFile(path), octets_written()
     for number in range(requests):
         file.see(b"%d" % number)
