@@ -191,7 +191,7 @@ async def test_a_job_that_is_stopped_meanwhile_requests_each_once(
     sites: Sites, tmp_path: Any
 ) -> None:
     host = sites.host()
-    maps = [host.url(f"/{number}.xml") for number in range(150)]
+    maps = [host.url(f"/{number}.xml") for number in range(110)]
     host.robots(robots(*maps))
     done: list[str] = []
     scheduled: list[int] = []
@@ -203,7 +203,7 @@ async def test_a_job_that_is_stopped_meanwhile_requests_each_once(
         done += crawler.spider.sitemaps
         scheduled.append(stat(crawler, SCHEDULED))
     assert sorted(done) == sorted(maps)
-    assert 50 < scheduled[0] < 150 == scheduled[1]
+    assert 50 < scheduled[0] < 110 == scheduled[1]
 
 
 def stop_at_the_51st(request: scrapy.Request, spider: scrapy.Spider) -> None:
@@ -227,9 +227,9 @@ class Late(ProbeSpider):
 async def test_the_crawl_does_not_end_before_sitemaps_are_requested(sites: Sites) -> None:
     """Nor wait for anything: the only page is denied at once."""
     host = sites.host()
-    host.robots(robots(*(f"/{number}.xml" for number in range(150))))
+    host.robots(robots(*(f"/{number}.xml" for number in range(110))))
     crawler = await crawl(host.url("/closed"), spider=Late, ROBOTS_SITEMAPS=True)
-    assert len(crawler.spider.sitemaps) == 150
+    assert len(crawler.spider.sitemaps) == 110
     assert stat(crawler, "elapsed_time_seconds") < 20
 
 
