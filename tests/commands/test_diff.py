@@ -262,7 +262,7 @@ def test_ctrl_c_while_a_site_is_asked(sites: Sites, alone: Robots) -> None:
 
 
 def test_a_hostile_pair_ends_and_is_said_to_be_not_complete(alone: Robots) -> None:
-    put(alone, old=hostile("stars").decode(), new="User-agent: *\nDisallow: /z\n")
+    put(alone, old=hostile("stars", 128_000).decode(), new="User-agent: *\nDisallow: /z\n")
     done = alone("diff", "old", "new")
     assert done.lines[-1].startswith("not complete: ")
     assert done.status == 1

@@ -57,7 +57,7 @@ def test_digits_of_an_escape_have_no_case(dialect: Dialect) -> None:
     for octet in OCTETS:
         capital = escape(octet)
         small = capital.lower()
-        for other in (small, capital[:2] + small[2:], small[:2] + capital[2:]):
+        for other in {small, capital[:2] + small[2:], small[:2] + capital[2:]} - {capital}:
             assert same(dialect, other, capital), octet
             assert same(dialect, capital, other), octet
 

@@ -196,7 +196,7 @@ async def test_a_job_may_be_resumed_in_the_other_mode(
     sites: Sites, tmp_path: Any, first: str, second: str
 ) -> None:
     host = sites.host("User-agent: *\nDisallow: /closed\nCrawl-delay: 0.05\n")
-    paths = [f"/{number}" for number in range(30)]
+    paths = [f"/{number}" for number in range(15)]
     host.pages.update(dict.fromkeys(paths, after(0.02, A_PAGE)))
     requests = [scrapy.Request(host.url(path)) for path in paths]
     job: dict[str, Any] = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
