@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha256
 
 from scrapy_robots_plus.protocol.access import Access, Failure
@@ -15,13 +16,18 @@ def origin(number: int) -> Origin:
     return Origin("https", f"host{number}.example", 443)
 
 
+@lru_cache(300)
+def body_of(number: int, fetched_at: float, lines: int) -> bytes:
+    return b"User-agent: *\n" + b"".join(
+        b"Disallow: /%d/%d/%d\n" % (number, fetched_at, line) for line in range(lines)
+    )
+
+
 def rules(
     number: int, fetched_at: float = START, lines: int = 3, **changes: object
 ) -> RobotsRecord:
     """The robots.txt of host *number* as it was at *fetched_at*."""
-    body = b"User-agent: *\n" + b"".join(
-        b"Disallow: /%d/%d/%d\n" % (number, fetched_at, line) for line in range(lines)
-    )
+    body = body_of(number, fetched_at, lines)
     values: dict[str, object] = {
         "origin": origin(number),
         "access": Access.RULES,
