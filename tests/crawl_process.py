@@ -11,10 +11,10 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
-from scrapy.settings import default_settings
+from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import load_object
 
-from tests.crawling import BASE_SETTINGS, ignore_replaced_settings
+from tests.crawling import BASE_SETTINGS, OwnSettings, ignore_replaced_settings
 from tests.forks import CRAWL, Forks
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def main() -> None:
     mode = MODES[sys.argv[1]]
     settings = {**BASE_SETTINGS, "LOG_LEVEL": "INFO", **mode, **job["settings"]}
     runner = CrawlerProcess if sys.argv[1] == "select" else AsyncCrawlerProcess
-    process = runner(settings)
+    process = runner((Settings if "number" in job else OwnSettings)(settings))
     spider = load_object(job.get("spider", TIMED))
     crawlers = [process.create_crawler(spider) for _ in range(job.get("number", 1))]
     for crawler in crawlers:

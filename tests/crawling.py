@@ -162,6 +162,8 @@ class OwnSettings(Settings):
     def copy(self) -> Self:
         return self
 
+    frozencopy = copy
+
 
 async def crawl(
     *urls: str | scrapy.Request, spider: type[scrapy.Spider] = ProbeSpider, **settings: Any

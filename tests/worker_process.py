@@ -17,7 +17,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import ScrapyDeprecationWarning
 from scrapy.utils.misc import load_object
 
-from tests.crawling import BASE_SETTINGS
+from tests.crawling import BASE_SETTINGS, OwnSettings
 from tests.forks import APPEND
 from tests.sending import TimedSpider
 from tests.waiting import pause
@@ -117,7 +117,7 @@ def main() -> None:
         warnings.filterwarnings("ignore", text, ScrapyDeprecationWarning)
     job = json.loads(sys.argv[1])
     asked = Asked()
-    process = AsyncCrawlerProcess({**BASE_SETTINGS, **job["settings"]})
+    process = AsyncCrawlerProcess(OwnSettings({**BASE_SETTINGS, **job["settings"]}))
     crawler = process.create_crawler(load_object(job["spider"]))
     process.crawl(crawler, folder=job["folder"], hosts=job["hosts"], asked=asked)
     process.start()

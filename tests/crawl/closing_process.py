@@ -16,7 +16,7 @@ from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.exceptions import CloseSpider
 
 from tests.crawl_process import MODES
-from tests.crawling import BASE_SETTINGS, ProbeSpider, ignore_replaced_settings
+from tests.crawling import BASE_SETTINGS, OwnSettings, ProbeSpider, ignore_replaced_settings
 from tests.waiting import pause, until
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def main() -> None:
         "LOG_LEVEL": "INFO",
         "ROBOTS_FETCH_TIMEOUT": timeout,
     }
-    process = (CrawlerProcess if mode == "select" else AsyncCrawlerProcess)(settings)
+    process = (CrawlerProcess if mode == "select" else AsyncCrawlerProcess)(OwnSettings(settings))
     crawler = process.create_crawler(EndingSpider)
     process.crawl(crawler, **job)
     process.start()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import scrapy
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 
-from tests.crawling import BASE_SETTINGS
+from tests.crawling import BASE_SETTINGS, OwnSettings
 from tests.forks import Forks
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", "Passing method to twisted")  # by Scrapy 2.14
     settings = {**BASE_SETTINGS, "LOG_LEVEL": "INFO", **task["settings"]}
     select = "Select" in settings.get("TWISTED_REACTOR", "")
-    process = (CrawlerProcess if select else AsyncCrawlerProcess)(settings)
+    process = (CrawlerProcess if select else AsyncCrawlerProcess)(OwnSettings(settings))
     crawler = process.create_crawler(SPIDERS[sys.argv[1]])
     most = 0
 

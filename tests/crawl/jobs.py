@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import scrapy
 
-from tests.crawling import BASE_SETTINGS, IN_FILES, make_crawler, run
+from tests.crawling import BASE_SETTINGS, IN_FILES, OwnSettings, make_crawler, run
 from tests.sites import after, answer
 from tests.waiting import close_when
 
@@ -93,6 +93,6 @@ def main() -> None:
     settings["CONCURRENT_ITEMS"] = 100
     if queue:
         settings["SCHEDULER_PRIORITY_QUEUE"] = queue
-    process = AsyncCrawlerProcess(settings)
+    process = AsyncCrawlerProcess(OwnSettings(settings))
     process.crawl(JobSpider, urls=urls)
     process.start()

@@ -26,7 +26,7 @@ from scrapy_robots_plus import RobotsUnreachable
 from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 from scrapy_robots_plus.hosts.door import HeldAtClosing
 from scrapy_robots_plus.job import FILE_NAME, JobFile
-from tests.crawling import BASE_SETTINGS
+from tests.crawling import BASE_SETTINGS, OwnSettings
 from tests.programs import LONGEST, Program
 from tests.sites import answer, in_turn, redirect
 from tests.waiting import pause
@@ -315,7 +315,7 @@ def main() -> None:
         "LOGSTATS_INTERVAL": 0,
         **json.loads(own),
     }
-    process = AsyncCrawlerProcess(settings)
+    process = AsyncCrawlerProcess(OwnSettings(settings))
     crawler = process.create_crawler(KilledSpider)
 
     def opened() -> None:

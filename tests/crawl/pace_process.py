@@ -14,7 +14,7 @@ from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 
 from scrapy_robots_plus import compat
 from tests.crawl_process import MODES
-from tests.crawling import BASE_SETTINGS
+from tests.crawling import BASE_SETTINGS, OwnSettings
 from tests.forks import Forks
 from tests.sending import TimedSpider, is_page_of
 
@@ -105,7 +105,7 @@ def main() -> None:
         time.time = lambda: true_time() + ahead
     settings = {**BASE_SETTINGS, **MODES[job["mode"]], **job["settings"]}
     runner = CrawlerProcess if job["mode"] == "select" else AsyncCrawlerProcess
-    process = runner(settings)
+    process = runner(OwnSettings(settings))
     slow = job["slow"]
     spider = slow_to_connect(PrintingSpider, slow) if slow else PrintingSpider
     crawler = process.create_crawler(spider)

@@ -13,7 +13,7 @@ import pytest
 from scrapy import Request
 
 from tests.crawl.jobs import JobSpider, all_pages, fetched
-from tests.crawling import BASE_SETTINGS
+from tests.crawling import BASE_SETTINGS, OwnSettings
 from tests.programs import Program
 from tests.sites import Host, Sites
 
@@ -102,7 +102,7 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     spider = {"JobSpider": JobSpider, "ManyHosts": ManyHosts}[name]
     settings = {**BASE_SETTINGS, "JOBDIR": job, "LOG_LEVEL": "WARNING"}
-    process = AsyncCrawlerProcess({**settings, **json.loads(own)})
+    process = AsyncCrawlerProcess(OwnSettings({**settings, **json.loads(own)}))
     crawler = process.create_crawler(spider)
     process.crawl(crawler, urls=urls)
     process.start()
