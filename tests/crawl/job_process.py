@@ -9,7 +9,6 @@ import json
 import os
 import resource
 import signal
-import stat
 import sys
 import time
 import warnings
@@ -146,9 +145,9 @@ def run_job(
     return Ended(status, told["stats"], errors.decode(), told["files"])
 
 
-def is_file(descriptor: Path) -> bool:
+def is_file(descriptor: str) -> bool:
     try:
-        return not stat.S_ISSOCK(descriptor.stat().st_mode)
+        return not os.readlink(f"/proc/self/fd/{descriptor}").startswith("socket:")
     except FileNotFoundError:  # the list itself
         return False
 
@@ -167,7 +166,7 @@ def main() -> None:
 
     def look() -> None:
         nonlocal most
-        most = max(most, sum(map(is_file, Path("/proc/self/fd").iterdir())))
+        most = max(most, sum(map(is_file, os.listdir("/proc/self/fd"))))
 
     crawler.signals.connect(look, scrapy.signals.response_received)
     process.crawl(crawler, urls=task["urls"])
