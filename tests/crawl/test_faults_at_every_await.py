@@ -9,6 +9,7 @@ import ast
 import asyncio
 import inspect
 import logging
+from functools import cache
 from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -217,12 +218,16 @@ async def look_up(scenario: Scenario) -> None:
 def is_in(site: str, *methods: Callable[..., Any]) -> bool:
     """Whether *site* is in one of *methods*."""
     module, line = site.split()[0].split(":")
-    for method in methods:
-        lines, first = inspect.getsourcelines(method)
-        is_there = method.__module__.endswith(f".{module}")
-        if is_there and first <= int(line) < first + len(lines):
-            return True
-    return False
+    return any(
+        method.__module__.endswith(f".{module}") and int(line) in lines_of(method)
+        for method in methods
+    )
+
+
+@cache
+def lines_of(method: Callable[..., Any]) -> range:
+    lines, first = inspect.getsourcelines(method)
+    return range(first, first + len(lines))
 
 
 def is_of_tdmrep(site: str) -> bool:
