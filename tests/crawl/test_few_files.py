@@ -51,9 +51,9 @@ ResponseFailed: Any = client.ResponseFailed
 RULES = "User-agent: *\nDisallow: /never\n"
 FIRST = 2 << 16 | 1
 """The number of the first host: 127.2.0.1."""
-HOSTS = 68
-FILES = 64
-"""A process of the tests has some thirty open before it crawls."""
+HOSTS = 44
+FILES = 40
+"""A process of the tests has some twenty open before it crawls."""
 SHORT = "robotstxt/own_shortage/files"
 
 
@@ -101,7 +101,7 @@ def test_all_pages_of_more_hosts_than_files_come(
     assert "robotstxt/forbidden" not in done.stats
     if mode != "no reactor":  # aiohttp closes them by itself
         assert done.stats["robotstxt/idle_closed"] > 0
-        assert done.log.count("are closed early: this process may open no more than 64 files") == 1
+        assert done.log.count("are closed early: this process may open no more than 40 files") == 1
 
 
 @pytest.mark.stress
@@ -122,7 +122,7 @@ def test_with_httpx_too(server: Everywhere) -> None:
     """It keeps no more idle connections than there may be requests."""
     handler = "scrapy.core.downloader.handlers._httpx.HttpxDownloadHandler"
     pytest.importorskip(handler.rpartition(".")[0])
-    done = crawl_many(server.port, DOWNLOAD_HANDLERS={"http": handler}, CONCURRENT_REQUESTS=28)
+    done = crawl_many(server.port, DOWNLOAD_HANDLERS={"http": handler}, CONCURRENT_REQUESTS=8)
     assert len(server.pages) == 2 * HOSTS, done.log
     assert "robotstxt/forbidden" not in done.stats
 
@@ -143,18 +143,18 @@ def test_requests_that_find_no_file_wait_for_one(sites: Sites, tmp_path: Path, m
     def once_it_is_short(body: str) -> Reply:
         return when(lambda: "This machine is short of files" in log.read_text(), answer(body))
 
-    hosts = [sites.host(once_it_is_short(RULES)) for _ in range(64)]
+    hosts = [sites.host(once_it_is_short(RULES)) for _ in range(HOSTS)]
     done = run_job(
         Links,
         [host.url("/page") for host in hosts],
         limits={"RLIMIT_NOFILE": FILES},
-        CONCURRENT_REQUESTS=64,
-        ROBOTS_FETCH_CONCURRENCY=64,
+        CONCURRENT_REQUESTS=HOSTS,
+        ROBOTS_FETCH_CONCURRENCY=HOSTS,
         LOG_FILE=str(log),
         **MODES[mode],
     )
     told = log.read_text()
-    assert [host.fetched for host in hosts] == [["/page"]] * 64, told
+    assert [host.fetched for host in hosts] == [["/page"]] * HOSTS, told
     assert "robotstxt/forbidden" not in done.stats
     assert done.stats[SHORT] > 0
     assert told.count("This machine is short of files") == 1

@@ -35,9 +35,10 @@ class ManyHosts(JobSpider):
 
 
 def test_with_few_files_to_open_every_page_is_fetched(sites: Sites, tmp_path: Path) -> None:
-    hosts = [sites.host("User-agent: *\nDisallow: /never\n") for _ in range(50)]
-    done = crawl_job(tmp_path, hosts, ManyHosts, files=64, timeout=90, CONCURRENT_REQUESTS=4)
-    assert fetched(hosts).total() == 50, done
+    hosts = [sites.host("User-agent: *\nDisallow: /never\n") for _ in range(32)]
+    few = {"CONCURRENT_REQUESTS": 4, "ROBOTS_FETCH_CONCURRENCY": 4}
+    done = crawl_job(tmp_path, hosts, ManyHosts, files=40, timeout=90, **few)
+    assert fetched(hosts).total() == 32, done
     assert "too many open files" not in done.lower()
     assert "Unhandled" not in done
 
