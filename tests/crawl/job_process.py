@@ -81,6 +81,14 @@ class Renaming(Links):
     def parse_page(self, response: Response) -> None:
         pass
 
+class Long(Links):
+    """Its links need some room in the file of a job."""
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        for request in super().parse(response):
+            yield request.replace(meta={"text": "x" * 2_000})
+
+
 
 class Other(Links):
     name = "other"
@@ -117,7 +125,7 @@ class TwoPages(Links):
 
 SPIDERS = {
     spider.__name__: spider
-    for spider in (Links, Poisoned, PoisonedAtStart, Renaming, Other, FillsDisk, TwoPages)
+    for spider in (Links, Poisoned, PoisonedAtStart, Renaming, Long, Other, FillsDisk, TwoPages)
 }
 
 

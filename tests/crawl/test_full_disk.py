@@ -9,7 +9,7 @@ import pytest
 
 from scrapy_robots_plus.job import FILE_NAME, JobFile, JobFileError, overview
 
-from .job_process import PAGES, FillsDisk, Links, run_job
+from .job_process import PAGES, FillsDisk, Links, Long, run_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,19 +52,19 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 
 @pytest.mark.parametrize("room", [110_000, pytest.param(250_000, marks=pytest.mark.stress)])
 def test_with_room_again_the_job_goes_on(sites: Sites, disk: Disk, room: int) -> None:
-    hosts = [sites.host(RULES) for _ in range(12)]
+    hosts = [sites.host(RULES) for _ in range(6)]
     urls, job = [host.url("/0") for host in hosts], disk.path / "job"
     disk.resize(room)
-    full = run_job(Links, urls, JOBDIR=str(job))
+    full = run_job(Long, urls, JOBDIR=str(job))
     assert full.status == 0 or "cannot be used" in full.log, full.log
     if full.stats:
         assert full.stats["finish_reason"] == "job_file_failed", full.log
         assert "Fix the cause and resume the job" in full.log
         assert "lost when the crawl is stopped" not in full.log
-    again = run_job(Links, urls, JOBDIR=str(job))  # still full
+    again = run_job(Long, urls, JOBDIR=str(job))  # still full
     assert "/scrapy_robots_plus/" not in again.log, "a traceback that is not Scrapy's own"
     disk.resize(50_000_000)
-    done = run_job(Links, urls, JOBDIR=str(job))
+    done = run_job(Long, urls, JOBDIR=str(job))
     assert done.stats["finish_reason"] == "finished", done.log
     pages = {f"/{number}" for number in range(PAGES)}
     assert all(set(host.fetched) == pages for host in hosts)
@@ -78,7 +78,7 @@ def test_a_disk_that_is_full_when_the_crawl_ends(sites: Sites, disk: Disk) -> No
     host, job = sites.host(RULES), disk.path / "job"
     disk.resize(1_000_000)
     urls = [host.url("/0")]
-    run_job(Links, urls, JOBDIR=str(job), CONCURRENT_REQUESTS=1, CLOSESPIDER_PAGECOUNT=6)
+    run_job(Long, urls, JOBDIR=str(job), CONCURRENT_REQUESTS=1, CLOSESPIDER_PAGECOUNT=6)
     full = run_job(FillsDisk, [], JOBDIR=str(job))
     assert "Fix the cause and resume the job" in full.log
     before = len(host.fetched)

@@ -24,6 +24,7 @@ from .job_process import (
     PAGES,
     Ended,
     Links,
+    Long,
     Other,
     Poisoned,
     PoisonedAtStart,
@@ -236,13 +237,13 @@ def test_a_newer_file_is_left_alone(sites: Sites, tmp_path: Path) -> None:
 def test_when_the_disk_is_full_the_crawl_is_closed_and_nothing_is_lost(
     sites: Sites, tmp_path: Path
 ) -> None:
-    hosts = [sites.host(RULES) for _ in range(15)]
+    hosts = [sites.host(RULES) for _ in range(4)]
     urls = [host.url("/0") for host in hosts]
-    full = run_job(Links, urls, JOBDIR=str(tmp_path), limits={"RLIMIT_FSIZE": 60_000})
+    full = run_job(Long, urls, JOBDIR=str(tmp_path), limits={"RLIMIT_FSIZE": 60_000})
     assert full.stats["finish_reason"] == "job_file_failed", full.log
     assert "The crawl is closed" in full.log
     assert FILE_NAME in full.log
-    done = run_job(Links, urls, JOBDIR=str(tmp_path))
+    done = run_job(Long, urls, JOBDIR=str(tmp_path))
     assert done.stats["finish_reason"] == "finished"
     assert all(set(host.fetched) == all_of(host) for host in hosts)
 
