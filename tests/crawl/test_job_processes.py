@@ -262,11 +262,13 @@ FIRST = 1 << 16 | 1
 
 
 def crawl_many(server: Everywhere, hosts: int, limit: int, **settings: Any) -> Ended:
+    at_once = min(32, limit // 5)
     return run_job(
         TwoPages,
         [str(FIRST), str(FIRST + hosts), str(server.port)],
         limits={"RLIMIT_NOFILE": limit},
-        CONCURRENT_REQUESTS=32,
+        CONCURRENT_REQUESTS=at_once,
+        ROBOTS_FETCH_CONCURRENCY=at_once,
         LOG_LEVEL="INFO",
         ROBOTS_CACHE_SIZE=100,
         ROBOTS_FETCH_TIMEOUT=300,
@@ -290,7 +292,7 @@ def many_hosts_under_few_files(
 
 
 def test_many_hosts_need_few_files(everywhere: Everywhere, tmp_path: Path) -> None:
-    many_hosts_under_few_files(everywhere, tmp_path, 80, 64)
+    many_hosts_under_few_files(everywhere, tmp_path, 56, 44)
     assert len(os.listdir(tmp_path)) < 8
 
 
