@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter, deque
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -73,9 +74,14 @@ def ours() -> Iterator[Any]:
     """Objects of the package, without the names of origins, which are parts of others."""
     gc.collect()
     for each in gc.get_objects():
-        kind = type(each)
-        if str(getattr(kind, "__module__", "")).startswith(PACKAGE) and kind is not Origin:
+        kind: Any = type(each)
+        if is_ours(kind):
             yield each
+
+
+@cache
+def is_ours(kind: type) -> bool:
+    return str(getattr(kind, "__module__", "")).startswith(PACKAGE) and kind is not Origin
 
 
 def attributes(each: object) -> Iterator[tuple[str, Any]]:
