@@ -26,13 +26,14 @@ DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
 LATER = "Thu, 22 Oct 2015 07:28:00 GMT"
 
 
-async def two_crawls(host: Host, tmp_path: Path, **settings: Any) -> Any:
+async def two_crawls(host: Host, tmp_path: Path, *more: Host, **settings: Any) -> Any:
     """The second one a week later: what the first has stored must be asked about."""
     store = {"ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.sqlite'}", **settings}
-    await crawl(host.url("/open"), **store)
+    hosts = (host, *more)
+    await crawl(*(each.url("/open") for each in hosts), **store)
     crawler = make_crawler(**store)
     shared = Crawl.of(crawler, Clock(wall=lambda: time.time() + 7 * 86_400))
-    await run(crawler, urls=[host.url("/open"), host.url("/closed")])
+    await run(crawler, urls=[each.url(path) for each in hosts for path in ("/open", "/closed")])
     assert Crawl.of(crawler) is shared
     return crawler
 
@@ -191,32 +192,32 @@ def latin_1(reply: Reply) -> Reply:
     return recoded
 
 
-@pytest.mark.parametrize("case", RENEWING)
 @pytest_twisted.ensureDeferred
-async def test_a_304_renews_the_answer_that_it_is_about(
-    sites: Sites, tmp_path: Path, case: str
-) -> None:
-    stored, received = RENEWING[case]
-    unchanged = answer("", 304, **received)
-    host = sites.host(latin_1(conditional(unchanged, in_turn(answer(RULES, **stored), hang_up))))
-    crawler = await two_crawls(host, tmp_path)
-    assert host.fetched == ["/open", "/open"]
-    assert host.robots_hits == 2
+async def test_a_304_renews_the_answer_that_it_is_about(sites: Sites, tmp_path: Path) -> None:
+    hosts = {}
+    for case, (stored, received) in RENEWING.items():
+        both = in_turn(answer(RULES, **stored), hang_up)
+        hosts[case] = sites.host(latin_1(conditional(answer("", 304, **received), both)))
+    first, *more = hosts.values()
+    crawler = await two_crawls(first, tmp_path, *more)
+    assert asked_and_got(hosts) == dict.fromkeys(RENEWING, (2, ["/open", "/open"]))
     assert stat(crawler, "robotstxt/failure_count/connection") == 0
 
 
-@pytest.mark.parametrize("case", NOT_RENEWING)
 @pytest_twisted.ensureDeferred
-async def test_a_304_about_another_answer_renews_nothing(
-    sites: Sites, tmp_path: Path, case: str
-) -> None:
-    stored, received = NOT_RENEWING[case]
-    unchanged = answer("", 304, **received)
-    both = in_turn(answer(RULES, **stored), answer(TIGHTER))
-    host = sites.host(conditional(unchanged, both))
-    await two_crawls(host, tmp_path)
-    assert host.fetched == ["/open"]
-    assert host.robots_hits == 3
+async def test_a_304_about_another_answer_renews_nothing(sites: Sites, tmp_path: Path) -> None:
+    hosts = {}
+    for case, (stored, received) in NOT_RENEWING.items():
+        both = in_turn(answer(RULES, **stored), answer(TIGHTER))
+        hosts[case] = sites.host(conditional(answer("", 304, **received), both))
+    first, *more = hosts.values()
+    await two_crawls(first, tmp_path, *more)
+    assert asked_and_got(hosts) == dict.fromkeys(NOT_RENEWING, (3, ["/open"]))
+
+
+def asked_and_got(hosts: dict[str, Host]) -> dict[str, tuple[int, list[str]]]:
+    """How often each was asked for its robots.txt, and its pages that were fetched."""
+    return {case: (host.robots_hits, host.fetched) for case, host in hosts.items()}
 
 
 @pytest_twisted.ensureDeferred
