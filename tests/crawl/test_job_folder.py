@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import pickle
 import shutil
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -138,25 +139,20 @@ OTHERS: list[dict[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("queues", OTHERS)
 @pytest.mark.parametrize("end", ["stopped", "killed"])
 @pytest_twisted.ensureDeferred
 async def test_with_queues_of_another_kind_no_second_job_is_begun(
-    sites: Sites,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    queues: dict[str, str],
-    end: str,
+    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     host, job = sites.host(RULES), tmp_path / "job"
     await begun(host, job)
     if end == "killed":  # such a run has not written its state
         shutil.rmtree(job / "requests.queue")
     monkeypatch.chdir(tmp_path)
-    for path in (job, Path("job")):
+    for queues, path in product(OTHERS, (job, Path("job"))):
         why = await refused(path, **queues)
         said = "this job, but SCHEDULER_PRIORITY_QUEUE is not RobotsPriorityQueue or a subclass"
-        assert said in why
+        assert said in why, queues
     await run_to_the_end([host], JOBDIR=str(job))
     assert fetched([host]) == all_pages([host])
 
