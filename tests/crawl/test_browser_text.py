@@ -163,7 +163,7 @@ async def test_a_view_that_is_cut_closes_the_site(sites: Sites) -> None:
 @pytest_twisted.ensureDeferred
 async def test_of_a_long_text_the_first_bytes_count_as_those_of_a_file(sites: Sites) -> None:
     host = sites.host()
-    long = CLOSED + "# &&&&&&\n" * 60_000 + "Disallow: /open\n"
+    long = CLOSED + ("# " + "&" * 600 + "x" * 300 + "\n") * 600 + "Disallow: /open\n"
     await crawl_behind(shown(long, "Chromium"), host, ROBOTS_FETCH_MAX_BYTES=512_000)
     assert host.fetched == ["/open"]
 

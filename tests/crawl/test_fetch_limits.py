@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 
 RULES = b"User-agent: *\nDisallow: /closed\n"
 LIMIT = 512_000
+FILLER = b"# filler" * 1_000 + b"\n"
 
 
 def endless(*, chunked: bool = False) -> Reply:
     """Goes on for as long as somebody reads, up to 100 MB."""
 
     async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
-        filler = b"# filler\n" * 10_000
+        filler = FILLER * 11
         headers = {"transfer_encoding": "chunked"} if chunked else {}
         head = response_bytes("", 200, headers).replace(b"content-length: 0\r\n", b"")
         writer.write(head)
@@ -56,7 +57,7 @@ def bomb(megabytes: int) -> bytes:
 
 LONG: dict[str, Reply] = {
     "a little too long": answer(RULES + b"#" * LIMIT),
-    "twenty times too long": answer(RULES + b"# filler\n" * 1_200_000),
+    "twenty times too long": answer(RULES + FILLER * 1_350),
     "endless": endless(),
     "endless, chunked": endless(chunked=True),
     "a bomb": answer(bomb(20), content_encoding="gzip"),
@@ -135,7 +136,7 @@ def buffering(body: bytes) -> type[Buffering]:
 @pytest_twisted.ensureDeferred
 async def test_a_handler_that_cannot_be_stopped_is_given_a_limit(sites: Sites) -> None:
     host = sites.host()
-    handler = buffering(RULES + b"# filler\n" * 1_000_000)
+    handler = buffering(RULES + FILLER * 1_125)
     crawler = await crawl(host.url("/open"), DOWNLOAD_HANDLERS={"http": handler})
     assert host.fetched == []
     assert handler.sizes == [2 * LIMIT]

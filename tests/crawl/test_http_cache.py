@@ -49,7 +49,7 @@ ROBOTS: dict[str, Callable[[Sites], Reply]] = {
         gzip.compress(RULES.encode())[:-12], content_encoding="gzip"
     ),
     "moved": lambda sites: redirect(sites.host(RULES).url("/robots.txt")),
-    "too long": lambda _: answer(RULES + "# filler\n" * 80_000),
+    "too long": lambda _: answer(RULES + ("# filler" * 100 + "\n") * 900),
     "404": lambda _: answer(TIGHTER, 404),
     "404, said to be compressed": lambda _: answer(TIGHTER, 404, content_encoding="gzip"),
     "403": lambda _: answer("", 403),
