@@ -161,12 +161,17 @@ async def test_a_tunnel_that_the_proxy_refuses_is_a_connection_that_failed(sites
     assert crawler.spider.got == [host.url("/open")]
 
 
+def some_cases(turn: int) -> list[Case]:
+    """Returns a half for `make test`; where all presets agree, only of those for a strict one."""
+    cases = CASES[turn % 2 :: 2]
+    return [case for case in cases if turn in (0, 3) or len(set(case.expected)) > 1]
+
+
 @pytest.mark.parametrize(
     ("preset", "cases"),
     [
-        # In `make test`, each case under two presets.
         *(
-            pytest.param(preset, CASES[turn % 2 :: 2], id=f"{preset}-half")
+            pytest.param(preset, some_cases(turn), id=f"{preset}-half")
             for turn, preset in enumerate(PRESETS)
         ),
         *(
