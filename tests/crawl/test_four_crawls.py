@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 DELAY, SLOW, AHEAD = 0.5, 0.05, 600.0
 KILLED, CONNECTS_SLOWLY, HAS_A_WRONG_CLOCK = 1, 2, 3
 IN_FULL = 40
-PAGES = [3, pytest.param(IN_FULL, marks=pytest.mark.stress)]
+PAGES = [2, pytest.param(IN_FULL, marks=pytest.mark.stress)]
 
 
 def paced(sites: Sites) -> Host:

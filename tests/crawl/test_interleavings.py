@@ -80,7 +80,7 @@ def _quick_and_quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_quick_and_quiet")
-@pytest.mark.parametrize("runs", [40, pytest.param(1000, marks=pytest.mark.stress)])
+@pytest.mark.parametrize("runs", [25, pytest.param(1000, marks=pytest.mark.stress)])
 @pytest_twisted.ensureDeferred
 async def test_no_leak_and_no_hung_waiter(runs: int) -> None:
     scenarios = given(
