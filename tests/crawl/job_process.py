@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LONGEST = 1_800
 """Seconds; for a crawl of very many hosts."""
 MAIN = f"{__name__}:main"
-PAGES = 20
+PAGES = 12
 MANY = 50
 
 
@@ -81,13 +81,13 @@ class Renaming(Links):
     def parse_page(self, response: Response) -> None:
         pass
 
+
 class Long(Links):
     """Its links need some room in the file of a job."""
 
     def parse(self, response: Response) -> Iterator[scrapy.Request]:
         for request in super().parse(response):
             yield request.replace(meta={"text": "x" * 2_000})
-
 
 
 class Other(Links):

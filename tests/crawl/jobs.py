@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.sites import Host, Sites
 
 SCRAPYS_QUEUE = "scrapy.pqueues.DownloaderAwarePriorityQueue"
-PAGES = 12
+PAGES = 8
 
 
 class JobSpider(scrapy.Spider):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = resumes_jobs
 
-PAGES = 150
+PAGES = 60
 PAGE = 4_096
 
 
@@ -38,7 +38,7 @@ class OneList(Links):
     def parse(self, response: Response) -> Iterator[scrapy.Request]:
         if response.url.endswith("/0"):
             for number in range(1, PAGES):
-                yield scrapy.Request(response.urljoin(f"/{number}"), meta={"text": "x" * 300})
+                yield scrapy.Request(response.urljoin(f"/{number}"), meta={"text": "x" * 1_000})
 
 
 async def crawl_on(job: Path, urls: list[str]) -> Any:

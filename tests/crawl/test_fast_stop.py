@@ -29,7 +29,7 @@ from tests.sites import answer, hang, in_turn, when
 from tests.waiting import until
 from tests.workers import SHARED
 
-from .jobs import JobSpider
+from .jobs import PAGES, JobSpider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -120,7 +120,7 @@ class Hosts:
         self.may_answer = False
         self.silent = sites.host(RULES)
         silent = when(lambda: self.may_answer, page)
-        self.silent.pages |= {f"/{number}": silent for number in range(1, 12)}
+        self.silent.pages |= {f"/{number}": silent for number in range(1, PAGES)}
         self.slow = sites.host(in_turn(answer(f"{RULES}Crawl-delay: {delay}\n"), answer(RULES)))
         self.unknown = sites.host(in_turn(hang, answer(RULES)))
         self.all = (self.silent, self.slow, self.unknown)
@@ -130,10 +130,10 @@ class Hosts:
     @property
     def are_busy(self) -> bool:
         waiting = self.slow.fetched and self.unknown.robots_hits
-        return bool(waiting) and len(self.silent.fetched) > 4
+        return bool(waiting) and len(self.silent.fetched) > 2
 
     def pages(self) -> set[tuple[str, str]]:
-        wanted = {(self.silent.address, f"/{number}") for number in range(12)}
+        wanted = {(self.silent.address, f"/{number}") for number in range(PAGES)}
         wanted |= {(self.slow.address, path) for path in ("/a", "/b")}
         return wanted | {(self.unknown.address, "/a")}
 
@@ -288,7 +288,7 @@ async def test_who_waits_for_a_page_of_its_own_comes_again(
 ) -> None:
     hosts, live = Hosts(sites), sites.host(RULES)
     own = [hosts.silent.url("/0"), hosts.slow.url("/a"), hosts.slow.url("/b")]
-    own += [hosts.unknown.url("/a"), *(hosts.silent.url(f"/{number}") for number in range(1, 6))]
+    own += [hosts.unknown.url("/a"), *(hosts.silent.url(f"/{number}") for number in range(1, 4))]
     pages = {live.url(f"/{number}"): url for number, url in enumerate(own)}
     settings: dict[str, Any] = {
         **stand_in(),

@@ -92,7 +92,7 @@ def test_stopped_then_killed_then_resumed(sites: Sites, tmp_path: Path) -> None:
 @pytest.mark.stress
 def test_stopped_then_killed_then_resumed_at_20_moments(sites: Sites, tmp_path: Path) -> None:
     for turn in range(20):
-        stopped_killed_and_resumed(sites, tmp_path / str(turn), 7 + turn, 2 * turn + 1)
+        stopped_killed_and_resumed(sites, tmp_path / str(turn), 4 + turn, turn + 1)
 
 
 def main() -> None:

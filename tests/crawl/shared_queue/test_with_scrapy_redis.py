@@ -11,6 +11,7 @@ import scrapy
 from scrapy_redis.spiders import RedisSpider
 
 from tests.crawl.jobs import (
+    PAGES,
     JobSpider,
     all_pages,
     fetched,
@@ -168,7 +169,7 @@ async def test_the_queue_is_flushed_at_the_start(sites: Sites, shared: dict[str,
     host = sites.host(RULES + "Crawl-delay: 0.1\n")
     await run_until_so(lambda: len(host.fetched) == 2, [host], **shared)
     await run_to_the_end([host], **shared, SCHEDULER_FLUSH_ON_START=True)
-    assert sorted(host.fetched[2:]) == sorted(f"/{each}" for each in range(12))
+    assert sorted(host.fetched[2:]) == sorted(f"/{each}" for each in range(PAGES))
 
 
 @pytest_twisted.ensureDeferred
@@ -203,7 +204,7 @@ async def test_the_last_worker_clears_the_queue(
     leaving = make_crawler(JobSpider, **settings)
     close_when(lambda: len(host.fetched) >= 4, leaving)
     await run(leaving, urls=[])
-    assert len(host.fetched) < 12
+    assert len(host.fetched) < PAGES
     await running
     assert fetched([host]) == all_pages([host])
     assert keys_that_stay(server) == set()
