@@ -17,7 +17,7 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.exceptions import ScrapyDeprecationWarning
 
 from tests.crawl.jobs import JobSpider, all_pages, fetched, run_to_the_end, run_until_so
-from tests.crawling import BASE_SETTINGS, crawl, stat
+from tests.crawling import BASE_SETTINGS, OwnSettings, crawl, stat
 from tests.programs import Program
 from tests.redis_server import redis_server, scrapy_redis_may_warn
 from tests.sites import after, answer, hang
@@ -165,6 +165,8 @@ def main() -> None:
 
     warnings.simplefilter("default", ScrapyDeprecationWarning)  # what scrapy-redis does
     own, *urls = sys.argv[1:]
-    process = AsyncCrawlerProcess({**BASE_SETTINGS, "LOG_LEVEL": "ERROR", **json.loads(own)})
+    process = AsyncCrawlerProcess(
+        OwnSettings({**BASE_SETTINGS, "LOG_LEVEL": "ERROR", **json.loads(own)})
+    )
     process.crawl(JobSpider, urls=urls)
     process.start()
