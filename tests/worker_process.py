@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         def append(self, entry: Any) -> None: ...
 
 
-LOOK_EVERY = 0.02
+LOOK_EVERY = 0.05
 """Seconds."""
 
 

@@ -68,6 +68,7 @@ class Workers:
         self.settings = {**SCRAPY_REDIS, "REDIS_URL": server.url, **(settings or {})}
         self.spider = spider
         self.all: list[Fork] = []
+        self._entries: dict[str, list[Any]] = defaultdict(list)
 
     def __enter__(self) -> Self:
         self._own_folder = TemporaryDirectory(prefix="workers")
@@ -149,10 +150,12 @@ class Workers:
         return {url for _, url in self.entries("handled")}
 
     def entries(self, name: str) -> list[tuple[float, str]]:
-        path = self.folder / name
+        """Those of a file that grows: none is parsed again with each look."""
+        path, known = self.folder / name, self._entries[name]
         text = path.read_text() if path.exists() else ""
-        complete = text[: text.rfind("\n") + 1]
-        return [tuple(json.loads(line)) for line in complete.splitlines()]
+        lines = text[: text.rfind("\n") + 1].splitlines()
+        known += (tuple(json.loads(line)) for line in lines[len(known) :])
+        return list(known)
 
 
 @dataclass
