@@ -23,7 +23,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, redirect_stdout, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from importlib import import_module
+from importlib import import_module, metadata
 from io import StringIO
 from pathlib import Path
 from pkgutil import resolve_name
@@ -275,9 +275,11 @@ def import_all() -> None:
             import_module(name)
     for component in OF_CRAWLS:
         load_object(component)
-    for user, name in ((cmdline, "entry_points"), (versions, "version")):
+    for user, name in ((cmdline, "entry_points"), (versions, "version"), (metadata, "version")):
         setattr(user, name, cache(getattr(user, name)))  # what is installed stays
     versions.get_versions()
+    with suppress(metadata.PackageNotFoundError):
+        metadata.version("redis")  # asked for each connection
     with redirect_stdout(StringIO()), suppress(SystemExit):
         cmdline.execute(["scrapy", "robots", "--help"])  # compiles patterns, fills caches
 
