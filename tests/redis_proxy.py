@@ -29,7 +29,7 @@ class RedisProxy:
     ``delay`` holds each answer for so many seconds; ``rate`` is how many bytes of commands a second
     get through, without a bound if it is 0. ``lose_answers``: commands arrive and are
     carried out; their answers are lost; with ``lose_answers_to`` only those to a command that
-    contains this. ``foreign``: every answer is that of a web server.
+    contains this; ``lost`` counts them. ``foreign``: every answer is that of a web server.
     """
 
     def __init__(self, server: RedisServer, *, tls: bool = False) -> None:
@@ -39,6 +39,7 @@ class RedisProxy:
         self.rate = 0
         self.lose_answers = False
         self.lose_answers_to = b""
+        self.lost = 0
         self.foreign = False
         self.port = 0
         self._loop = asyncio.new_event_loop()
@@ -145,5 +146,6 @@ class _Asked:
         proxy = self._proxy
         await asyncio.sleep(proxy.delay)
         if proxy.lose_answers or (proxy.lose_answers_to and proxy.lose_answers_to in self._last):
+            proxy.lost += 1
             return b""
         return FOREIGN if proxy.foreign else data
