@@ -7,6 +7,7 @@ would tell.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import OTHER_PARSER, crawl
 from tests.sites import answer
 
-from .wire import ASCII, PLAIN, SHORT, wire_of
+from .wire import ASCII, PLAIN, SHORT, Wire, wire_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from tests.sites import Hit, Host, Reply, Sites
-
-    from .wire import Wire
 
 HANDLERS = {
     "HTTP/1.1": "http11.HTTP11DownloadHandler",
@@ -54,20 +53,20 @@ FAST: dict[str, Any] = {
 
 ROBOTS_TXT = b"User-agent: *\nAllow: /$\nDisallow: /\n"
 
-with_each_handler = pytest.mark.parametrize(
-    ("handler", "octets"),
-    [
-        *(
-            pytest.param(handler, SHORT[place % 4 :: 4], id=f"{handler}-few")
-            for place, handler in enumerate(HANDLERS)
-        ),
-        *(
-            pytest.param(handler, ASCII, id=f"{handler}-all", marks=pytest.mark.stress)
-            for handler in HANDLERS
-        ),
-    ],
-)
-"""In `make test`, each octet with one handler or two."""
+
+def with_each_handler(turn: int) -> pytest.MarkDecorator:
+    """In `make test`, each octet with one handler or two, in the test whose *turn* it is."""
+    few = [
+        pytest.param(handler, SHORT[place % 4 * 2 + turn :: 8], id=f"{handler}-few")
+        for place, handler in enumerate(HANDLERS)
+    ]
+    every = [
+        pytest.param(handler, ASCII, id=f"{handler}-all", marks=pytest.mark.stress)
+        for handler in HANDLERS
+    ]
+    return pytest.mark.parametrize(("handler", "octets"), few + every)
+
+
 ours_alone = pytest.mark.skipif(OTHER_PARSER is not None, reason="the log is held against ours")
 
 
@@ -114,7 +113,7 @@ async def crawl_wire(host: Host, wire: Wire, **settings: Any) -> Crawler:
 
 
 @ours_alone
-@with_each_handler
+@with_each_handler(0)
 @pytest_twisted.ensureDeferred
 async def test_nothing_disallowed_arrives(
     sites: Sites, handler: str, octets: Iterable[int]
@@ -129,7 +128,7 @@ async def test_nothing_disallowed_arrives(
 
 
 @ours_alone
-@with_each_handler
+@with_each_handler(1)
 @pytest_twisted.ensureDeferred
 async def test_nor_does_it_if_urls_stay_as_they_are(
     sites: Sites, handler: str, octets: Iterable[int]
@@ -168,7 +167,7 @@ async def assert_questions_get_the_same_answer(crawler: Crawler) -> None:
 @pytest_twisted.ensureDeferred
 async def test_scrapy_alone_lets_disallowed_pages_through(sites: Sites, handler: str) -> None:
     """So the test above can fail."""
-    settings, wire = settings_for(handler), wire_of(b"@")
+    settings, wire = settings_for(handler), replace(wire_of(b""), open=[])
     host = site_for(sites, wire, handler)
     await crawl_wire(host, wire, **settings, **ALONE)
     assert len(disallowed_in(host.fetched, wire)) > 0
@@ -211,7 +210,7 @@ async def test_what_is_no_whole_file_lets_nothing_through(
 ) -> None:
     if handler == "curl" and "cut" in kind:
         pytest.skip("curl decodes by itself, and hands over what it has")
-    settings, wire = settings_for(handler), wire_of(b"@")
+    settings, wire = settings_for(handler), Wire(["/closed"], ["/closed"], ["/open"])
     host = site_for(sites, wire, handler)
     host.robots(WITHOUT_RULES[kind]())
     host.pages["/rules.txt"] = answer(wire.robots_txt)
