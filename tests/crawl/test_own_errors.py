@@ -390,7 +390,6 @@ async def test_no_crawl_idles_where_scrapy_lacks_a_name(
     sites: Sites, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str
 ) -> None:
     job = {"JOBDIR": str(tmp_path), **IN_FILES} if path.startswith("Scrapy") else {}
-    await crawl()
     way, _, name = path.rpartition(".")
     hides_in = classes()[way]
     monkeypatch.setattr(hides_in, name, Hidden(hides_in, name), raising=False)
