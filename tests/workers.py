@@ -114,7 +114,7 @@ class Workers:
         while not condition():
             assert self.running or self.have_ended_well, f"the workers have ended: {self.log}"
             assert time.monotonic() < give_up_at, f"what is waited for does not come: {self.log}"
-            time.sleep(0.01)
+            time.sleep(0.02)
 
     @property
     def have_ended_well(self) -> bool:
