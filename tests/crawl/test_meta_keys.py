@@ -30,7 +30,8 @@ SCRAPYS_OWN = {"depth", "download_latency", "is_start_request"}
 
 def keys_in(path: Path) -> Iterator[str]:
     """Every key that a file looks up in the meta of a request, or sets there."""
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    tree = ast.parse(text if ".meta" in text else "")
     constants = dict(_constants(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and _is_meta(node.value):
