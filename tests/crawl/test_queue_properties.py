@@ -281,8 +281,8 @@ def test_hosts_take_turns() -> None:
         assert sorted(order[4 * turn : 4 * turn + 4]) == [0, 1, 2, 3]
 
 
-def test_a_thousand_lanes_of_one_slot_cost_no_scan() -> None:
-    lanes = 1000
+@pytest.mark.parametrize("lanes", [250, pytest.param(1_000, marks=pytest.mark.stress)])
+def test_many_lanes_of_one_slot_cost_no_scan(lanes: int) -> None:
     world = World([Host(capacity=1, slot="proxy") for _ in range(lanes)], total=1, fetches=lanes)
     for number in range(lanes):
         world.push(number)
