@@ -124,12 +124,12 @@ async def test_it_counts_where_an_override_without_a_use_has_ended(sites: Sites)
 @pytest_twisted.ensureDeferred
 async def test_of_long_files_few_are_kept_parsed(sites: Sites) -> None:
     rules = [{"location": f"/{n}", "tdm-reservation": 1} for n in range(100)]
-    hosts = [site(sites, answer(json.dumps(rules[n:] + rules))) for n in range(24)]
+    hosts = [site(sites, answer(json.dumps(rules[n:] + rules))) for n in range(18)]
     crawler = await crawl(*[host.url("/") for host in hosts], **FOR_TRAINING)
     policies = list(crawler.get_downloader_middleware(RobotsMiddleware).policies)
     gc.collect()
     kept = sum(type(each) is TdmFile for each in gc.get_objects())
-    assert len(policies) == 24 > 2 * kept
+    assert len(policies) == 18 > 2 * kept
     said = {policy.preferences("/99", "Foobot").of("train-ai").value for policy in policies}
     assert said == {"disallow"}
 

@@ -78,7 +78,7 @@ def hosts_of(sites: Sites, slow: int, fast: int, pages: int) -> tuple[list[Host]
 
 @parts_of_seconds
 def test_workers_that_are_killed_lose_no_page_and_break_no_pace(sites: Sites) -> None:
-    paced, hosts = hosts_of(sites, 3, 3, 8)
+    paced, hosts = hosts_of(sites, 3, 3, 6)
     crawl = killed_crawl(hosts, 2, {**SHARED, "ROBOTS_WORKER_LIFETIME": 1})
     assert crawl.missing == set()
     assert smallest(crawl.gaps, paced) >= DELAY - HICCUP
