@@ -50,12 +50,11 @@ def sent_to(crawler: Crawler, hosts: list[Host]) -> list[float]:
 @pytest.mark.parametrize("queue", QUEUES, ids=NAMES)
 @pytest_twisted.ensureDeferred
 async def test_a_slow_host_holds_up_no_other(sites: Sites, queue: dict[str, Any]) -> None:
-    hosts = [sites.host(SLOW if number % 4 == 0 else FREE) for number in range(8)]
+    hosts = [sites.host(SLOW if number % 4 == 0 else FREE) for number in range(16)]
     slow, free = hosts[::4], [host for number, host in enumerate(hosts) if number % 4]
     requests = [*through_proxy(hosts, 2), *through_proxy(slow)[2 * len(slow) :]]
-    few = {"CONCURRENT_REQUESTS_PER_DOMAIN": 4}
-    crawler = await crawl(*requests, spider=TimedSpider, **few, **queue)
-    assert [len(host.fetched) for host in hosts] == [PAGES, 2, 2, 2] * 2
+    crawler = await crawl(*requests, spider=TimedSpider, **queue)
+    assert [len(host.fetched) for host in hosts] == [PAGES, 2, 2, 2] * 4
     for host in slow:
         assert min(gaps(crawler.spider.sent, host)) >= 1 - HICCUP
         assert max(sent_to(crawler, free)) < max(sent_to(crawler, [host]))  # some 4 s later
