@@ -283,7 +283,8 @@ class Hosts:
         item: Host | Lane | None = first.pop(number)
         if item is None and second:
             item = second.pop(number)
-        if item is None and not self.ready and self._full:
+        # A lane of the other queue that seems to be refused may be ready.
+        if item is None and not self.ready and self._full and not self._refused:
             item = self._full.pop(number)
         return item
 

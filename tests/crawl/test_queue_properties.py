@@ -266,6 +266,21 @@ def test_no_host_goes_early_none_starves_nothing_is_lost_and_a_wake_up_is_always
     assert all(world.now - 1000 >= defer for _ in world.refused[:1])
 
 
+def test_before_a_request_waits_in_a_full_slot_those_of_both_queues_go_that_may() -> None:
+    """One that seems to be refused may be ready: its robots.txt was fetched again."""
+    world = World([Host(capacity=1), Host(capacity=1)], total=2, job=True)
+    for number in (0, *[1] * 8):
+        world.push(number)
+    world.settle()
+    world.land(1)
+    world.pass_time(0.1)
+    assert [host_number(request) for request in world.handed_out] == [1, 1]
+    world.land(0, unreachable=True)
+    world.hosts[0].unreachable = False  # another lane has had it fetched again
+    world.pass_time(world.transfer - 0.1)
+    assert [host_number(request) for request in world.handed_out] == [1, 1, 0]
+
+
 def test_hosts_take_turns() -> None:
     world = World([Host(capacity=1) for _ in range(4)], total=1, fetches=4)
     for number in range(4):
