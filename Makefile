@@ -15,7 +15,7 @@ PYTEST = pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl tests/hosts $(part_pages) $(addprefix --ignore=tests/crawl/test_, \
 	lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = hosts losses pages c abd-eg-il-m r redis s-z f few p-q j-k no workers
+PARTS = hosts workers no losses pages c abd-eg-il-m s-z r f p-q j-k redis few
 # The files of a part, by the letters that they begin with; those of workers wait most.
 part = $(or $(part_$1),$(wildcard tests/crawl/test_[$1]*.py))
 part_hosts = tests/hosts
@@ -26,8 +26,8 @@ part_few = $(addprefix tests/crawl/test_, few_files.py full_disk.py)
 part_redis = $(wildcard tests/crawl/test_redis*.py)
 part_f = $(filter-out $(part_few),$(wildcard tests/crawl/test_f*.py))
 part_r = $(filter-out $(part_redis),$(wildcard tests/crawl/test_r*.py))
-LONG = others testing
-UNITS = $(LONG) stores engine commands-a-o commands-p-z files protocol
+FIRST = others testing engine
+UNITS = $(FIRST) stores commands-a-o commands-p-z files protocol
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = $(addprefix tests/protocol/, directives lint preferences)
@@ -77,10 +77,11 @@ cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts s
 	@cd sample_project && PYTHONPATH=.. ../$(BIN)/python -m robots_sample.cluster --picture ../build/cluster.svg
 
 # Crawls mostly wait, so these run side by side, in parts by the names of files and folders. Each takes about as much of
-# the processor as the others, so that none is left alone at the end; what waits for nothing comes last.
+# the processor as the others, so that none is left alone at the end. What waits for nothing comes last, but for some of
+# it, for moments in which all crawls wait.
 test: $(INSTALLED) ## the tests, on the newest Scrapy
-	@$(SIDE_BY_SIDE) --forks $(addprefix test-units-,$(LONG)) $(addprefix test-crawls-,$(PARTS)) \
-		$(addprefix test-units-,$(filter-out $(LONG),$(UNITS)))
+	@$(SIDE_BY_SIDE) --forks $(addprefix test-units-,$(FIRST)) $(addprefix test-crawls-,$(PARTS)) \
+		$(addprefix test-units-,$(filter-out $(FIRST),$(UNITS)))
 
 test-units: .venv/installed-dev ## a part of them: all but crawls
 	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS))

@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-AT_ONCE = 16
-"""Crawls mostly wait, so this may be more than there are processors. With many more, each evicts
-from the caches what the others need: all of them cost a third more then.
+AT_ONCE = 12
+"""Crawls mostly wait, so this may be more than there are processors. The more there are, the more
+each evicts from the caches what the others need: all of them cost a tenth more with 16.
 """
 SECONDS = 1200
 """For each target."""
