@@ -160,7 +160,8 @@ def test_uv_installs_and_where_it_fails_pip_does(tmp_path: Path, uv: str, by_pip
     done = make_venv(tmp_path, fake_python(tmp_path, pip=pip), "--editable", ".")
     assert (done.returncode, done.stderr) == (0, "")
     asked = (tmp_path / "by_uv").read_text().splitlines()
-    assert asked == ["pip install --python .venv/bin/python pip --editable ."]
+    of_uv = "pip install --python .venv/bin/python"
+    assert asked == [f"{of_uv} pip setuptools", f"{of_uv} --no-build-isolation --editable ."]
     first, *more = (tmp_path / "by_pip").read_text().splitlines()
     assert first.endswith(" uv")
     assert [each.endswith(" --editable .") for each in more] == [True] * (by_pip - 1)
