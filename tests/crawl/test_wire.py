@@ -163,7 +163,13 @@ async def assert_questions_get_the_same_answer(crawler: Crawler) -> None:
     assert any(verdict.form is not None for verdict in refused.values())
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
+@pytest.mark.parametrize(
+    "handler",
+    [
+        pytest.param(handler, marks=[pytest.mark.stress] * (place > 0))
+        for place, handler in enumerate(HANDLERS)
+    ],
+)
 @pytest_twisted.ensureDeferred
 async def test_scrapy_alone_lets_disallowed_pages_through(sites: Sites, handler: str) -> None:
     """So the test above can fail."""
