@@ -77,8 +77,8 @@ cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts s
 	@cd sample_project && PYTHONPATH=.. ../$(BIN)/python -m robots_sample.cluster --picture ../build/cluster.svg
 
 # Crawls mostly wait, so these run side by side, in parts by the names of files and folders. Each takes about as much of
-# the processor as the others, so that none is left alone at the end. What waits for nothing comes last, but for some of
-# it, for moments in which all crawls wait.
+# the processor as the others, so that none is left alone at the end. What waits for nothing comes last; a part of it goes
+# first, for the moments in which all crawls wait.
 test: $(INSTALLED) ## the tests, on the newest Scrapy
 	@$(SIDE_BY_SIDE) --forks $(addprefix test-units-,$(FIRST)) $(addprefix test-crawls-,$(PARTS)) \
 		$(addprefix test-units-,$(filter-out $(FIRST),$(UNITS)))

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 AT_ONCE = 12
-"""Crawls mostly wait, so this may be more than there are processors. The more there are, the more
-each evicts from the caches what the others need: all of them cost a tenth more with 16.
+"""Crawls mostly wait, so this may be more than there are processors. With many more, each evicts
+from the caches what the others need: all of them cost a third more then.
 """
 SECONDS = 1200
 """For each target."""
