@@ -85,9 +85,10 @@ class Door(Doorway):
 
         So it leaves at least one delay after the last request there, and during visiting hours.
         """
-        if compat.SLOT_META_KEY in request.meta and slot_is_left_over(request):
-            del request.meta[compat.SLOT_META_KEY]
-        request.meta[HOST_META_KEY] = origin.host
+        meta = request.meta
+        if compat.SLOT_META_KEY in meta and slot_is_left_over(request):
+            del meta[compat.SLOT_META_KEY]
+        meta[HOST_META_KEY] = origin.host
         if not (self.lines or policy.is_paced):
             return
         self.keep(origin, policy.delay or 0.0, policy.paces.visits)

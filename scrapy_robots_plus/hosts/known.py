@@ -19,11 +19,9 @@ from scrapy_robots_plus.protocol.origin import Origin
 
 from .door import Door
 from .downloader import ActiveRequests
-from .host import Address, Lane, State
+from .host import Address, Lane
 from .line import HostLine
-from .origin_states import OPEN, UNKNOWN, OriginState, OriginStates
-
-HELD = State.HELD  # a global is found in a tenth of the time
+from .origin_states import HELD, OPEN, UNKNOWN, OriginState, OriginStates
 
 
 class Outlook(NamedTuple):
@@ -140,12 +138,13 @@ class Known:
 
     def host_of(self, lane: Lane) -> str:
         """Returns the host that *lane* waits for, or its slot if nothing delays its host."""
-        line = self._line_of(lane)
+        line = self._line_of(lane) if self._lines else None
         return lane.address.slot if line is None else line.host
 
     def outlook(self, lane: Lane) -> Outlook:
         """Returns when the next request of *lane* may leave."""
-        outlook, line = self._outlook_of_slot(lane.address.slot), self._line_of(lane)
+        outlook = self._outlook_of_slot(lane.address.slot)
+        line = self._line_of(lane) if self._lines else None
         if line is None:
             return outlook
         due_at = max(outlook.due_at, line.next_may_come_at())
@@ -157,7 +156,7 @@ class Known:
 
     def _line_of(self, lane: Lane) -> HostLine | None:
         origin = lane.address.origin
-        return self._lines.get(origin.host) if self._lines and origin is not None else None
+        return None if origin is None else self._lines.get(origin.host)
 
     def _outlook_of_slot(self, key: str) -> Outlook:
         slot = self._slot_of(key)

@@ -31,6 +31,8 @@ class OriginState(NamedTuple):
     """The visiting hours that the robots.txt asks for."""
 
 
+HELD = State.HELD  # a global is found in a tenth of the time
+
 OPEN = OriginState(State.READY)
 UNKNOWN = OriginState(State.POLICY)
 FAILING = OriginState(State.REFUSED)
@@ -63,14 +65,14 @@ class OriginStates:
         """Returns the state of the origin of *policy* now."""
         policy.enforce(self._agents.default_under(policy.settings))
         origin = policy.origin
-        if origin in self._given_up:
+        if self._given_up.reason(origin) is not None:
             return FAILING
         if policy.denies_as_unreachable:
             now = self._clock()
             until = self._kept_until(origin, now)
             if now >= until:
                 return FAILING
-            return OriginState(State.HELD, min(now + _again_in(policy), until))
+            return OriginState(HELD, min(now + _again_in(policy), until))
         if self._unreachable_since:
             self._unreachable_since.pop(origin, None)
         if not policy.is_paced:
@@ -78,16 +80,17 @@ class OriginStates:
         opens_in, delay, visits = policy.opens_in, policy.delay or 0.0, policy.paces.visits
         if opens_in > 0:
             until = self._clock() + min(opens_in, _again_in(policy))
-            return OriginState(State.HELD, until, delay, visits)
+            return OriginState(HELD, until, delay, visits)
         return OriginState(State.READY, 0.0, delay, visits)
 
     def now(self, policy: Policy | None) -> OriginState:
         """Returns the state under *policy*; ``UNKNOWN`` if that is None, or would hold requests
         back although it has expired: the hours may be others by now.
         """
-        state = UNKNOWN if policy is None else self.under(policy)
-        is_outdated = policy is not None and state.state is State.HELD and policy.fresh_for <= 0
-        return UNKNOWN if is_outdated else state
+        if policy is None:
+            return UNKNOWN
+        state = self.under(policy)
+        return UNKNOWN if state.state is HELD and policy.fresh_for <= 0 else state
 
     def defers(self, origin: Origin) -> bool:
         """Returns whether requests to *origin* are kept while its robots.txt cannot be read."""

@@ -69,7 +69,8 @@ class OwnShortage:
         self._until_next_look = 0
         """How many more requests are handed over before files are counted again."""
         self._once = Once()
-        self._network = crawl.get(NetworkAway)
+        self._network = network = crawl.get(NetworkAway)
+        crawl.answer_listeners.append(network.answered)
 
     async def download(self, download: compat.DownloadFunction, request: Request) -> Response:
         """Runs in place of *download*, and repeats it after a shortage.
@@ -100,7 +101,6 @@ class OwnShortage:
                 continue
             if short_of:
                 self._since.pop(short_of, None)
-            self._network.answered(request, response)
             for listener in crawl.answer_listeners:
                 listener(request, response)
             return response

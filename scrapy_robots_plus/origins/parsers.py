@@ -217,8 +217,11 @@ class RobotsParser(RobotParser):
 
     def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
         """Returns whether the user agent may fetch the URL, and which rule and line say so."""
-        verdict = self._by_compact_rules(url, user_agent)
-        return self.file.verdict(url, user_agent) if verdict is None else verdict
+        if self._file is None or self._agent is None:
+            verdict = self._by_compact_rules(url, user_agent)
+            if verdict is not None:
+                return verdict
+        return self.file.verdict(url, user_agent)
 
     def _by_compact_rules(self, url: str | bytes, agent: Agent) -> Verdict | None:
         """Returns the verdict of the compact rules; None if *agent* has none or the file is parsed.
@@ -345,10 +348,16 @@ class ParsedFile:
     parser provides the rest. Exceptions of the parser are passed on.
     """
 
-    __slots__ = ("parser",)
+    __slots__ = ("_named_by", "ours", "parser")
 
     def __init__(self, parser: RobotParser) -> None:
         self.parser = parser
+        self.ours = parser if isinstance(parser, RobotsParser) else None
+        """The parser if it is ours, else None: others name no rules and ignore lines about uses."""
+        # If a subclass overrides allowed(), that decides.
+        is_decisive = type(parser).allowed is RobotsParser.allowed
+        self._named_by = self.ours if is_decisive else None
+        """The parser if it names the rules that decide; else None."""
 
     def read_as(self, dialect: Dialect) -> ParsedFile:
         """Returns the same file in another *dialect*. Parsers other than ours have only one."""
@@ -359,10 +368,8 @@ class ParsedFile:
 
     def verdict(self, url: str, agent: AgentNames) -> Verdict:
         """Returns whether *agent* may fetch *url*, with rule and line if the parser is ours."""
-        ours = self.parser
-        # If a subclass overrides allowed(), that decides.
-        if isinstance(ours, RobotsParser) and type(ours).allowed is RobotsParser.allowed:
-            return ours.verdict(url, agent)
+        if self._named_by is not None:
+            return self._named_by.verdict(url, agent)
         return Verdict(self.parser.allowed(url, self._understood(agent)), Reason.RULE)
 
     def crawl_delay(self, agent: AgentNames) -> object:
@@ -390,11 +397,6 @@ class ParsedFile:
         if callable(found):
             found = found()
         return tuple(str(url) for url in found) if isinstance(found, Iterable) else ()
-
-    @property
-    def ours(self) -> RobotsParser | None:
-        """The parser if it is ours, else None: others name no rules and ignore lines about uses."""
-        return self.parser if isinstance(self.parser, RobotsParser) else None
 
     def _named(self, *names: str) -> Any:
         """Returns what the parser, or else the one that it wraps, has under one of *names*."""

@@ -219,6 +219,10 @@ class Policies:
         self, origin: Origin, request: Request | None, settings: RobotsSettings
     ) -> Policy | None:
         """Returns what :meth:`usable` does, and starts a refresh if that has expired."""
+        policy = self._recent.get(origin)
+        if policy is not None and policy.settings is settings and policy.fresh_for > 0:
+            self._recent.move_to_end(origin)  # the usual case
+            return policy
         usable = self.usable(origin, settings)
         if usable is not None and settings.needs_file:
             self._recent.move_to_end(origin)

@@ -299,7 +299,7 @@ class Policy:
     @property
     def reads_uses(self) -> bool:
         """Whether it is known what the file says about uses: it was read, or there is none."""
-        if not self.settings.obey or self.access is _UNREACHABLE:
+        if not self.settings.obey or self.denies_as_unreachable:
             return False
         return is_definite(self.record.outcome) if self.file is None else self._ours is not None
 

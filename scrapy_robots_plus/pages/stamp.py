@@ -147,19 +147,22 @@ class PagePreferences:
             common, is_silent = self._common(policy, agent, policy.reads_uses)
             if preferences is None and not is_silent:
                 preferences = policy.preferences(request.url, agent)
-        # Runs for each request: the common part is copied at once, then the lists that may grow.
-        stamp = request.meta[STAMP_META_KEY] = common.copy()
         rule = verdict.rule
-        stamp["allowed"] = verdict.allowed
-        stamp["reason"] = verdict.reason._value_  # ``value`` takes ten times as long in Python 3.11
-        stamp["rule"] = rule if rule is None else rule[:MOST_OF_A_TEXT]
-        stamp["line"] = verdict.line
-        stamp["preferences"] = stamp["preferences"].copy()
-        stamp["statements"] = []
-        stamp["licenses"] = stamp["licenses"].copy()
-        if preferences:
-            add_preferences(request, preferences)
-        return preferences or NO_PREFERENCES
+        # Runs for each request: what is common is copied at once, and the lists that may grow.
+        request.meta[STAMP_META_KEY] = {
+            **common,
+            "allowed": verdict.allowed,
+            "reason": verdict.reason._value_,  # ``value`` takes ten times as long in Python 3.11
+            "rule": rule and rule[:MOST_OF_A_TEXT],
+            "line": verdict.line,
+            "preferences": common["preferences"].copy(),
+            "statements": [],
+            "licenses": common["licenses"].copy(),
+        }
+        if not preferences:
+            return NO_PREFERENCES
+        add_preferences(request, preferences)
+        return preferences
 
     def sent(self, request: Request, under: Sent) -> None:
         """Remembers that *request* may be sent, and *under* what."""

@@ -143,7 +143,8 @@ class RobotsTxt:
 
         Raises ValueError as :meth:`allowed` does.
         """
-        return self._rules_for(agent, url).verdict(url)
+        rules = self._rules.get(agent) if isinstance(agent, str) else None
+        return (rules or self._rules_for(agent, url)).verdict(url)
 
     def explain(self, url: str | bytes, agent: Agent) -> Explanation:
         """Returns the verdict, and every matching rule that was beaten.

@@ -116,12 +116,12 @@ class Judge:
                 policy = await self._policies.obtain(origin, request, settings)
             finally:
                 self._policies.waiting -= 1
-        if policy is None:  # the spider closed before there was one
-            if not self._crawl.settings.enforces:
-                return None
-            # Without ROBOTSTXT_OBEY nothing is dropped.
-            at_closing = Refused(closing_verdict(origin), None) if settings.obey else None
-            return self._copy_for_scheduler(request, origin) or at_closing
+            if policy is None:  # the spider closed before there was one
+                if not self._crawl.settings.enforces:
+                    return None
+                # Without ROBOTSTXT_OBEY nothing is dropped.
+                at_closing = Refused(closing_verdict(origin), None) if settings.obey else None
+                return self._copy_for_scheduler(request, origin) or at_closing
         url = request.url
         if policy.denies_as_unreachable and asks_for_sitemaps(request):
             url = f"{origin}/"  # 2.2.2 allows a robots.txt, but its sitemaps must have been read
@@ -225,10 +225,13 @@ class Outcomes:
 
     def passed(self, asked: Asked, decision: Passes) -> None:
         """Records that a request is allowed."""
+        request, origin, agent, _, _ = asked
         policy = decision.policy
-        request, origin, agent, *_ = asked
-        self._tally.allow(request, origin, self._shown(origin, policy))
-        self._count_override(policy.settings.override)
+        shown: Policy | None = policy
+        if policy.settings.override is not None:
+            shown = self._shown(origin, policy)
+            self._count_override(policy.settings.override)
+        self._tally.allow(request, origin, shown)
         preferences = self._pages.stamp(request, decision.verdict, policy, agent)
         self._pages.sent(request, Sent(policy, agent, preferences))
         if self._crawl.decision_listeners:

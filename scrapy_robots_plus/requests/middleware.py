@@ -15,7 +15,9 @@ from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.crawl.events import RobotsIgnored, RobotsOverrideError
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
+    OVERRIDE_META_KEY,
     SCHEDULED_META_KEY,
+    SITEMAPS_META_KEY,
     STAMP_META_KEY,
     asks_for_sitemaps,
     origin_to_ask,
@@ -98,13 +100,17 @@ class RobotsMiddleware:
         Returns a request that the scheduler is to keep for later, or the response to a request for
         the sitemaps that a robots.txt names.
         """
-        was_scheduled = request.meta.pop(SCHEDULED_META_KEY, False)
-        request.meta.pop(STAMP_META_KEY, None)  # it came with the meta of another request
+        meta = request.meta
+        was_scheduled = meta.pop(SCHEDULED_META_KEY, False)
+        meta.pop(STAMP_META_KEY, None)  # it came with the meta of another request
         origin = origin_to_ask(request)
         if origin is None:
             self._outcomes.exempt(request)
             return None
-        settings = self._checked_settings(request, origin)
+        if OVERRIDE_META_KEY in meta:
+            settings = self._checked_settings(request, origin)
+        else:
+            settings = self.settings.for_origin(origin)
         agent = self._agents.of(request, settings)
         return await self._judged(Asked(request, origin, agent, settings, was_scheduled))
 
@@ -125,7 +131,7 @@ class RobotsMiddleware:
         decision, request = await self._judge.judge(asked), asked.request
         match decision:
             case Passes():
-                if asks_for_sitemaps(request):
+                if SITEMAPS_META_KEY in request.meta and asks_for_sitemaps(request):
                     answer = await self._sitemaps.response(request, decision.policy)
                     if answer is not None:
                         self._outcomes.exempt(request)
