@@ -154,7 +154,7 @@ PURE = (
     *("hosts.book*", "hosts.departures", "hosts.discovery", "hosts.host", "hosts.pace"),
     "hosts.throttle",
     *("job.file", "job.fingerprints", "job.mending", "job.reading", "job.recent_steps"),
-    *("job.requests", "job.schema"),
+    *("job.requests_in_file", "job.schema"),
     *("origins.freshness", "origins.judging"),
     "protocol*",
     "redis.host_queue",

@@ -19,7 +19,7 @@ from scrapy_robots_plus.storage.sqlite_file import identity, is_damage
 
 from .mending import FINGERPRINTS_LOST, MENDED, alone, check_tables, finish_replacing, salvage
 from .recent_steps import RecentSteps, Step, read_recent, recent_of
-from .requests import LOSSES, UNSORTED, JobRequests, raises_file_errors
+from .requests_in_file import LOSSES, UNSORTED, JobRequests, raises_file_errors
 from .schema import (
     ELSEWHERE,
     FAULTS,

@@ -13,7 +13,7 @@ from scrapy_robots_plus.whole_file import refuse_odd_file
 
 from .fingerprints import DIGEST
 from .recent_steps import read_recent, recent_of
-from .requests import JobRequests
+from .requests_in_file import JobRequests
 from .schema import FAULTS, RequestState, StoredRequest, check_layout, explained, journal_of
 
 

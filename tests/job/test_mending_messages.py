@@ -14,7 +14,7 @@ from scrapy_robots_plus.job import JobFile, JobFileError
 from scrapy_robots_plus.job import file as job_file
 from scrapy_robots_plus.job.mending import MENDED, part_of, salvage
 from scrapy_robots_plus.job.recent_steps import Step, recent_of
-from scrapy_robots_plus.job.requests import LOSSES, UNSORTED
+from scrapy_robots_plus.job.requests_in_file import LOSSES, UNSORTED
 from scrapy_robots_plus.job.schema import RequestState, journal_of
 
 from .jobs import failed, kill_copy

@@ -101,7 +101,7 @@ PARTS = (
                 "mending",
                 "reading",
                 "recent_steps",
-                "requests",
+                "requests_in_file",
                 "schema",
             )
         ),
