@@ -5,7 +5,8 @@
 ``recent_steps.py`` keeps what was done since the file was written; ``mending.py`` rebuilds a
 damaged file; ``reading.py`` shows what a file holds. ``job.py`` and the modules that import it
 connect the file to a crawl: a request leaves the file when the engine has finished with it.
-``jobdir.py`` checks the folder first.
+``jobdir.py`` checks the folder first. Records of robots.txt files are in a file of their own there,
+which ``origins/crawl_store.py`` keeps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The folder of a job (``JOBDIR``): which one, and whether the settings fit what is in it."""
+"""The folder of a job (``JOBDIR``): which one, and whether the settings fit what is in it.
+
+The records of robots.txt files are in the same folder, where ``origins/crawl_store.py`` keeps them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The store of a crawl, which continues from memory if the store fails."""
+"""The store of a crawl, which continues from memory if the store fails.
+
+``ROBOTS_STORE`` names it; otherwise it is a file in ``JOBDIR``, or memory if that is unset. It
+keeps records of robots.txt files. The policies made of them are in memory, in ``policies.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The freshness of a response: that of HTTP (RFC 9111) within the limits of RFC 9309 2.4.
 
 A crawler's cache is private, so ``s-maxage`` does not count. Broken or contradictory headers count
-as stale (RFC 9111 4.2.1), and the minimum lifetime makes that harmless.
+as stale (RFC 9111 4.2.1), and the minimum lifetime makes that harmless. ``origins/freshness.py``
+asks how long a record may answer; ``hosts/refusals.py`` reads the Retry-After of pages with it.
 """
 
 from __future__ import annotations
