@@ -10,10 +10,12 @@ from math import inf
 from scrapy import Request, signals
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
+from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
     HOST_META_KEY,
     TAP_META_KEY,
@@ -29,6 +31,8 @@ from .given_up import GivenUp
 from .line import Doorway, HostLine
 from .pace import Pace
 from .shared_pace import shared_pace
+
+logger = crawl_log(__name__)
 
 
 class HeldAtClosing(IgnoreRequest):
@@ -195,8 +199,15 @@ class Door(Doorway):
     def _open(self) -> None:
         """Stands before the download handlers from now on: a crawl without delays pays nothing."""
         self._is_open = True
-        self.crawl.crawler.signals.connect(self._headers_received, signals.headers_received)
-        compat.intercept_downloads(self.crawl.crawler, self._download)
+        crawler = self.crawl.crawler
+        crawler.signals.connect(self._headers_received, signals.headers_received)
+        if not compat.intercept_downloads(crawler, self._download):
+            logger(crawler).warning(
+                "Delays and pauses of hosts cannot be kept, because DOWNLOADER is %s, which has no "
+                "handlers as Scrapy's has. To change that, set "
+                'DOWNLOADER = "scrapy_robots_plus.RobotsDownloader".',
+                global_object_name(type(crawler.engine.downloader)),
+            )
         self._closing_watch.start()
 
     def _trim(self, line: HostLine, now: float) -> None:

@@ -58,7 +58,10 @@ class Crawl:
         self.now = NOW
         self.slots: dict[str, Slot] = {}
         made = Settings(settings)
-        downloader = SimpleNamespace(slots=self.slots, _process_queue=lambda _: None)
+        handlers = SimpleNamespace(download_request_async=None)
+        downloader = SimpleNamespace(
+            slots=self.slots, _process_queue=lambda _: None, handlers=handlers
+        )
         self.engine_slot = SimpleNamespace(closing=None)
         engine = SimpleNamespace(downloader=downloader, _slot=self.engine_slot)
         self.spider = Spider("held")

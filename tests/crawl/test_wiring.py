@@ -18,6 +18,8 @@ from tests.sites import Sites, answer
 
 if TYPE_CHECKING:
     from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
 LOGGER = "scrapy_robots_plus.extension"
 RULES = "User-agent: *\nDisallow: /private/\n"
@@ -95,6 +97,31 @@ async def test_a_part_that_is_not_in_use_is_named_with_what_to_set(
     assert named in text
     (chosen,) = settings.values()
     assert f"{chosen.__module__}.{chosen.__qualname__}" in text
+
+
+class DownloaderOfItsOwn(Downloader):
+    """Has no ``handlers`` that could be held back."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._own = self.__dict__.pop("handlers")
+
+    async def _download(self, *slot_and_request: Any) -> Response:
+        response: Response = await self._own.download_request_async(slot_and_request[-1])
+        return response
+
+
+@pytest.mark.parametrize(("delay", "warnings"), [("Crawl-delay: 0.1\n", 1), ("", 0)])
+@pytest_twisted.ensureDeferred
+async def test_a_downloader_with_which_no_delay_is_kept_is_named_once_a_host_has_one(
+    sites: Sites, caplog: pytest.LogCaptureFixture, delay: str, warnings: int
+) -> None:
+    hosts = [sites.host(RULES + delay) for _ in range(2)]
+    await crawl(*(host.url("/") for host in hosts), DOWNLOADER=DownloaderOfItsOwn)
+    assert [host.fetched for host in hosts] == [["/"], ["/"]]
+    said = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+    named = f"because DOWNLOADER is {__name__}.DownloaderOfItsOwn"
+    assert [named in text for text in said] == [True] * warnings
 
 
 OURS = "scrapy_robots_plus.redis.RobotsQueue"
