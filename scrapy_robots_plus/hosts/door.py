@@ -145,6 +145,11 @@ class Door(Doorway):
         if line is not None and line.pace.departures.answered(request, self.clock.monotonic()):
             line.changed()
 
+    def _downloaded(self, request: Request, **_: object) -> None:
+        line = self._line_of(request)
+        if line is not None:
+            line.show()  # again: AutoThrottle, which hears of an answer first, may have changed it
+
     # What an answer says
 
     def answer_was_read(self, request: Request, host: str, *, is_pause: bool) -> None:
@@ -163,7 +168,6 @@ class Door(Doorway):
             line.look()
             self.changed(host, None)
         line.pace.phases.pop(request, None)
-        line.show()  # again: AutoThrottle may have changed it
         self._trim(line, now)
 
     def drop(self, host: str, given_up: GivenUp) -> None:
@@ -201,6 +205,7 @@ class Door(Doorway):
         self._is_open = True
         crawler = self.crawl.crawler
         crawler.signals.connect(self._headers_received, signals.headers_received)
+        crawler.signals.connect(self._downloaded, signals.response_downloaded)
         if not compat.intercept_downloads(crawler, self._download):
             logger(crawler).warning(
                 "Delays and pauses of hosts cannot be kept, because DOWNLOADER is %s, which has no "

@@ -11,7 +11,8 @@ class ShownDelay:
     """The delay of a host, as its own slot shows it to whoever looks there.
 
     The telnet console, extensions and the code of a project do. The door keeps the delay whatever
-    the slot says. The slot's own delay is remembered, and restored when the host has none.
+    the slot says. The slot's own delay is remembered, and restored when the host has none. What
+    others set meanwhile counts as its own: so does what AutoThrottle makes of the delay shown.
     """
 
     __slots__ = ("_delay", "_jitter", "_set", "_slot")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 from scrapy import signals
+from scrapy.core.downloader import Downloader
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred, gatherResults
@@ -15,7 +16,7 @@ from twisted.internet.task import deferLater
 
 from scrapy_robots_plus import Reason, RobotsDisallowed
 from scrapy_robots_plus.hosts.departures import Departures
-from tests.crawling import ProbeSpider, make_crawler, parts_of_seconds, run, stat
+from tests.crawling import HAS_THROTTLER, ProbeSpider, make_crawler, parts_of_seconds, run, stat
 from tests.crawling import crawl as crawl_with
 from tests.sending import HICCUP, TimedSpider, gaps
 from tests.sites import Host, Sites, answer, in_turn, redirect
@@ -202,6 +203,26 @@ async def test_a_longer_delay_of_the_project_stays(sites: Sites) -> None:
     no_jitter = {"jitter": 0, "randomize_delay": False}  # from 2.19, up to 2.18
     crawler = await crawl(*pages(host, 3), DOWNLOAD_SLOTS={host.address: {"delay": 1, **no_jitter}})
     assert min(gaps(crawler.spider.sent, host)) >= LEAST
+
+
+@parts_of_seconds
+@pytest.mark.skipif(HAS_THROTTLER, reason="no scope shows a delay")
+@pytest.mark.parametrize("downloader", [{}, {"DOWNLOADER": Downloader}], ids=["ours", "Scrapy's"])
+@pytest_twisted.ensureDeferred
+async def test_the_own_slot_of_a_host_shows_its_delay_whatever_auto_throttle_has_found(
+    sites: Sites, downloader: dict[str, Any]
+) -> None:
+    """crawl-delay.md: "``slot.delay`` shows the Crawl-delay from the first request on"."""
+    seen = []
+
+    class SlotSpider(ProbeSpider):
+        def parse(self, response: Any) -> Any:
+            seen.append(self.crawler.engine.downloader.slots[host.address].delay)
+            return super().parse(response)
+
+    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.2\n")
+    await crawl_with(*pages(host, 3), spider=SlotSpider, **SETTINGS["AutoThrottle"], **downloader)
+    assert seen == [0.2] * 3
 
 
 @pytest_twisted.ensureDeferred
