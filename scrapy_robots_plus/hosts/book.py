@@ -11,7 +11,7 @@ If that one was late, all booked moments move with it: the time in which they co
 meanwhile. So crawls go in the order of their moments. One that does not come in time loses its
 moment to the next, and is the first as soon as it comes. One that never comes costs the others one
 moment, or a few seconds if it was the first. One that is killed after it was allowed to go costs
-them its patience, up to 15 seconds, and one delay.
+them its patience, up to 17 seconds (``Departures.LONGEST`` and ``GO_SECONDS``), and one delay.
 
 A crawl that may go may still have to connect, and nobody knows when its request was sent until the
 answer comes. Until then it counts as sent as late as its patience allows. A crawl knows its own
