@@ -53,10 +53,12 @@ class Door(Doorway):
     """The place where the pace of each host is kept: the handover to a download handler.
 
     Whatever slot, queue, redirect, retry or extension a request comes from, it passes here, and
-    only from here on can a site measure a gap. A host has a line while it has a pace: robots.txt
-    asks for a delay, or the host has asked the crawler to wait or has refused requests.
-    There are at most as many lines as robots.txt files are kept, or :data:`LEAST`, unless more are
-    needed; the least recently used go first.
+    only from here on can a site measure a gap. Only fetches of robots.txt do not wait.
+
+    A host has a line while it has a pace: robots.txt asks for a delay or names visiting hours, or
+    the host has asked the crawler to wait or has refused requests. There are at most as many lines
+    as robots.txt files are kept, or :data:`LEAST`, unless more are needed; the least recently used
+    go first.
 
     Scrapy's slots keep their own delay, jitter and AutoThrottle. The slot that is a host's own
     shows the Crawl-delay, too.

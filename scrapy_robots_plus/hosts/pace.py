@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Pace:
-    """The pace of one host that has a delay or a pause, or has refused requests.
+    """The pace of one host that has a delay, visiting hours or a pause, or has refused requests.
 
-    All ports and both schemes of a host name share it. :meth:`due_at` alone says when the next
-    request may leave; whatever may change that is told as an event. Times are seconds by one
-    monotonic clock, which the caller reads.
+    All ports and both schemes of a host name share it. The next request leaves at :meth:`due_at` at
+    the earliest; whatever may change that is told as an event. Visiting hours, the slot's own delay
+    and turns among crawls come on top, in :class:`.HostLine`. Times are seconds by one monotonic
+    clock, which the caller reads.
     """
 
     robots_delay: float = 0.0
@@ -42,7 +43,7 @@ class Pace:
     # Answers
 
     def due_at(self) -> float:
-        """Returns the moment at which the next request may be handed to its download handler."""
+        """Returns the earliest moment at which a download handler may get the next request."""
         due, delay, gap = self.pause_until, self.robots_delay, self._gap
         if delay:
             due = max(due, self.departures.latest(delay) + delay)
