@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING
 from .host import Lane, TicketHeap
 
 if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.origin import Origin
+
     from .known import Known
 
 
@@ -119,12 +121,13 @@ class Discovery:
             return started
         budget = self._known.budget
         while started < most and self._lanes and budget.free:
-            lane: Lane | None = self._lanes.pop()
-            if lane is None or lane.address.origin is None:
+            lane = self._lanes.pop()
+            if lane is None:
                 return started
             lane.ticket = next(self._tickets)
-            if not self._known.is_fetching(lane.address.origin):
-                self._known.fetch(lane.address.origin)
+            origin: Origin = lane.address.origin  # not None: it waits for a robots.txt
+            if not self._known.is_fetching(origin):
+                self._known.fetch(origin)
                 started += 1
         if not ready and self._lanes and budget.free:
             self._known.wake()

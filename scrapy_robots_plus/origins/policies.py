@@ -206,7 +206,7 @@ class Policies:
     def is_fetching(self, origin: Origin) -> bool:
         return origin in self._fetches
 
-    def prefetch(self, origin: Origin, request: Request | None = None) -> None:
+    def prefetch(self, origin: Origin, request: Request) -> None:
         """Starts a fetch that no request waits for; *request* is the one that will need it.
 
         The fetch takes one of the ``ROBOTS_FETCH_CONCURRENCY`` places at once.

@@ -37,7 +37,7 @@ class Judged:
 
     async def know(self, answer: int) -> None:
         """Its robots.txt is fetched."""
-        self.crawl.get(Policies).prefetch(ORIGIN)
+        self.crawl.get(Policies).prefetch(ORIGIN, Request(ORIGIN.robots_url))
         await turn()
         self.crawler.engine.answer(0, answer)
         await turn()
@@ -175,7 +175,7 @@ async def test_a_request_for_the_robots_txt_that_is_being_fetched_does_not_wait_
     host = Judged()
     judge, own = host.crawl.get(Judge), Request(ORIGIN.robots_url)
     assert not judge.is_exempt(own, ORIGIN)
-    host.crawl.get(Policies).prefetch(ORIGIN)
+    host.crawl.get(Policies).prefetch(ORIGIN, Request(ORIGIN.robots_url))
     assert judge.is_exempt(own, ORIGIN)
     assert not judge.is_exempt(Request(OPEN), ORIGIN)
     await turn()
