@@ -207,7 +207,8 @@ class Door(Doorway):
         self._is_open = True
         crawler = self.crawl.crawler
         crawler.signals.connect(self._headers_received, signals.headers_received)
-        crawler.signals.connect(self._downloaded, signals.response_downloaded)
+        if crawler.settings.getbool("AUTOTHROTTLE_ENABLED"):
+            crawler.signals.connect(self._downloaded, signals.response_downloaded)
         if not compat.intercept_downloads(crawler, self._download):
             logger(crawler).warning(
                 "Delays and pauses of hosts cannot be kept, because DOWNLOADER is %s, which has no "

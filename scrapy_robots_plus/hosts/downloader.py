@@ -127,7 +127,8 @@ class RobotsDownloader(Downloader):
     def _most(self) -> float:
         """``CONCURRENT_REQUESTS``, or what code of the project has set in its place. Without limit
         if that is 0 or less, as in Scrapy 2.19."""
-        return max(self.total_concurrency, 0) or self._most_with_throttler or inf
+        total: int = self.total_concurrency
+        return total if total > 0 else self._most_with_throttler or inf
 
     def needs_backout(self) -> bool:
         """Returns whether the downloader can take no more requests now."""

@@ -67,19 +67,26 @@ class LaneInMemory(Lane):
 
     def push(self, request: Request) -> None:
         rank = -2 * priority_of(request) + self._order.is_late(request)
-        others = self._others or {}
         if not self.count:
             self._begin(rank, self._next)
-        elif rank < self._rank:
+        if rank == self._rank:
+            held = self._next
+            if len(held) == self.FEW:
+                held = self._next = self._roomy(held, rank)
+        else:
+            held = self._of_another(rank)
+        held.append(request)
+        self.count += 1
+
+    def _of_another(self, rank: int) -> list[Request] | deque[Request]:
+        """Returns what holds the requests of *rank*, which is not that of the next request yet."""
+        others = self._others = self._others or {}
+        if rank < self._rank:
             others[self._rank] = self._next
             self._begin(rank, [])
-        if rank == self._rank:
-            held = self._next = self._roomy(self._next, rank)
-        else:
-            held = others[rank] = self._roomy(others.get(rank, []), rank)
-        held.append(request)
-        self._others = others or None
-        self.count += 1
+            return self._next
+        held = others[rank] = self._roomy(others.get(rank, []), rank)
+        return held
 
     def pop(self) -> Request | None:
         if not self.count:

@@ -233,9 +233,10 @@ class Hosts:
         # A middleware that has kept it may answer it, or drop it: the others may not be sent, too.
         was_kept = let_go_at and host.gap and self._clock() - let_go_at > self.ARRIVES_SECONDS
         host.out -= 1
-        host.is_slow_to_arrive = (
-            is_elsewhere or bool(was_kept) or (host.is_slow_to_arrive and host.out > 0)
-        )
+        if is_elsewhere or was_kept:
+            host.is_slow_to_arrive = True
+        elif host.out <= 0:
+            host.is_slow_to_arrive = False
         host.note_left(request)
         if host.state is not READY:
             self._look(host)

@@ -209,7 +209,7 @@ class BodyTaps:
         self, download: compat.DownloadFunction, request: Request
     ) -> Coroutine[Any, Any, Response]:
         """Runs in place of *download*, for requests of all kinds."""
-        tap = _tap_of(request)
+        tap = request.meta.get(TAP_META_KEY)
         return download(request) if tap is None else self._tapped(tap, download, request)
 
     async def _tapped(
