@@ -19,6 +19,7 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
     HOST_META_KEY,
     TAP_META_KEY,
+    says_not_to_ask,
     slot_is_left_over,
     valid_origin_of,
 )
@@ -173,11 +174,17 @@ class Door(Doorway):
         self._trim(line, now)
 
     def drop(self, host: str, given_up: GivenUp) -> None:
-        """Fails the requests to those origins of *host* that are *given_up*."""
+        """Fails the requests to those origins of *host* that are *given_up*, except those that
+        robots.txt does not apply to.
+        """
         line = self.lines.get(host)
         if line is not None:
             line.pace.keep_nothing_for(given_up)
-        self._fail(HeldAtDenial, {host: line}, lambda origin, _: origin in given_up)
+
+        def is_dropped(origin: Origin, request: Request) -> bool:
+            return origin in given_up and not says_not_to_ask(request)
+
+        self._fail(HeldAtDenial, {host: line}, is_dropped)
 
     def recheck(self, origin: Origin, denies: Callable[[Request], bool]) -> None:
         """Fails the requests to *origin* that wait here or in a slot and that *denies* is true of.

@@ -136,10 +136,10 @@ class Crawl:
         self.pacing.line(self._host(url)).handed_over(request)
         return request
 
-    def stand(self, url: str = URL) -> Deferred[None]:
+    def stand(self, url: str = URL, **meta: object) -> Deferred[None]:
         """A request comes to the door; the Deferred ends when it goes, or with its error."""
         line = self.pacing.line(self._host(url))
-        return deferred_from_coro(line.let_through(Request(url)))
+        return deferred_from_coro(line.let_through(Request(url, meta=meta)))
 
     def pace_of(self, url: str = URL) -> Pace | None:
         return self.pacing.pace_of(self._host(url))

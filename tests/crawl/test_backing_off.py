@@ -24,10 +24,11 @@ from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
 from tests.limiters import LIMITERS, Bucket, Interval, limited
 from tests.limiting_nginx import LimitingNginx, has_nginx
 from tests.sending import TimedSpider
-from tests.sites import answer, in_turn, redirect, when
-from tests.waiting import close_when
+from tests.sites import after, answer, in_turn, redirect, when
+from tests.waiting import close_when, until
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from scrapy.http import Response
@@ -339,6 +340,25 @@ class TestGivingUp:
         crawler = await crawl(*pages(host, 30), **settings)
         assert stat(crawler, GIVEN_UP) == 1
         assert stat(crawler, "elapsed_time_seconds") < 60
+
+    @QUEUES
+    @pytest_twisted.ensureDeferred
+    async def test_what_robots_txt_does_not_apply_to_is_sent_on(
+        self, sites: Sites, queue: dict[str, Any]
+    ) -> None:
+        host = sites.host()
+        host.pages["/page"] = after(0.5, answer(status=429, retry_after="300"))
+
+        class AsksForTwo(ProbeSpider):
+            async def start(self) -> AsyncIterator[Request]:
+                yield self.request(host.url("/page"))
+                await until(lambda: host.fetched)
+                yield self.request(host.url("/good"), meta={"dont_obey_robotstxt": True})
+
+        settings = {**self.SETTINGS, "ROBOTS_GIVE_UP_AFTER": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+        crawler = await crawl(spider=AsksForTwo, **settings, **queue)
+        assert stat(crawler, GIVEN_UP) == 1
+        assert crawler.spider.got == [host.url("/good")]
 
     @pytest_twisted.ensureDeferred
     async def test_a_single_answer_starts_the_count_again(self, sites: Sites) -> None:

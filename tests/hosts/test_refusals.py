@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy import Request
 from twisted.internet import error as tx
+from twisted.internet.defer import Deferred
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.hosts.door import HeldAtDenial
@@ -19,6 +21,7 @@ from scrapy_robots_plus.protocol.verdict import Reason
 from tests.crawl.held_crawl import ORIGIN, URL, Crawl
 from tests.crawl.held_crawl import crawls_end as crawls_end
 from tests.limiters import Interval
+from tests.waiting import in_loop
 
 if TYPE_CHECKING:
     from typing import Any
@@ -341,6 +344,24 @@ def test_of_a_slot_that_hosts_share_the_others_stay() -> None:
     crawl.slots[HOST].queue[0][1].addErrback(lambda _: None)
     crawl.answer(HOST, **ASKING)
     assert list(crawl.slots[HOST].queue) == [other]
+
+
+@in_loop
+async def test_what_robots_txt_does_not_apply_to_stays_and_waits_no_more() -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=1)
+    crawl.hold(60.0)
+    crawl.send(HOST)
+    slot, exempt = crawl.slots[HOST], Request(URL, meta={"dont_obey_robotstxt": True})
+    slot.queue[0][1].addErrback(lambda _: None)
+    slot.queue.append((exempt, Deferred()))
+    at_the_door, its = crawl.stand(), crawl.stand(**exempt.meta)
+    await compat.sleep(0)
+    assert not its.called
+    crawl.answer(HOST, **ASKING)
+    assert [request for request, _ in slot.queue] == [exempt]
+    with pytest.raises(HeldAtDenial):
+        await compat.wait_for(at_the_door)
+    await compat.wait_for(its)
 
 
 def test_what_was_under_way_when_it_was_given_up_changes_nothing() -> None:
