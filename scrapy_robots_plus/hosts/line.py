@@ -107,7 +107,8 @@ class HostLine:
     """Seconds from which a turn of the loop counts as blocked."""
     LOOKS_AGAIN_SECONDS: ClassVar = 1.0
     """Seconds until the line looks for a place that nobody told it of: that of a request for a
-    robots.txt, which does not wait at the door."""
+    robots.txt, which does not wait at the door, or one that another line took to ask crawls in
+    other processes, whose answer came later and was to wait."""
 
     host: str
     """The name of the host, in lower case and without the port."""
@@ -190,7 +191,8 @@ class HostLine:
     def look(self, *, free: str = "") -> bool:
         """Lets the first request go if it may, or arranges to look again.
 
-        Returns whether it has taken a place. *free*: a slot in which one is about to be free.
+        Returns whether it has taken a place, and keeps it. *free*: a slot in which one is about to
+        be free.
         """
         if not self._waiting or self._leaving is not None or self.turn.ask_at is None:
             return False
@@ -213,7 +215,7 @@ class HostLine:
         else:
             self.turn.give_back()
             self._let_go()
-        return takes_place
+        return takes_place and not waiter.is_aside  # told at once to wait, it has left it again
 
     def next_may_come_at(self) -> float:
         """Returns when another request should come; infinity while one waits to be handed over."""

@@ -317,6 +317,29 @@ async def test_a_spider_that_closes_waits_for_no_host(reason: str, slot: str) ->
     assert len(other.queue) == 1
 
 
+@in_loop
+async def test_a_spider_that_closes_waits_for_no_hours_but_for_the_other_ports() -> None:
+    crawl = Crawl()
+    crawl.hold(None, visits=LATER)
+    crawl.hold(1.0, OTHER_PORT)
+    crawl.pacing.line("a.example").handed_over(Request(OTHER_PORT))
+    crawl.tell(signals.headers_received, request=Request(OTHER_PORT))
+    in_slot = crawl.queue("a.example").queue[0][1]
+    other = crawl.queue("a.example", OTHER_PORT).queue[-1]
+    at_the_door, its = crawl.stand(), crawl.stand(OTHER_PORT)
+    await compat.sleep(0)
+    crawl.engine_slot.closing = Deferred()
+    with pytest.raises(HeldAtClosing):
+        await compat.wait_for(in_slot)
+    with pytest.raises(HeldAtClosing):
+        await compat.wait_for(at_the_door)
+    assert list(crawl.slots["a.example"].queue) == [other]
+    assert not its.called
+    crawl.now += 20.0
+    crawl.pacing.lines["a.example"].look()
+    await gone(its)
+
+
 # With other crawls
 
 

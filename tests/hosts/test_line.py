@@ -34,19 +34,20 @@ OTHER_PORT = A._replace(port=8080)
 
 
 class Pace:
-    """Answers when the test says so; at once if it *agrees*."""
+    """Answers when the test says so; at once if it *agrees*, or with what a host *waits*."""
 
     def __init__(self) -> None:
         self.asked: list[Ask] = []
         self.told: list[tuple[str, str, float]] = []
         self.agrees = False
+        self.waits: dict[str, float] = {}
         self._answers: list[Callable[[float], None]] = []
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
         self.asked.append(asked)
         self._answers.append(answer)
-        if self.agrees:
-            self.answer(0.0)
+        if self.agrees or asked.host in self.waits:
+            self.answer(self.waits.get(asked.host, 0.0))
 
     def answer(self, wait: float) -> None:
         self._answers.pop(0)(wait)
@@ -100,9 +101,9 @@ class Standing:
         slot.lastseen = 1.0
         return slot
 
-    def come(self, slot: str = HOST) -> Request:
+    def come(self, slot: str = HOST, url: str = f"http://{HOST}/") -> Request:
         """A request reaches the line."""
-        request = Request(f"http://{HOST}/", meta={"download_slot": slot})
+        request = Request(url, meta={"download_slot": slot})
         if slot in self.slots:
             self.slots[slot].transferring.add(request)
         coroutine = self.line.let_through(request)
@@ -432,6 +433,22 @@ def test_a_free_place_goes_on_to_a_line_that_can_use_it() -> None:
     held.doorway.place_is_free("proxy")
     assert held.let_go == [request]
     assert "proxy" not in held.doorway.wanting
+
+
+def test_so_does_one_whose_taker_is_told_at_once_to_wait_for_other_crawls() -> None:
+    held, beside = Standing(), Standing()
+    first, slot = without_its_place(held, Request("http://b.example/"))
+    held.pace.agrees = False
+    beside.slots, beside.line = held.slots, HostLine("c.example", held.doorway)
+    beside.line.pace.keep(A._replace(host="c.example"), 1.0)
+    second = beside.come("proxy", "http://c.example/")
+    held.pace.answer(3.0)
+    held.time.pass_time(3.5)
+    assert list(held.doorway.wanting["proxy"]) == [held.line, beside.line]
+    held.pace.waits[HOST], held.pace.agrees = 0.3, True
+    held.doorway.place_is_free("proxy")
+    assert (held.let_go, beside.let_go) == ([], [second])
+    assert first not in slot.transferring
 
 
 def test_one_that_is_asked_for_at_once_has_a_place() -> None:
