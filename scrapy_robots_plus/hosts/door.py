@@ -242,7 +242,8 @@ class Door(Doorway):
             return
         self._trim_at = now + self.TRIM_SECONDS
         for line in list(islice(self.lines.values(), excess)):
-            if line.is_empty and line.pace.due_at() <= now and not line.is_closed:
+            is_idle = line.is_empty and line.pace.due_at() <= now
+            if is_idle and not line.pace.has_closed(self.clock.wall()):
                 self._end(line)
 
     def _end(self, line: HostLine) -> None:
@@ -257,9 +258,15 @@ class Door(Doorway):
         """Fails requests for which the closing spider would have to wait long."""
         self._closing_since = min(self._closing_since, self.clock.monotonic())
         latest = self._closing_since + self.DRAINS_SECONDS
+        wall = self.clock.wall()
         late = {host: line for host, line in self.lines.items() if line.is_late(latest)}
-        if late:
-            self._fail(HeldAtClosing, late, lambda _, __: True)
+        closed = {host: line for host, line in self.lines.items() if line.pace.has_closed(wall)}
+
+        def waits_long(origin: Origin, _: Request) -> bool:
+            return origin.host in late or closed[origin.host].pace.opens_in(origin, wall) > 0
+
+        if late or closed:
+            self._fail(HeldAtClosing, {**late, **closed}, waits_long)
 
     def _fail(
         self,

@@ -227,12 +227,6 @@ class HostLine:
         return max(due_at, self.turn.ask_at or -inf)
 
     @property
-    def is_closed(self) -> bool:
-        """Whether any site of the host is outside its visiting hours."""
-        wall = self._doorway.clock.wall()
-        return any(each.begins_in(wall) for each in self.pace.visits.values())
-
-    @property
     def is_empty(self) -> bool:
         return not self._waiting and self._leaving is None
 
@@ -251,11 +245,11 @@ class HostLine:
     def is_late(self, latest: float) -> bool:
         """Returns whether the next request waits for more than a delay that ends by *latest*.
 
-        It may wait for a pause, for visiting hours, for other crawls, or because the host is asked
-        less often.
+        It may wait for a pause, for other crawls, or because the host is asked less often. Visiting
+        hours are left out: each origin has its own.
         """
         now, delay = self._doorway.clock.monotonic(), self.pace.robots_delay
-        if self.is_closed or self.pace.is_held(now) or self.turn.waits_for_others:
+        if self.pace.is_held(now) or self.turn.waits_for_others:
             return True
         return delay > 0 and max(now, self.pace.departures.handed_over_at + delay) > latest
 
@@ -266,9 +260,8 @@ class HostLine:
         if not self.pace.visits:
             return due_at
         origin = valid_origin_of(waiter.request)
-        visits = None if origin is None else self.pace.visits.get(origin)
         # The hours may end while it waits.
-        opens_in = visits.begins_in(self._doorway.clock.wall()) if visits else 0.0
+        opens_in = self.pace.opens_in(origin, self._doorway.clock.wall()) if origin else 0.0
         return max(due_at, self._doorway.clock.monotonic() + opens_in) if opens_in else due_at
 
     def _let_go(self) -> None:

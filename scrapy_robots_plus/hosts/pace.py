@@ -77,6 +77,17 @@ class Pace:
         is_on = self.throttle is not None and self.throttle.is_on
         return is_on or bool(self._delays or self.visits) or self.is_held(now)
 
+    def opens_in(self, origin: Origin, wall: float) -> float:
+        """Returns the seconds from *wall* (since the epoch) to the visiting hours of *origin*; 0
+        during them, or if it has none.
+        """
+        visits = self.visits.get(origin)
+        return visits.begins_in(wall) if visits else 0.0
+
+    def has_closed(self, wall: float) -> bool:
+        """Returns whether any origin is outside its visiting hours at *wall*."""
+        return any(each.begins_in(wall) for each in self.visits.values())
+
     # What robots.txt asks for
 
     def keep(self, origin: Origin, delay: float, visits: VisitTime | None = None) -> None:
