@@ -51,10 +51,12 @@ class TicketHeap(list[tuple[Any, ...]]):
 
         If *group* is given, also None if the order of the first item does not begin with it.
         """
-        first = self.first()
-        if first is None or (group is not None and first[0] != group):
-            return None
-        return heappop(self)[-1]
+        while self:
+            entry = self[0]
+            if entry[-1].ticket == entry[-2]:
+                return None if group is not None and entry[0] != group else heappop(self)[-1]
+            heappop(self)
+        return None
 
     def first(self) -> tuple[Any, ...] | None:
         """Returns the first valid entry, left in the heap; None if there is none."""

@@ -127,7 +127,7 @@ class RobotsPriorityQueue:
                 return
             if before is None:
                 self._hosts.enter(lane)
-            else:
+            elif lane.host is None or lane.priority < before:
                 self._hosts.grew(lane, is_urgent=lane.priority < before)
         except Exception as error:  # noqa: BLE001 - the request is in the queue all the same
             Crawl.of(self.crawler).errors.tell("the queue", error)

@@ -282,7 +282,9 @@ class Hosts:
         if second and not self._turns % self.REFUSALS_EVERY:
             first, second = second, first
         item: Host | Lane | None = first.pop(number)
-        if item is None and second:
+        if item is not None:
+            return item
+        if second:
             item = second.pop(number)
         # A lane of the other queue that seems to be refused may be ready.
         if item is None and not self.ready and self._full and not self._refused:
@@ -294,7 +296,8 @@ class Hosts:
         finds it.
         """
         may_wait = host.state is FULL
-        self._move(host, IDLE)
+        if may_wait:
+            self._move(host, IDLE)  # one that is ready stays so, until it is settled or held
         lane = host.next_lane()
         if lane is not None:
             origin_state = self.known.put_in_force(lane.address.origin)
@@ -331,8 +334,10 @@ class Hosts:
         lane.order = lane.ticket = next(self._numbers)
         if not lane.count:
             self._left(lane)
-        elif request is None:
-            return None  # the job's file has failed
+        elif request is None:  # the job's file has failed
+            if host is not None:
+                self._move(host, IDLE)
+            return None
         elif host is None:
             self._put(lane, FAILING)
         else:
