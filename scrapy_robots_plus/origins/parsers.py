@@ -352,11 +352,11 @@ class ParsedFile:
 
     def __init__(self, parser: RobotParser) -> None:
         self.parser = parser
-        self.ours = parser if isinstance(parser, RobotsParser) else None
+        self.ours = ours = parser if isinstance(parser, RobotsParser) else None
         """The parser if it is ours, else None: others name no rules and ignore lines about uses."""
         # If a subclass overrides allowed(), that decides.
-        is_decisive = type(parser).allowed is RobotsParser.allowed
-        self._named_by = self.ours if is_decisive else None
+        is_named = ours is not None and type(ours).allowed is RobotsParser.allowed
+        self._named_by = ours if is_named else None
         """The parser if it names the rules that decide; else None."""
 
     def read_as(self, dialect: Dialect) -> ParsedFile:

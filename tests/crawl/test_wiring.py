@@ -111,7 +111,7 @@ class DownloaderOfItsOwn(Downloader):
         return response
 
 
-@pytest.mark.parametrize(("delay", "warnings"), [("Crawl-delay: 0.1\n", 1), ("", 0)])
+@pytest.mark.parametrize(("delay", "warnings"), [("Crawl-delay: 1\n", 1), ("", 0)])
 @pytest_twisted.ensureDeferred
 async def test_a_downloader_with_which_no_delay_is_kept_is_named_once_a_host_has_one(
     sites: Sites, caplog: pytest.LogCaptureFixture, delay: str, warnings: int
