@@ -175,16 +175,13 @@ class Door(Doorway):
 
     def drop(self, host: str, given_up: GivenUp) -> None:
         """Fails the requests to those origins of *host* that are *given_up*, except those that
-        robots.txt does not apply to.
+        robots.txt does not apply to: these wait on.
         """
-        line = self.lines.get(host)
-        if line is not None:
-            line.pace.keep_nothing_for(given_up)
 
         def is_dropped(origin: Origin, request: Request) -> bool:
             return origin in given_up and not says_not_to_ask(request)
 
-        self._fail(HeldAtDenial, {host: line}, is_dropped)
+        self._fail(HeldAtDenial, {host: self.lines.get(host)}, is_dropped)
 
     def recheck(self, origin: Origin, denies: Callable[[Request], bool]) -> None:
         """Fails the requests to *origin* that wait here or in a slot and that *denies* is true of.
@@ -214,8 +211,7 @@ class Door(Doorway):
         self._is_open = True
         crawler = self.crawl.crawler
         crawler.signals.connect(self._headers_received, signals.headers_received)
-        if crawler.settings.getbool("AUTOTHROTTLE_ENABLED"):
-            crawler.signals.connect(self._downloaded, signals.response_downloaded)
+        crawler.signals.connect(self._downloaded, signals.response_downloaded)
         if not compat.intercept_downloads(crawler, self._download):
             logger(crawler).warning(
                 "Delays and pauses of hosts cannot be kept, because DOWNLOADER is %s, which has no "

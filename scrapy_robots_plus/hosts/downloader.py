@@ -51,6 +51,11 @@ class ActiveRequests(set[Request]):
     def __bool__(self) -> bool:
         return len(self) > self.robots or (self.robots > 0 and self._is_awaited())
 
+    def add(self, request: Request) -> None:
+        super().add(request)
+        if TAP_META_KEY in request.meta:
+            self.robots += 1
+
     def remove(self, request: Request) -> None:
         super().remove(request)
         if TAP_META_KEY in request.meta:
@@ -116,12 +121,10 @@ class RobotsDownloader(Downloader):
 
         Otherwise a middleware's new request would wait for that very robots.txt, without end.
         """
-        meta = request.meta
-        if TAP_META_KEY not in meta:
-            return super().fetch(request)
-        self.active.robots += 1
         fetched: Deferred[Response | Request] = super().fetch(request)
-        return fetched.addCallback(_as_fetched, dict(meta))
+        if TAP_META_KEY in request.meta:
+            fetched.addCallback(_as_fetched, dict(request.meta))
+        return fetched
 
     @property
     def _most(self) -> float:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.crawl_delay import VisitTime
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .given_up import GivenUp
     from .throttle import Throttle
 
 
@@ -111,11 +110,6 @@ class Pace:
     def end_pauses(self) -> None:
         """Ends all pauses, as the host is given up: a request that still goes there is not held."""
         self._shut_until, self.throttle = 0.0, None
-
-    def keep_nothing_for(self, given_up: GivenUp) -> None:
-        """Drops what origins that are *given_up* ask for: they are not asked any more."""
-        for origin in [each for each in (*self._delays, *self.visits) if each in given_up]:
-            self.keep(origin, 0.0)
 
     # What happens to a request
 

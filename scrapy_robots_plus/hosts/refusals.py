@@ -235,8 +235,8 @@ class Refusals:
         logger(self._crawler).log(level, text, about)
 
     def _refuse_all(self, origin: Origin, reason: Reason) -> bool:
-        """Sends nothing more to *origin*, or to its whole host, for a while. Returns False, without
-        effect, if nothing may be dropped.
+        """Sends nothing more that robots.txt applies to, for a while, to *origin* or to its whole
+        host. Returns False, without effect, if nothing may be dropped.
         """
         if not self._settings.for_origin(origin).obey:
             return False

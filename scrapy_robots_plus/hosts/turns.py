@@ -295,10 +295,7 @@ class Hosts:
         """Returns the lane of *host* to go now. If there is none, puts the host where an event
         finds it.
         """
-        may_wait = host.state is FULL
-        if may_wait:
-            self._move(host, IDLE)  # one that is ready stays so, until it is settled or held
-        lane = host.next_lane()
+        lane, may_wait = host.next_lane(), host.state is FULL
         if lane is not None:
             origin_state = self.known.put_in_force(lane.address.origin)
             if origin_state.state is READY and self.known.host_of(lane) == host.name:

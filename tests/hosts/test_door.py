@@ -159,7 +159,7 @@ def test_the_slot_of_the_host_shows_its_delay_and_no_other() -> None:
 
 
 def test_it_is_shown_again_after_auto_throttle() -> None:
-    crawl = Crawl(AUTOTHROTTLE_ENABLED=True)
+    crawl = Crawl()
     crawl.queue("a.example")
     crawl.hold(2.0)
     crawl.send("a.example")
