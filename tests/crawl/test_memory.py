@@ -20,7 +20,7 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from scrapy_robots_plus import RobotsMiddleware
 from scrapy_robots_plus.hosts.door import Door
-from tests.crawling import crawl, make_crawler, run
+from tests.crawling import StepSpider, crawl, make_crawler, run
 from tests.sites import after, answer
 
 from .world import Host, World
@@ -44,6 +44,15 @@ async def test_hosts_that_asked_for_patience_are_forgotten(
     crawler = await crawl(*[h.url("/") for h in [*hosts, last]], ROBOTS_CACHE_SIZE=2)
     middleware = crawler.get_downloader_middleware(RobotsMiddleware)
     assert len(middleware.crawl.get(Door).lines) <= 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_policies_that_were_used_last_are_kept(sites: Sites) -> None:
+    used, others = sites.host(OPEN), [sites.host(OPEN) for _ in range(4)]
+    urls = [url for each in others for url in (used.url(f"/{each.origin}"), each.url("/"))]
+    await crawl(*urls, spider=StepSpider, ROBOTS_CACHE_SIZE=2, ROBOTS_STORE_MAX=1)
+    assert len(used.fetched) == 4
+    assert used.robots_hits == 1
 
 
 @pytest_twisted.ensureDeferred

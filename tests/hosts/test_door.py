@@ -221,6 +221,16 @@ def test_of_many_hosts_a_number_is_kept_whatever_the_size_of_the_cache() -> None
 
 
 @pytest.mark.usefixtures("few_kept")
+def test_beyond_the_size_of_the_cache_a_host_outside_its_hours_stays() -> None:
+    crawl = Crawl(ROBOTS_CACHE_SIZE=1)
+    crawl.hold(None, URLS[0], visits=LATER)
+    crawl.hold(2.0, URLS[1])
+    crawl.now += Door.TRIM_SECONDS
+    crawl.hold(2.0, URLS[2])
+    assert crawl.held(URLS) == [URLS[0], URLS[2]]
+
+
+@pytest.mark.usefixtures("few_kept")
 def test_beyond_the_size_of_the_cache_the_host_goes_that_was_asked_longest_ago() -> None:
     crawl = Crawl(ROBOTS_CACHE_SIZE=2)
     crawl.hold(2.0, URLS[0])
