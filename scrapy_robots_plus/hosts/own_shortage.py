@@ -70,7 +70,7 @@ class OwnShortage:
         """How many more requests are handed over before files are counted again."""
         self._once = Once()
         self._network = network = crawl.get(NetworkAway)
-        crawl.answer_listeners.insert(0, network.answered)
+        crawl.answer_listeners.insert(0, network.answered)  # first: the others may fail
 
     async def download(self, download: compat.DownloadFunction, request: Request) -> Response:
         """Runs in place of *download*, and repeats it after a shortage.

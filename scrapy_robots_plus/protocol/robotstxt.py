@@ -126,13 +126,11 @@ class RobotsTxt:
 
         Raises ValueError if *agent* is a URL or a path, and *url* neither: the two were exchanged.
         """
-        # Called for URL after URL, so the lookup of :meth:`_rules_for` is inlined.
+        # Called for URL after URL, so the lookup of :meth:`rules_for` is inlined.
         rules = self._rules.get(agent) if isinstance(agent, str) else None
         return (rules or self._rules_for(agent, url)).allowed(url)
 
     def _rules_for(self, agent: Agent, url: str | bytes) -> Rules:
-        if isinstance(agent, str) and agent in self._rules:
-            return self._rules[agent]
         is_url = is_whole_url(agent) or (isinstance(agent, str) and agent.startswith("/"))
         if is_url and not is_whole_url(url) and url[:1] not in _PATHS_BEGIN:
             raise ValueError(f"{agent!r} is a URL and {url!r} is none: were the two exchanged?")

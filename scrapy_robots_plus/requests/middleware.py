@@ -17,7 +17,6 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
     OVERRIDE_META_KEY,
     SCHEDULED_META_KEY,
-    SITEMAPS_META_KEY,
     STAMP_META_KEY,
     asks_for_sitemaps,
     origin_to_ask,
@@ -131,7 +130,7 @@ class RobotsMiddleware:
         decision, request = await self._judge.judge(asked), asked.request
         match decision:
             case Passes():
-                if SITEMAPS_META_KEY in request.meta and asks_for_sitemaps(request):
+                if asks_for_sitemaps(request):
                     answer = await self._sitemaps.response(request, decision.policy)
                     if answer is not None:
                         self._outcomes.exempt(request)
