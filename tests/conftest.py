@@ -3,9 +3,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -47,6 +48,25 @@ def paces_begin_anew() -> None:
     """The hosts of each test have addresses that hosts of other tests had."""
     if shared_pace := sys.modules.get("scrapy_robots_plus.hosts.shared_pace"):
         shared_pace._books.clear()
+
+
+@pytest.fixture(autouse=True)
+def clients_of_scrapy_redis_are_closed() -> Iterator[None]:
+    """It closes none. A socket warns if it is collected before the client that would close it."""
+    connection: Any = sys.modules.get("scrapy_redis.connection")
+    if connection is None:
+        yield
+        return
+    get_redis = connection.get_redis
+    with ExitStack() as clients, pytest.MonkeyPatch.context() as patched:
+
+        def noted(**options: Any) -> Any:
+            client = get_redis(**options)
+            clients.callback(client.close)
+            return client
+
+        patched.setattr(connection, "get_redis", noted)
+        yield
 
 
 @pytest.fixture

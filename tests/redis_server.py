@@ -26,6 +26,9 @@ from scrapy_robots_plus.storage.redis_server import Server
 
 from .sites import NETWORK
 
+with suppress(ImportError):
+    import scrapy_redis  # noqa: F401 - conftest.py looks for it before the first crawl
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
