@@ -177,7 +177,8 @@ def _needs(declared: Setting) -> str:
     """What another setting must be, which a crawl warns of."""
     if declared.need is None:
         return ""
-    return f" It has no effect without `{NEEDS[declared.need]}`; a crawl warns of that."
+    needed = re.sub(r"ROBOTS\w+", r"`\g<0>`", NEEDS[declared.need])
+    return f" It has no effect without {needed}; a crawl warns of that."
 
 
 def shown(value: object) -> str:

@@ -25,22 +25,24 @@ if TYPE_CHECKING:
     Told = Callable[..., list[str]]
 
 OFF: dict[str, Any] = {"ROBOTSTXT_OBEY": False}
+FILE = "ROBOTSTXT_OBEY or ROBOTS_CRAWL_DELAY_OBEY"
+IN_USE = "ROBOTSTXT_OBEY, a delay or ROBOTS_AI_USES"
 CASES: list[tuple[str, Any, dict[str, Any], str]] = [
     ("ROBOTS_AUDIT_LOG_ALLOWED", True, {}, "ROBOTS_AUDIT_LOG"),
     ("ROBOTS_AUDIT_BODIES", "files", {}, "ROBOTS_AUDIT_LOG"),
-    ("ROBOTS_AUDIT_LOG", "a.jsonl", OFF, "ROBOTSTXT_OBEY"),
-    ("ROBOTS_AUDIT_WARC", "a.warc", OFF, "ROBOTSTXT_OBEY"),
-    ("ROBOTS_SUMMARY_FILE", "a.json", OFF, "ROBOTSTXT_OBEY"),
+    ("ROBOTS_AUDIT_LOG", "a.jsonl", OFF, IN_USE),
+    ("ROBOTS_AUDIT_WARC", "a.warc", OFF, IN_USE),
+    ("ROBOTS_SUMMARY_FILE", "a.json", OFF, IN_USE),
     ("ROBOTS_DEFER", 600, OFF, "ROBOTSTXT_OBEY"),
-    ("ROBOTS_AI_POLICY", "skip", {}, "ROBOTS_AI_USES"),
+    ("ROBOTS_AI_POLICY", "skip", {}, "ROBOTS_AI_USES or ROBOTS_CONTENT_USE"),
     ("ROBOTS_AI_TOKENS", ["Foo"], OFF, "ROBOTSTXT_OBEY"),
     ("ROBOTS_CRAWL_DELAY_MAX", 10, OFF, "ROBOTS_CRAWL_DELAY_OBEY"),
     ("ROBOTS_CRAWL_DELAY_TOO_LONG", "skip", OFF, "ROBOTS_CRAWL_DELAY_OBEY"),
     ("ROBOTS_GIVE_UP_AFTER", 2, {"ROBOTS_BACKOFF_MAX": 0}, "ROBOTS_BACKOFF_MAX"),
-    ("ROBOTS_VISIT_TIME", "obey", OFF, "ROBOTSTXT_OBEY"),
+    ("ROBOTS_VISIT_TIME", "obey", OFF, FILE),
     ("ROBOTS_WALLS", "stop", OFF, "ROBOTSTXT_OBEY"),
-    ("ROBOTS_SITEMAPS", True, OFF, "ROBOTSTXT_OBEY"),
-    ("ROBOTS_CLEAN_PARAM", True, OFF, "ROBOTSTXT_OBEY"),
+    ("ROBOTS_SITEMAPS", True, OFF, FILE),
+    ("ROBOTS_CLEAN_PARAM", True, OFF, FILE),
 ]
 
 
@@ -91,6 +93,16 @@ def test_what_an_override_makes_effective_is_not_told(told: Told) -> None:
     assert told(**OFF, ROBOTS_DEFER=3600, ROBOTS_OVERRIDES=override) == []
 
 
+@pytest.mark.parametrize("need", ["obey", "needs_file", "is_on"])
+def test_without_rules_only_what_needs_no_rules_has_an_effect(need: str, told: Told) -> None:
+    """A robots.txt is read for its delays all the same."""
+    in_need = {each.name for each in DECLARED.values() if each.need == need}
+    for name, value, _, needed in CASES:
+        expected = [f"{name} has no effect without {needed}"] if need == "obey" else []
+        if name in in_need:
+            assert told(**{name: value}, **OFF, ROBOTS_CRAWL_DELAY_OBEY=True) == expected
+
+
 @pytest_twisted.ensureDeferred
 async def test_a_crawl_warns_once_at_its_start(
     sites: Sites, caplog: pytest.LogCaptureFixture
@@ -105,4 +117,4 @@ async def test_so_does_one_that_does_not_obey(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
     await crawl(sites.host("").url("/"), **OFF, ROBOTS_CLEAN_PARAM=True)
-    assert caplog.text.count("ROBOTS_CLEAN_PARAM has no effect without ROBOTSTXT_OBEY") == 1
+    assert caplog.text.count(f"ROBOTS_CLEAN_PARAM has no effect without {FILE}") == 1

@@ -51,7 +51,7 @@ SHARED = "robotstxt/shared_count"
 """robots.txt files that this crawl did not fetch because [another
 one](freshness.md#one-fetch-for-several-crawls) was fetching them at that moment"""
 CHANGED = "robotstxt/changed"
-"""robots.txt files that changed"""
+"""robots.txt files that changed since the last usable copy"""
 PARSER_ERRORS = "robotstxt/parser_errors"
 """times `ROBOTSTXT_PARSER` failed, on a file, a URL or a delay"""
 

@@ -37,14 +37,14 @@ def uses_of(ai_uses: Iterable[str], content_use: str | None) -> tuple[str, ...]:
 
 NEEDS = {
     "obey": "ROBOTSTXT_OBEY",
-    "needs_file": "ROBOTSTXT_OBEY",
-    "is_on": "ROBOTSTXT_OBEY",
+    "needs_file": "ROBOTSTXT_OBEY or ROBOTS_CRAWL_DELAY_OBEY",
+    "is_on": "ROBOTSTXT_OBEY, a delay or ROBOTS_AI_USES",
     "keeps_delays": "ROBOTS_CRAWL_DELAY_OBEY",
     "backoff_max": "ROBOTS_BACKOFF_MAX",
-    "uses": "ROBOTS_AI_USES",
+    "uses": "ROBOTS_AI_USES or ROBOTS_CONTENT_USE",
     "audit_log": "ROBOTS_AUDIT_LOG",
 }
-"""Attributes of ``RobotsSettings`` that other settings need, and the setting behind each."""
+"""Attributes of ``RobotsSettings`` that other settings need, and the settings behind each."""
 SECONDS = checks.number("seconds", 0, FOREVER)
 
 
@@ -138,8 +138,9 @@ class Declared:
 
     politeness: Politeness = setting(checks.one_of(Politeness), default="default")
     """Sets several settings together. `default` leaves each at its default. `gentle` keeps a second
-    between the requests to any host, `archive` five. A setting that you set yourself takes
-    precedence over the preset. See [presets](crawl-delay.md#presets). Example: `"gentle"`."""
+    between the requests to a host whose robots.txt names no delay, `archive` five. A setting that
+    you set yourself takes precedence over the preset. See [presets](crawl-delay.md#presets).
+    Example: `"gentle"`."""
     default_delay: float = setting(SECONDS, default=0, overridable=True)
     """The least delay for hosts whose robots.txt names none, or that have no robots.txt. No maximum
     applies to it. See [Crawl-delay](crawl-delay.md#hosts-that-name-none). Example: `0.5`."""
@@ -164,8 +165,9 @@ class Declared:
         checks.whole_number("refusals", 0, 1_000_000), default=10, need="backoff_max"
     )
     """After so many pauses in a row, each asked for by a 429 with Retry-After, a host is given up:
-    its requests are denied with the reason `given_up`. An answer of another kind starts the count
-    again. With 0 no host is given up. See [backing off](backing-off.md#giving-up). Example: `5`."""
+    its requests are denied with the reason `given_up`. Any answer but 429 and 503 starts the
+    count again. With 0 no host is given up. See [backing off](backing-off.md#giving-up). Example:
+    `5`."""
     walls: OnWall = setting(checks.one_of(OnWall), default="report", need="obey")
     """What happens when a site refuses pages that its robots.txt allows, or puts a challenge in
     their place. `report` shows it. `stop` lets its requests fail with `RobotsWalled`; each ten
@@ -217,7 +219,7 @@ class Declared:
     `observe` counts them. `skip` drops the request if robots.txt or tdmrep.json says so, and the
     page if it says so itself. See [preferences](preferences.md#skipping). Example: `"skip"`."""
     ai_tokens: tuple[str, ...] = setting(
-        checks.ai_tokens, default=[], need="needs_file", overridable=True
+        checks.ai_tokens, default=[], need="obey", overridable=True
     )
     """Names of groups in a robots.txt that stand for training, not for a crawler: what such a group
     disallows counts as `train-ai=n`. Example: `['Google-Extended', 'Applebot-Extended']`."""
@@ -266,8 +268,9 @@ class Declared:
     crawl is started. If unset, a file in `JOBDIR`, else `memory`. See [stores](storage.md).
     Example: `"sqlite:robots.db"`."""
     store_max: int = setting(checks.whole_number("records", 1, 1_000_000_000), default=100_000)
-    """How many records the store keeps, one for each origin. The least recently fetched are removed
-    first. A Redis server has a limit of its own, `maxmemory`. Example: `1000000`."""
+    """How many records the store keeps, one for each origin. A file removes the least recently
+    fetched first, memory the least recently used. A Redis server has a limit of its own,
+    `maxmemory`. Example: `1000000`."""
     cache_size: int = setting(checks.whole_number("origins", 1, 100_000_000), default=10_000)
     """How many origins are kept in memory. The least recently used are removed first. Example:
     `50000`."""

@@ -229,7 +229,7 @@ async def test_the_report_shows_it(sites: Sites, tmp_path: Path, robots: Robots)
     [
         (
             {**SKIP, "ROBOTS_AI_USES": []},
-            "ROBOTS_AI_POLICY has no effect without ROBOTS_AI_USES",
+            "ROBOTS_AI_POLICY has no effect without ROBOTS_AI_USES or ROBOTS_CONTENT_USE",
         ),
         (
             {**SKIP, "ROBOTSTXT_PARSER": "scrapy.robotstxt.ProtegoRobotParser"},
