@@ -80,6 +80,8 @@ class Door(Doorway):
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
         """The lines of the hosts that have a pace, by host name."""
+        self._outside: dict[Request, type[Exception] | None] = {}
+        """The requests that wait outside of lines, with what they fail with when they have."""
         self._is_open = False
         self._trim_at = 0.0
         self._closing_since = inf
@@ -120,28 +122,41 @@ class Door(Doorway):
         """Runs in place of *download*: calls it when *request* may leave."""
         if TAP_META_KEY in request.meta:
             return await download(request)
-        line = self._line_of(request)
+        line, now = self._line_of(request), self.clock.monotonic
         key = request.meta.get(compat.SLOT_META_KEY, "")
         try:
+            # The slot has its own delay after others of its requests that have waited here.
+            while line is None and (wait := self.slot_lets_go_at(key) - now()) > 0:
+                await self.wait(request, wait)
+                line = self._line_of(request)
             if line is not None:
                 await line.let_through(request)
                 line.handed_over(request)
             elif key in self.last_of_slots:
-                # The slot has its own delay after others of its requests that have waited here.
-                while (now := self.clock.monotonic()) < (due := self.slot_lets_go_at(key)):
-                    await compat.sleep(due - now)
-                self.left_slot(key, now)
+                self.left_slot(key, now())
             response = await download(request)
         except BaseException:
-            if line is not None and line.pace.failed(request, self.clock.monotonic()):
+            if line is not None and line.pace.failed(request, now()):
                 line.changed()
             raise
         finally:
             if self.wanting:
                 self.place_is_free(key)
-        if line is not None and line.pace.departures.answered(request, self.clock.monotonic()):
+        if line is not None and line.pace.departures.answered(request, now()):
             line.changed()
         return response
+
+    async def wait(self, request: Request, seconds: float) -> None:
+        """Waits outside of a line. Raises HeldAtDenial or HeldAtClosing if *request* is to fail by
+        then, as if it had waited in one.
+        """
+        self._outside[request] = None
+        try:
+            await compat.sleep(seconds)
+        finally:
+            error = self._outside.pop(request)
+        if error is not None:
+            raise error
 
     def _headers_received(self, request: Request, **_: object) -> None:
         line = self._line_of(request)
@@ -270,12 +285,16 @@ class Door(Doorway):
         lines: Mapping[str, HostLine | None],
         fails: Callable[[Origin, Request], bool],
     ) -> None:
-        """Fails the requests to hosts in *lines* that *fails* is true of, in slots and lines."""
+        """Fails the requests to hosts in *lines* that *fails* is true of, in slots and lines, and
+        outside of them.
+        """
 
         def fails_here(request: Request) -> bool:
             origin = valid_origin_of(request)
             return origin is not None and origin.host in lines and fails(origin, request)
 
+        for request in filter(fails_here, tuple(self._outside)):
+            self._outside[request] = error
         self.slots.fail_queued(error, fails_here)
         for line in lines.values():
             if line is not None:

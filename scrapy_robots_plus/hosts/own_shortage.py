@@ -31,7 +31,7 @@ from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.origins.network_away import NetworkAway
 from scrapy_robots_plus.protocol.printable import printable
 
-from .door import HeldAtClosing
+from .door import Door, HeldAtClosing
 
 logger = crawl_log(__name__)
 
@@ -75,8 +75,8 @@ class OwnShortage:
     async def download(self, download: compat.DownloadFunction, request: Request) -> Response:
         """Runs in place of *download*, and repeats it after a shortage.
 
-        Raises what *download* raises, a shortage only if waiting does not help; and HeldAtClosing
-        for a page that waits when the spider closes.
+        Raises what *download* raises, a shortage only if waiting does not help; HeldAtClosing for a
+        page that waits when the spider closes, HeldAtDenial for one that is denied meanwhile.
         """
         self._until_next_look -= 1
         if self._until_next_look <= 0:
@@ -90,7 +90,7 @@ class OwnShortage:
                 if kind != short_of:
                     self._since.pop(short_of, None)
                 began = min(began, crawl.clock.monotonic())
-                if not kind or not await self._wait(kind, error, began, pause):
+                if not kind or not await self._wait(request, kind, error, began, pause):
                     is_page = crawl.has_middleware and TAP_META_KEY not in request.meta
                     if is_page and crawl.is_closing and (kind or short_of):
                         raise HeldAtClosing from error  # the middleware keeps it for the next run
@@ -105,8 +105,13 @@ class OwnShortage:
                 listener(request, response)
             return response
 
-    async def _wait(self, kind: str, failure: Exception, began: float, pause: float) -> bool:
-        """Waits after a *failure*; returns False if that does not help, or the spider closes."""
+    async def _wait(
+        self, request: Request, kind: str, failure: Exception, began: float, pause: float
+    ) -> bool:
+        """Waits after a *failure*; returns False if that does not help, or the spider closes.
+
+        Raises HeldAtDenial if *request* is denied meanwhile.
+        """
         crawl, now = self._crawl, self._crawl.clock.monotonic()
         nobody_since = self._since.setdefault(kind, now)
         if now - nobody_since > self.MOST_SECONDS + self.GIVEN_UP_FOR:
@@ -126,7 +131,11 @@ class OwnShortage:
                 _ADVICE[kind],
             )
         self._keep_files_free(self.CLOSED_AT_ONCE)
-        await compat.sleep(pause * (0.5 + crawl.clock.jitter()))
+        seconds = pause * (0.5 + crawl.clock.jitter())
+        if crawl.holds_requests and TAP_META_KEY not in request.meta:
+            await crawl.get(Door).wait(request, seconds)
+        else:
+            await compat.sleep(seconds)
         return not crawl.is_closing
 
     def _kind_of(self, error: Exception) -> str:

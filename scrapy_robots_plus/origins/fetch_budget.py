@@ -155,9 +155,14 @@ class FetchBudget:
         if self._queue and self.next_change is not None:
             self._alarm.set(self.next_change)
 
-    def _has_room(self) -> bool:
+    @property
+    def most(self) -> int:
+        """How many fetches may be under way now: more if some of them are silent."""
         self._find_silent()
-        if len(self) >= min(self._places + 2 * len(self._silent), self.ceiling):
+        return min(self._places + 2 * len(self._silent), self.ceiling)
+
+    def _has_room(self) -> bool:
+        if len(self) >= self.most:
             return False
         self._looked_up = {
             each for each in self._looked_up if each in self and not compat.is_name_found(each.host)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import lru_cache
 from math import inf
 from typing import NamedTuple, get_args
@@ -350,11 +351,11 @@ class Policies:
         del self._fetches[origin]
         if not self._fetches:
             self._closing_watch.stop()
-        try:  # first: without asyncio, a waiter goes on, and to the door, as soon as it is answered
-            for listener in self.listeners:
-                listener(origin, fetch.policy)
-        finally:
-            fetch.answer(None if self._crawl.is_closing else fetch.policy)
+        with ExitStack() as told:  # an error of one listener keeps it from no other
+            # Last: without asyncio, a waiter goes on, and to the door, as soon as it is answered.
+            told.callback(lambda: fetch.answer(None if self._crawl.is_closing else fetch.policy))
+            for listener in reversed(self.listeners):
+                told.callback(listener, origin, fetch.policy)
 
     def _call_off(self) -> None:
         """Answers all waiters and cancels all fetches at closing, as the engine waits for both."""

@@ -15,6 +15,7 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.origin_states import FAILING, OPEN, OriginState, OriginStates
 from scrapy_robots_plus.hosts.shared_pace import Ask
+from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol.origin import Origin
@@ -104,7 +105,7 @@ class LeasedRequests:
         """
         if not self._crawl.holds_requests:
             return most
-        return max(0, min(most, self._crawl.settings.fetch_concurrency - len(self._parked)))
+        return max(0, min(most, self._crawl.get(FetchBudget).most - len(self._parked)))
 
     def void(self, ids: set[bytes]) -> list[Request]:
         """Voids the leases *ids*, which the server no longer counts as this worker's.

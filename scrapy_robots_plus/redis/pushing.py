@@ -121,7 +121,8 @@ class Pushing:
         downloader = self._crawler.engine.downloader
         origin = valid_origin_of(request)
         slot = compat.scopes_key(downloader, request) or chosen_slot(request)
-        return slot or (origin.host if origin else compat.slot_key(downloader, request))
+        host = slot or (origin.host if origin else compat.slot_key(downloader, request))
+        return str(host)  # Scrapy takes any object for a slot
 
     def is_seen(self, request: Request, fingerprint: str) -> bool:
         """Returns whether a request like *request* waits here. If not, it is pushed next.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from math import inf
 from typing import Any
@@ -355,9 +356,11 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
 
     def _close(self) -> None:
         """Handles ``spider_closed``: leaves the queue, and logs what is lost."""
-        self._leave()
-        self._session.close()
-        self.pushing.tell_lost()
+        try:
+            self._leave()
+        finally:
+            self._session.close()
+            self.pushing.tell_lost()
 
     def _leave(self) -> None:
         """Gives back the requests that this worker has not sent. Does nothing the second time."""
@@ -366,9 +369,13 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
         self._has_left = True
         if self._stop_looking is not None:
             self._stop_looking()
-        self._look(at_once=True)
+        with ExitStack() as last:  # an error in one step leaves out no other
+            last.callback(self._session.leave)
+            last.callback(self._alarm.cancel)
+            last.callback(self._hand_in, seconds=inf)
+            last.callback(self._push_stranded)
+            self._look(at_once=True)
+
+    def _push_stranded(self) -> None:
         while self._stranded:
             self.push(self._stranded.pop())
-        self._hand_in(seconds=inf)
-        self._alarm.cancel()
-        self._session.leave()

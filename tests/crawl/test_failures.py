@@ -16,7 +16,7 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.store_or_site import Retrieval
 from scrapy_robots_plus.protocol.origin import Origin
 from tests.certificates import self_signed
-from tests.crawling import crawl, stat
+from tests.crawling import crawl, make_crawler, run, stat
 from tests.sites import (
     Reply,
     Sites,
@@ -476,3 +476,23 @@ async def test_the_settings_for_pages_neither_hinder_nor_learn_from_the_fetch(
     )
     assert host.fetched == flaky.fetched == []
     assert stat(crawler, "httpcache/hit") == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_listener_that_fails_keeps_the_news_of_a_robots_txt_from_no_other(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(RULES)
+    crawler = make_crawler(CLOSESPIDER_TIMEOUT=20)
+
+    def fails(*_: object) -> None:
+        raise ValueError("a fault of the project")
+
+    def listen() -> None:
+        Crawl.of(crawler).get(Policies).listeners.insert(0, fails)
+
+    crawler.signals.connect(listen, scrapy.signals.spider_opened)
+    await run(crawler, urls=[host.url("/page"), host.url("/closed")])
+    assert host.fetched == ["/page"]
+    assert stat(crawler, "finish_reason") == "finished"
+    assert "a fault of the project" in caplog.text

@@ -19,20 +19,21 @@ from twisted.internet import error as tx
 from twisted.python import failure
 from twisted.web import client
 
-from scrapy_robots_plus import RobotsMiddleware, compat
+from scrapy_robots_plus import RobotsDisallowed, RobotsMiddleware, compat
 from scrapy_robots_plus.compat import failures
 from scrapy_robots_plus.hosts.own_shortage import OwnShortage
 from tests.crawl_process import MODES
-from tests.crawling import ProbeSpider, crawl, names_rules, parts_of_seconds
+from tests.crawling import ProbeSpider, crawl, names_rules, parts_of_seconds, stat
 from tests.everywhere import Everywhere
 from tests.nginx import nginx
 from tests.sending import HICCUP, TimedSpider
-from tests.sites import after, answer, when
+from tests.sites import after, answer, in_turn, when
+from tests.waiting import pause
 
 from .job_process import Ended, Links, TwoPages, run_job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from scrapy import Request
@@ -540,3 +541,29 @@ async def test_a_delay_holds_between_requests_that_got_no_connection_at_first(si
     times = [at for at, url in crawler.spider.sent if "robots" not in url]
     assert len(times) == 5
     assert min(later - earlier for earlier, later in pairwise(times)) > 0.5 - HICCUP
+
+
+@ensureDeferred
+async def test_what_waits_for_a_file_is_not_sent_if_new_rules_deny_it(sites: Sites) -> None:
+    changed = answer(RULES.replace("/never", "/page"))
+    host = sites.host(in_turn(answer(RULES), changed))
+
+    class UntilTheRulesChange(Short):
+        async def download_request(self, request: Request) -> Response:
+            if host.robots_hits < 2 and request.url.endswith("/page"):
+                raise no_files()
+            return await HTTP11DownloadHandler.download_request(self, request)
+
+    class WithOthersLater(ProbeSpider):
+        async def start(self) -> AsyncIterator[Request]:
+            yield self.request(host.url("/page"))
+            await pause(1.5)  # then the rules have expired
+            yield self.request(host.url("/other"))
+
+    crawler = await crawl(
+        spider=WithOthersLater, ROBOTS_TTL=(1, 1), DOWNLOAD_HANDLERS={"http": UntilTheRulesChange}
+    )
+    assert host.fetched == ["/other"]
+    assert list(crawler.spider.failures) == [host.url("/page")]
+    assert isinstance(crawler.spider.failures[host.url("/page")], RobotsDisallowed)
+    assert stat(crawler, "robotstxt/forbidden/rule") == 1

@@ -436,12 +436,13 @@ async def test_the_requests_of_a_shared_queue_stay_in_it(
 
 @scrapy_redis_may_warn
 @ensureDeferred
+@pytest.mark.parametrize("name", ["push", "give"])
 async def test_requests_that_a_shared_queue_never_takes_are_counted(
-    sites: Sites, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     urls = [sites.host(RULES).url("/page") for _ in range(HOSTS)]
     with redis_server() as redis:
-        monkeypatch.setattr(Pushing, "push", broken(Pushing.push, 8, 10_000))
+        monkeypatch.setattr(Pushing, name, broken(getattr(Pushing, name), 8, 10_000))
         crawler = await crawl(*urls, spider=TwoDeep, **{**redis, **SHARED})
     assert crawler.stats.get_value("finish_reason") == "robots_error"
     lost = crawler.stats.get_value("robotstxt/queue/lost")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,17 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from tests.crawling import crawl, parts_of_seconds
 from tests.sending import HICCUP, TimedSpider, gaps
-from tests.sites import after, answer
+from tests.sites import after, answer, when
+from tests.waiting import pause
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from scrapy.crawler import Crawler
 
-    from tests.sites import Host, Sites
+    from tests.sites import Hit, Host, Sites
 
 QUEUES: list[dict[str, Any]] = [
     {},
@@ -146,3 +150,35 @@ async def test_the_delay_of_the_slot_holds_for_all_in_it(
     assert min(later - at for at, later in pairwise(times)) >= 0.3 - HICCUP
     for host, delay in zip(hosts, (0.9, 1.1), strict=False):
         assert min(gaps(crawler.spider.sent, host)) >= delay - HICCUP
+
+
+@parts_of_seconds
+@pytest_twisted.ensureDeferred
+async def test_a_pause_that_comes_while_a_request_waits_for_the_slot_holds_it(
+    sites: Sites,
+) -> None:
+    """Its host has no delay, so that it waits at the door for nothing but the slot's own."""
+    slow, free = sites.host(FREE + "Crawl-delay: 2.5\n"), sites.host(FREE)
+    refused_at: list[float] = []
+
+    async def noted(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        refused_at.append(time.monotonic())
+        await answer("", 429, Retry_After="3")(hit, writer)
+
+    free.pages["/refused"] = when(lambda: "/2" in slow.fetched, after(0.2, noted))
+
+    class InTurn(TimedSpider):
+        async def start(self) -> AsyncIterator[Request]:
+            in_turn = (free, "/refused"), (slow, "/1"), (slow, "/2"), (free, "/3"), (free, "/4")
+            for host, path in in_turn:
+                yield self.request(host.url(path), meta={"download_slot": "proxy"})
+                await pause(0.1)
+
+    await crawl(
+        spider=InTurn,
+        DOWNLOAD_SLOTS={"proxy": {"concurrency": 8, "delay": 1, "jitter": 0}},
+        SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.ScrapyPriorityQueue",
+    )
+    assert free.fetched == ["/refused", "/3", "/4"]
+    (sent_at,) = (hit.at for hit in free.hits if hit.path == "/4")
+    assert sent_at - refused_at[0] > 3 - HICCUP

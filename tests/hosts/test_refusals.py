@@ -491,3 +491,13 @@ def test_a_licence_may_be_asked_for_in_any_line_of_its_header() -> None:
     for page in range(2):
         crawl.answer(HOST, 401, f"{URL}{page}", www_authenticate=lines)
     assert crawl.stats.get_stats() == {"robotstxt/standing/priced": 1}
+
+
+def test_a_host_whose_line_was_forgotten_is_asked_slowly_again_once_it_refuses() -> None:
+    crawl = slowed()
+    refuse_all(crawl)
+    assert crawl.gap() > 0
+    crawl.pacing._end(crawl.pacing.lines[HOST])
+    assert crawl.pace_of() is None
+    crawl.answer(HOST)
+    assert crawl.gap() > 0

@@ -230,3 +230,40 @@ async def test_a_server_without_memory_is_told_of_once(
     assert sorted(host.fetched) == [f"/{each}" for each in range(7)]
     assert caplog.text.count("cannot be used") == 1
     assert caplog.text.count("can be used again") == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_slot_that_is_no_text_is_one_as_for_scrapy(
+    sites: Sites, shared: dict[str, Any]
+) -> None:
+    class InASlot(CrewSpider):
+        def request(self, url: str, **arguments: Any) -> scrapy.Request:
+            return super().request(url, meta={"download_slot": 5}, **arguments)
+
+    host = sites.host(RULES)
+    paths = [f"/{each}" for each in range(5)]
+    crawler = await crawl(*map(host.url, paths), spider=InASlot, **shared)
+    assert sorted(host.fetched) == paths
+    assert stat(crawler, "finish_reason") == "finished"
+
+
+@pytest_twisted.ensureDeferred
+async def test_hosts_that_never_answer_leave_the_others_places_to_be_fetched_in(
+    sites: Sites, shared: dict[str, Any]
+) -> None:
+    silent = [sites.host(hang) for _ in range(16)]
+    host = sites.host(RULES)
+    crawler = make_crawler(
+        CrewSpider, **shared, ROBOTS_FETCH_CONCURRENCY=2, ROBOTS_FETCH_TIMEOUT=30
+    )
+    given_up: list[float] = []
+
+    def is_fetched() -> bool:
+        if host.fetched:
+            given_up.append(stat(crawler, "robotstxt/exception_count"))
+        return bool(host.fetched)
+
+    close_when(is_fetched, crawler)
+    await crawler.crawl(urls=[*(each.url("/") for each in silent), host.url("/")])
+    assert host.fetched == ["/"]
+    assert given_up[0] == 0
