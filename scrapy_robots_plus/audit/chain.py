@@ -162,6 +162,8 @@ class LogReader:
         self._logs = logs
         self.names = [log.name for log in logs]
         """The names of the files, without their folders."""
+        self.log = logs[0]
+        """The file of the last line."""
         self._file = ""
         self._position = 0
         self.open_crawls: dict[str, _Chain] = {}
@@ -191,6 +193,7 @@ class LogReader:
     def __iter__(self) -> Iterator[Entry]:
         """Yields the entries, file by file; a plain :class:`Entry` for one of an unknown type."""
         for log in _in_order(self._logs):
+            self.log = log
             self._file, self._position = f"{log.name}, " if len(self._logs) > 1 else "", 0
             with log.open("rb") as file:
                 # A line that is too long is read in pieces, none of which is a valid line.

@@ -12,6 +12,7 @@ from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.origins.freshness import fresh_for, within_limits
 from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.http_caching import Limits
+from scrapy_robots_plus.protocol.origin import TDMREP, Origin
 from scrapy_robots_plus.protocol.printable import counted, duration
 from scrapy_robots_plus.storage.record import RobotsRecord
 
@@ -58,6 +59,15 @@ class List(Subcommand):
 ORIGIN = argument("origin", metavar="ORIGIN", help="such as https://site.example, or any URL of it")
 
 
+def _origin_named(name: str) -> Origin:
+    """Returns the origin of the record that *name* names: as a list shows it, or any URL of it.
+
+    Raises WrongUsageError if it is not an http or https URL.
+    """
+    _, origin = site_of(name)
+    return origin.tdmrep if name.endswith(TDMREP) else origin
+
+
 class Show(Subcommand):
     """Show one record of a store, and the text of its robots.txt.
 
@@ -67,7 +77,7 @@ class Show(Subcommand):
     arguments = ORIGIN, STORE, JSON
 
     def run(self) -> None:
-        record = self.project.stored(site_of(self.given.origin)[1])
+        record = self.project.stored(_origin_named(self.given.origin))
         fields = _fields_of(record, self.project.robots.limits)
         text = record.body.decode("utf-8", "backslashreplace")
         headers = (f"{name}: {header}" for name, header in record.headers.items())
@@ -128,7 +138,7 @@ class Purge(Subcommand):
     )
 
     def run(self) -> None:
-        origins = dict.fromkeys(site_of(name)[1] for name in self.given.origins)
+        origins = dict.fromkeys(map(_origin_named, self.given.origins))
         if bool(origins) == self.given.all:
             raise WrongUsageError("expected either origins or --all")
         with self.project.open_store() as store:

@@ -90,8 +90,9 @@ class Replay(LogCommand):
         """Returns the folder of the robots.txt files that *crawl* kept; None if it kept none."""
         if crawl.bodies is None:
             return None
-        beside = [Path(log).parent / crawl.bodies for log in self.given.logs]
-        return Bodies(next(filter(isdir, beside), beside[0]))  # logs may have been moved
+        logs = self.reader.log, *map(Path, self.given.logs)  # a rotated one may have been moved
+        beside = [log.parent / crawl.bodies for log in logs]
+        return Bodies(next(filter(isdir, beside), beside[0]))
 
     def _entries(self) -> Iterator[tuple[Entry, CrawlEntry | None, Bodies | None]]:
         """Yields each entry, with the first entry and the folder of texts of its crawl, or None."""

@@ -11,7 +11,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.events import RobotsIgnored
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
-from scrapy_robots_plus.origins.policies import USES, Policies
+from scrapy_robots_plus.origins.policies import NOT_READ, USES, Policies
 from scrapy_robots_plus.protocol.printable import picked
 from scrapy_robots_plus.protocol.verdict import Reason
 
@@ -105,7 +105,8 @@ class Permissions(Subcommand):
     def _add(self, fields: dict[str, Any], source: str, words: str) -> None:
         preference = fields["preference"]
         self._counts[preference, source] += 1
-        if "problem" in fields or preference == "undecided":
+        is_unread = preference == NOT_READ and fields["reason"] not in _ASKS_NOBODY
+        if "problem" in fields or preference == "undecided" or is_unread:
             self.note(Exit.UNDECIDED)
         elif preference in ("disallow", "denied"):
             self.note(Exit.FOUND)
@@ -116,6 +117,8 @@ def _head(*cells: str) -> list[str]:
     return [_line(*cells), _line(*("---" for _ in cells))]
 
 
+_ASKS_NOBODY = Reason.NOT_HTTP, Reason.NOT_OBEYED
+"""Reasons for which no robots.txt need be read."""
 _INERT = str.maketrans({"|": "&#124;", "<": "&lt;", "[": "&#91;"})
 """Replacements for what ends a Markdown cell, or begins an element, a link or a picture."""
 

@@ -175,7 +175,8 @@ class Project:
         """Returns the site that *name* names, or the robots.txt if nothing has to be fetched."""
         if name.startswith(STORED):
             stored = self.stored(site_of(name.removeprefix(STORED))[1])
-            return self._source(under_statuses(stored, self.robots.status_policy))
+            settings = self.robots.for_origin(stored.origin)
+            return self._source(under_statuses(stored, settings.status_policy), settings)
         if "://" in name:
             return site_of(name)[1]
         try:
@@ -198,13 +199,16 @@ class Project:
         site = Origin("http", "site.example", 80)
         record = RobotsRecord(site, Access.RULES, 200, name, fetched_at=0, lifetime=0, body=read)
         digest, is_cut = sha256(read).hexdigest(), len(read) < len(body)
-        return self._source(record._replace(sha256=digest, is_cut=is_cut), is_file=True)
+        record = record._replace(sha256=digest, is_cut=is_cut)
+        return self._source(record, self.robots, is_file=True)
 
-    def _source(self, record: RobotsRecord, *, is_file: bool = False) -> Source:
+    def _source(
+        self, record: RobotsRecord, settings: RobotsSettings, *, is_file: bool = False
+    ) -> Source:
         """Makes a policy from *record* and its text, without using the network."""
-        parser = RobotsParser(record.body, self.robots.dialect, charset_of(record.headers))
+        parser = RobotsParser(record.body, settings.dialect, charset_of(record.headers))
         stats = DummyStatsCollector(self._idle_crawler)
-        policy = Policy(record, ParsedFile(parser), self.robots, DEFAULT_CLOCK, stats)
+        policy = Policy(record, ParsedFile(parser), settings, DEFAULT_CLOCK, stats)
         return Source(policy, record, is_file)
 
 

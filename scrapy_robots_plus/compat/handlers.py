@@ -31,7 +31,10 @@ class _Handover:
         self.outer: StandIn | None = None
 
     def __call__(self, request: Request) -> Coroutine[Any, Any, Response]:
-        return self.inner(request) if self.outer is None else self.outer(self.inner, request)
+        if self.outer is None:
+            return self.inner(request)
+        # Looked up at each try: a stand-in may come while a request waits for the next one.
+        return self.outer(lambda each: self.inner(each), request)
 
     @classmethod
     def of(cls, downloader: Downloader) -> _Handover | None:

@@ -11,9 +11,11 @@ from scrapy import Request, signals
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.python import global_object_name
+from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
+from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import (
@@ -80,8 +82,8 @@ class Door(Doorway):
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
         """The lines of the hosts that have a pace, by host name."""
-        self._outside: dict[Request, type[Exception] | None] = {}
-        """The requests that wait outside of lines, with what they fail with when they have."""
+        self._outside: dict[Request, Deferred[None]] = {}
+        """The requests that wait outside of lines, each with what ends its wait."""
         self._is_open = False
         self._trim_at = 0.0
         self._closing_since = inf
@@ -147,16 +149,22 @@ class Door(Doorway):
         return response
 
     async def wait(self, request: Request, seconds: float) -> None:
-        """Waits outside of a line. Raises HeldAtDenial or HeldAtClosing if *request* is to fail by
-        then, as if it had waited in one.
+        """Waits outside of a line. Raises HeldAtDenial or HeldAtClosing as soon as *request* is to
+        fail, as if it waited in one.
         """
-        self._outside[request] = None
+        ends = self._outside[request] = Deferred()
+
+        def ring() -> None:
+            if self._outside.pop(request, None):  # else it has failed in this turn of the loop
+                ends.callback(None)
+
+        alarm = Alarm(ring, self.clock.monotonic, self.clock.call_later)
+        alarm.set(self.clock.monotonic() + seconds)
         try:
-            await compat.sleep(seconds)
+            await compat.wait_for(ends)
         finally:
-            error = self._outside.pop(request)
-        if error is not None:
-            raise error
+            alarm.cancel()
+            self._outside.pop(request, None)
 
     def _headers_received(self, request: Request, **_: object) -> None:
         line = self._line_of(request)
@@ -293,8 +301,8 @@ class Door(Doorway):
             origin = valid_origin_of(request)
             return origin is not None and origin.host in lines and fails(origin, request)
 
-        for request in filter(fails_here, tuple(self._outside)):
-            self._outside[request] = error
+        for request in [*filter(fails_here, self._outside)]:
+            self._outside.pop(request).errback(error())
         self.slots.fail_queued(error, fails_here)
         for line in lines.values():
             if line is not None:

@@ -133,7 +133,11 @@ class OwnShortage:
         self._keep_files_free(self.CLOSED_AT_ONCE)
         seconds = pause * (0.5 + crawl.clock.jitter())
         if crawl.holds_requests and TAP_META_KEY not in request.meta:
-            await crawl.get(Door).wait(request, seconds)
+            try:
+                await crawl.get(Door).wait(request, seconds)
+            except BaseException:
+                self._since.pop(kind, None)  # it will not say when the shortage has ended
+                raise
         else:
             await compat.sleep(seconds)
         return not crawl.is_closing

@@ -34,6 +34,8 @@ GZIP_FILE = _GZIP + b"\x08"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = tuple(bytes([number]) + b"\x2a\x4d\x18" for number in range(0x50, 0x60))
 _MOST_MEMBERS = 100
+_MOST_CODINGS = 5
+"""The most of curl, too. Thousands fit into a header, and each costs as much as a body does."""
 _LARGEST_WINDOW = 23
 """The largest window of zstd, as a power of two: RFC 9659 allows 8 MiB in HTTP."""
 
@@ -137,6 +139,8 @@ def decoded(body: bytes, codings: list[bytes], limit: int, *, is_stopped: bool =
     BodyError if the body is cut off, damaged, or not so encoded. *is_stopped*: the download was
     stopped, perhaps exactly where a gzip member ends.
     """
+    if len(codings) > _MOST_CODINGS:
+        raise BodyError(Failure.UNDECODABLE, f"more than {_MOST_CODINGS} codings")
     is_whole = True
     for coding in reversed(codings):
         if not is_whole and len(body) <= limit:

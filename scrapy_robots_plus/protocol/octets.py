@@ -91,8 +91,24 @@ def whole_lines(body: bytes, size: int | None) -> bytes:
     """
     if size is None or len(body) <= size:
         return body
-    end = max(body.rfind(b"\n", 0, size + 1), body.rfind(b"\r", 0, size + 1))
-    return body[:size] if end < 0 else body[:end]
+    codec = _UTF_16.get(body[:2])
+    ends = [end.encode(codec or "ascii") for end in "\n\r"]
+    end = max(_last(end, body, size, width=2 if codec else 1) for end in ends)
+    return body[: size - size % 2 if codec else size] if end < 0 else body[:end]
+
+
+_UTF_16 = {codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF16_LE: "utf-16-le"}
+
+
+def _last(end: bytes, body: bytes, size: int, width: int) -> int:
+    """Returns where the last *end* in *body* begins, up to *size*; -1 if there is none.
+
+    An end of two octets is one only at an even place: else it is parts of two characters.
+    """
+    place = body.rfind(end, 0, size + width)
+    while place > 0 and place % width:
+        place = body.rfind(end, 0, place + width - 1)
+    return place
 
 
 def text(octets: bytes) -> str:

@@ -58,15 +58,6 @@ class Origin(NamedTuple):
         port = int(named) if named else _DEFAULT_PORTS[scheme]
         return tuple.__new__(cls, (_SCHEMES[scheme], host, port, ROBOTS_TXT))  # as ``_make`` does
 
-    @classmethod
-    def named(cls, text: str) -> Origin | None:
-        """Returns the origin whose ``str`` is *text*, as stores have it; None if *text* names none.
-
-        Raises ValueError if the port is invalid.
-        """
-        origin = cls.of(text.removesuffix(TDMREP))
-        return origin.tdmrep if origin and text.endswith(TDMREP) else origin
-
     @property
     def authority(self) -> str:
         """``host`` or ``host:port``, as in a URL."""

@@ -20,7 +20,7 @@ Keys = Mapping[str, Callable[[Any], Any]]
 
 ABOUT = ("reason", "by", "evidence", "until")
 """Keys that describe an override and change nothing by themselves."""
-_SHOWN_AS_READ = ("ai_uses", "content_use", "ai_policy", "ai_tokens")
+_SHOWN_AS_READ = ("obey", "crawl_delay", "ai_uses", "content_use", "ai_policy", "ai_tokens")
 
 
 class Override:
@@ -53,7 +53,7 @@ class Override:
     def as_json(self) -> dict[str, Any]:
         """Returns the keys as configured, for JSON.
 
-        Lists and options are as they are read; ``robots_txt`` is the SHA-256 of its text.
+        Lists, options and numbers are as they are read; ``robots_txt`` is the SHA-256 of its text.
         """
         read = {name: self.read[name] for name in _SHOWN_AS_READ if name in self.read}
         shown = {**self.given, **read}

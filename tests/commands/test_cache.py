@@ -251,3 +251,14 @@ def test_any_origin_is_shown(tmp_path: Path) -> None:
     filled(tmp_path, rules(1, origin=each))
     done = Robots(tmp_path)("cache", "show", "http://[2001:db8::1]:8080/x", *STORE)
     assert done.lines[1].endswith("  http://[2001:db8::1]:8080")
+
+
+def test_a_tdmrep_is_named_as_the_list_shows_it(alone: Robots) -> None:
+    here, there = rules(1, NOW - 100), rules(2, NOW - 100)
+    filled(alone.folder, here, there._replace(origin=here.origin.tdmrep))
+    _, *names = (line.rpartition("  ")[2] for line in alone("cache", "list", *STORE).lines)
+    for name in names:
+        assert alone("cache", "show", name, "--json", *STORE).json[0]["origin"] == name
+    assert names == [str(here.origin), f"{here.origin}/.well-known/tdmrep.json"]
+    assert alone("cache", "purge", names[1], *STORE).lines == ["1 record deleted"]
+    assert set(held(alone.folder / "robots.db")) == {names[0]}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
+
+from ..storage.records import rules
 from .running import Robots
 
 if TYPE_CHECKING:
@@ -106,3 +110,18 @@ def test_a_plan_counts_as_the_agent_of_an_override(sites: Sites, tmp_path: Path)
     planned, total = robots("plan", host.url("/a"), host.url("/closed"), "--json").json
     assert (total["allowed_urls"], total["denied_urls"]) == (1, 1)
     assert planned["delay"] == 3
+
+
+def test_a_copy_in_the_store_is_shown_under_the_overrides_of_its_site(tmp_path: Path) -> None:
+    body = b"User-agent: *\nAllow: /\n\nUser-agent: Barbot\nDisallow: /bar\n"
+    record = rules(1)._replace(body=body, sha256=sha256(body).hexdigest())
+    with SqliteStore(tmp_path / "robots.db", 10) as store:
+        store.put(record)
+    robots = Robots.in_project(
+        tmp_path,
+        ROBOTS_STORE=f"sqlite:{tmp_path}/robots.db",
+        ROBOTS_OVERRIDES={record.origin.host: {"user_agent": "Barbot"}},
+    )
+    done = robots("show", f"store:{record.origin}")
+    assert done.errors == ""
+    assert [line.split()[1] for line in done.lines if line.startswith("> ")] == ["4", "5"]

@@ -405,3 +405,17 @@ async def test_a_429_means_what_the_status_policy_said(sites: Sites, tmp_path: P
     busy, log = sites.host(answer("", 429)), tmp_path / "audit.jsonl"
     await crawl(busy.url("/a"), ROBOTS_AUDIT_LOG=log, ROBOTS_STATUS_POLICY="fail-open", **ALL)
     assert Robots(tmp_path)("replay", log).lines == ["1 verdict, 0 differ"]
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_logs_of_several_folders_have_their_texts_beside_them(
+    sites: Sites, tmp_path: Path
+) -> None:
+    logs = [tmp_path / name / "audit.jsonl" for name in "ab"]
+    for log in logs:
+        log.parent.mkdir()
+        await crawl(sites.host(RULES + f"# {log}").url("/closed"), ROBOTS_AUDIT_LOG=log, **ALL)
+    robots = Robots(tmp_path)
+    assert robots("replay", *logs).lines == ["2 verdicts, 0 differ"]
+    assert robots("replay", *logs, "--verify").status == 0

@@ -359,6 +359,22 @@ async def test_of_several_codings_each_may_be_cut_off(sites: Sites, codings: str
 
 
 @pytest_twisted.ensureDeferred
+async def test_more_codings_than_anybody_uses_are_no_robots_txt(sites: Sites) -> None:
+    """Each may cost as much as a body of the longest size, and a header has room for thousands."""
+    hosts = []
+    for times in (5, 6):
+        body = b"User-agent: *\nDisallow: /closed\n"
+        for _ in range(times):
+            body = gzip.compress(body)
+        hosts.append(sites.host(encoded(body, ", ".join(["gzip"] * times))))
+    await crawl(
+        *(host.url(path) for host in hosts for path in ("/open", "/closed")),
+        ROBOTS_FETCH_RETRIES=0,
+    )
+    assert [host.fetched for host in hosts] == [["/open"], []]
+
+
+@pytest_twisted.ensureDeferred
 async def test_zstd_is_a_series_of_frames(sites: Sites) -> None:
     first, second = zstandard(b"User-agent: *\n"), zstandard(b"Disallow: /closed\n")
     empty = zstandard(b"")

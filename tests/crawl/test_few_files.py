@@ -14,21 +14,34 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import scrapy
 from pytest_twisted import ensureDeferred
+from scrapy import Request
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.utils.defer import deferred_from_coro
 from twisted.internet import error as tx
 from twisted.python import failure
 from twisted.web import client
 
 from scrapy_robots_plus import RobotsDisallowed, RobotsMiddleware, compat
 from scrapy_robots_plus.compat import failures
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.hosts.door import Door, HeldAtDenial
 from scrapy_robots_plus.hosts.own_shortage import OwnShortage
+from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl_process import MODES
-from tests.crawling import ProbeSpider, crawl, names_rules, parts_of_seconds, stat
+from tests.crawling import (
+    ProbeSpider,
+    crawl,
+    make_crawler,
+    names_rules,
+    parts_of_seconds,
+    run,
+    stat,
+)
 from tests.everywhere import Everywhere
 from tests.nginx import nginx
 from tests.sending import HICCUP, TimedSpider
 from tests.sites import after, answer, in_turn, when
-from tests.waiting import pause
+from tests.waiting import pause, until
 
 from .job_process import Ended, Links, TwoPages, run_job
 
@@ -36,7 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -567,3 +579,58 @@ async def test_what_waits_for_a_file_is_not_sent_if_new_rules_deny_it(sites: Sit
     assert list(crawler.spider.failures) == [host.url("/page")]
     assert isinstance(crawler.spider.failures[host.url("/page")], RobotsDisallowed)
     assert stat(crawler, "robotstxt/forbidden/rule") == 1
+
+
+@ensureDeferred
+async def test_a_pause_that_is_the_first_of_all_holds_what_waits_for_a_file(sites: Sites) -> None:
+    """Nothing was delayed before, so that nothing stood between the request and its handler."""
+    host = sites.host(RULES)
+    host.pages["/refused"] = answer("", 429, Retry_After="2")
+
+    class UntilRefused(Short):
+        async def download_request(self, request: Request) -> Response:
+            if request.url.endswith("/page") and "/refused" not in host.fetched:
+                raise no_files()
+            response: Response = await HTTP11DownloadHandler.download_request(self, request)
+            return response
+
+    class WithRefusedLater(ProbeSpider):
+        async def start(self) -> AsyncIterator[Request]:
+            yield self.request(host.url("/page"))
+            await until(lambda: stat(crawler, SHORT))
+            yield self.request(host.url("/refused"))
+
+    crawler = make_crawler(WithRefusedLater, DOWNLOAD_HANDLERS={"http": UntilRefused})
+    await run(crawler)
+    refused, page = (hit for hit in host.hits if hit.path != "/robots.txt")
+    assert (refused.path, page.path) == ("/refused", "/page")
+    assert page.at - refused.at > 2 - HICCUP
+
+
+@ensureDeferred
+async def test_one_that_is_denied_while_it_waits_shows_no_shortage_that_lasts(sites: Sites) -> None:
+    url = sites.host(RULES).url("/page")
+    ended: list[object] = []
+
+    async def fails(_: Request) -> Response:
+        raise no_files()
+
+    class Denies(ProbeSpider):
+        async def start(self) -> AsyncIterator[Request]:
+            own, origin = Crawl.of(self.crawler), Origin.of(url)
+            assert origin is not None
+            door, shortage = own.get(Door), OwnShortage(own, self.crawler.engine.downloader)
+            waits = deferred_from_coro(shortage.download(fails, Request(url)))
+            waits.addErrback(ended.append)
+            await until(lambda: door._outside)
+            assert shortage._since
+            door.recheck(origin, lambda _: True)
+            await until(lambda: ended)
+            ended.append(shortage._since)
+            yield self.request(url)
+
+    await crawl(spider=Denies)
+    failed, since = ended
+    assert isinstance(failed, Failure)
+    assert isinstance(failed.value, HeldAtDenial)
+    assert not since

@@ -371,6 +371,19 @@ async def test_what_cannot_be_read_is_undecided(sites: Sites, robots: Robots) ->
     assert done.lines[2].startswith(f"| {url} | undecided | unknown |")
 
 
+@pytest_twisted.ensureDeferred
+async def test_a_robots_txt_that_nobody_could_read_is_no_agreement(
+    sites: Sites, robots: Robots
+) -> None:
+    away = sites.host(answer("", 503))
+    settings = ("-s", "ROBOTS_STATUS_POLICY=fail-open", "-s", "ROBOTS_FETCH_RETRIES=0")
+    done = robots("permissions", "--use", "search", away.url("/a"), *settings)
+    assert done.lines[2].startswith(f"| {away.url('/a')} | not_read | nobody |")
+    assert done.status == 2
+    done = robots("permissions", "--use", "search", "mailto:a@site.example", *settings)
+    assert done.status == 0
+
+
 @pytest.mark.parametrize(
     ("status", "headers", "says", "exit_status"),
     [

@@ -174,3 +174,16 @@ def test_of_a_single_line_that_is_too_long_the_beginning_is_left() -> None:
 def test_a_body_as_long_as_the_limit_stays_whole() -> None:
     assert whole_lines(b"a\nbc", 4) == b"a\nbc"
     assert whole_lines(b"a\nbc", 3) == b"a"
+
+
+@pytest.mark.parametrize("codec", ["utf-16-be", "utf-16-le"])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_no_limit_cuts_a_line_of_utf_16(codec: str, end: str) -> None:
+    lines = ["\ufeffUser-agent: *", "Disallow: /a\u010afoo", "Disallow: /\u0a0a\u0d0d\U0001f60a"]
+    body = end.join([*lines, "Disallow: /private"]).encode(codec)
+    wholes = {end.join(lines[:number]).encode(codec) for number in range(1, 4)}
+    wholes |= {each + end[:1].encode(codec) for each in wholes} if len(end) > 1 else set()
+    for size in range(len(lines[0].encode(codec) + end.encode(codec)), len(body)):
+        assert whole_lines(body, size) in wholes
+    assert whole_lines(body, len(body)) == body
+    assert whole_lines("\ufeffabc".encode(codec), 5) == "\ufeffa".encode(codec)

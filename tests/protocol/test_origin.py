@@ -34,7 +34,7 @@ def test_the_origin_of_a_url(url: str, parts: tuple[str, str, int], authority: s
     assert origin.authority == authority
     assert str(origin) == f"{parts[0]}://{authority}"
     assert origin.robots_url == f"{parts[0]}://{authority}/robots.txt"
-    assert Origin.of(origin.robots_url) == Origin.named(str(origin)) == origin
+    assert Origin.of(origin.robots_url) == Origin.of(str(origin)) == origin
 
 
 def test_a_tdmrep_is_a_file_of_its_own_of_the_same_origin() -> None:
@@ -43,7 +43,6 @@ def test_a_tdmrep_is_a_file_of_its_own_of_the_same_origin() -> None:
     url = "https://site.example:8443/.well-known/tdmrep.json"
     assert (str(file), file.robots_url, file.authority) == (url, url, origin.authority)
     assert file != origin
-    assert Origin.named(url) == file
     assert Origin.of(url) == origin
 
 

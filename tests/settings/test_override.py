@@ -142,3 +142,12 @@ def test_as_json_uses_are_as_they_are_read() -> None:
         "ai_policy": "skip",
         "ai_tokens": ["Google-Extended"],
     }
+
+
+def test_what_may_be_written_as_text_is_shown_as_it_is_read() -> None:
+    given = {"obey": "False", "crawl_delay": "5", "reason": "ours"}
+    assert Override({"obey": False, "crawl_delay": 5.0}, given).as_json() == {
+        "obey": False,
+        "crawl_delay": 5.0,
+        "reason": "ours",
+    }

@@ -260,7 +260,7 @@ def _without_rules(reading: Reading) -> Iterator[Finding]:
     first_lines = {position: n for n, (position, _, _) in reversed(reading.agents.items())}
     for position, section in enumerate(reading.sections):
         names = {name for each in section.names for name in each}
-        merged = (each for name in names for each in by_name[name])
+        merged = (each for name in names for each in by_name.get(name, ()))
         if not section.rules and any(names) and not _has_rules(reading, merged):
             shown = b", ".join(section.agents)
             yield finding(first_lines[position], Code.GROUP_WITHOUT_RULES, shown)

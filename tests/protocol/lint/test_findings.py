@@ -389,3 +389,9 @@ def test_all_is_the_name_of_one_crawler(name: str) -> None:
 @pytest.mark.parametrize("name", ["*", "allbot", "all-in-one", "anybot", "alligator", "overall"])
 def test_other_names_are_not_for_all(name: str) -> None:
     assert "all-is-a-name" not in {code for _, code in found(f"User-agent: {name}\nDisallow: /a")}
+
+
+def test_a_group_that_a_blank_line_ends_is_looked_at() -> None:
+    dialect = RFC9309._replace(blank_line_ends_group=True)
+    text = "User-agent: *\nDisallow: /a\n\nUser-agent: foo\nCrawl-delay: 3\n"
+    assert (4, "group-without-rules") in found(text, dialect)
