@@ -162,7 +162,7 @@ class LogReader:
         self._logs = logs
         self.names = [log.name for log in logs]
         """The names of the files, without their folders."""
-        self.log = logs[0]
+        self.log = Path()
         """The file of the last line."""
         self._file = ""
         self._position = 0
