@@ -184,6 +184,7 @@ def test_no_limit_cuts_a_line_of_utf_16(codec: str, end: str) -> None:
     wholes = {end.join(lines[:number]).encode(codec) for number in range(1, 4)}
     wholes |= {each + end[:1].encode(codec) for each in wholes} if len(end) > 1 else set()
     for size in range(len(lines[0].encode(codec) + end.encode(codec)), len(body)):
-        assert whole_lines(body, size) in wholes
+        longest = max((each for each in wholes if len(each) <= size), key=len)
+        assert whole_lines(body, size) == longest
     assert whole_lines(body, len(body)) == body
     assert whole_lines("\ufeffabc".encode(codec), 5) == "\ufeffa".encode(codec)
