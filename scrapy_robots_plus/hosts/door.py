@@ -301,8 +301,9 @@ class Door(Doorway):
             origin = valid_origin_of(request)
             return origin is not None and origin.host in lines and fails(origin, request)
 
-        for request in [*filter(fails_here, self._outside)]:
-            self._outside.pop(request).errback(error())
+        failing = list(filter(fails_here, self._outside))
+        for ends in [self._outside.pop(each) for each in failing]:
+            ends.errback(error())
         self.slots.fail_queued(error, fails_here)
         for line in lines.values():
             if line is not None:

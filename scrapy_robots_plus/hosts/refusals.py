@@ -199,7 +199,7 @@ class Refusals:
         self._stats.inc_value(stats.REFUSED)
         if refusal is Refusal.NEW:
             self._stats.inc_value(stats.BACKOFFS)
-        if throttle.is_on:  # the line of the host may be new, or have been forgotten
+        if refusal is Refusal.NEW or throttle.is_on:  # its line may have been forgotten
             self._door.line(host).pace.throttle = throttle
         self._tell(origin, throttle, status, was_on=was_on)
         times = throttle.in_a_row
