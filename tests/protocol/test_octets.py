@@ -179,7 +179,9 @@ def test_a_body_as_long_as_the_limit_stays_whole() -> None:
 @pytest.mark.parametrize("codec", ["utf-16-be", "utf-16-le"])
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
 def test_no_limit_cuts_a_line_of_utf_16(codec: str, end: str) -> None:
-    lines = ["\ufeffUser-agent: *", "Disallow: /a\u010afoo", "Disallow: /\u0a0a\u0d0d\U0001f60a"]
+    # The octets of a line end are in these too, within a character and across two.
+    odd = "\u010a\u0a0a\u0d0d" + 2 * "\u0100\u0a61\u0100\u0d61\u0100"
+    lines = ["\ufeffUser-agent: *", f"Disallow: /{odd}", f"Disallow: /\U0001f60a{odd}"]
     body = end.join([*lines, "Disallow: /private"]).encode(codec)
     wholes = {end.join(lines[:number]).encode(codec) for number in range(1, 4)}
     wholes |= {each + end[:1].encode(codec) for each in wholes} if len(end) > 1 else set()
