@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OFF: dict[str, Any] = {"ROBOTSTXT_OBEY": False}
 FILE = "ROBOTSTXT_OBEY or ROBOTS_CRAWL_DELAY_OBEY"
-IN_USE = "ROBOTSTXT_OBEY, a delay or ROBOTS_AI_USES"
+IN_USE = "ROBOTSTXT_OBEY, a delay, ROBOTS_AI_USES or ROBOTS_CONTENT_USE"
 CASES: list[tuple[str, Any, dict[str, Any], str]] = [
     ("ROBOTS_AUDIT_LOG_ALLOWED", True, {}, "ROBOTS_AUDIT_LOG"),
     ("ROBOTS_AUDIT_BODIES", "files", {}, "ROBOTS_AUDIT_LOG"),

@@ -164,7 +164,6 @@ class LogReader:
         """The names of the files, without their folders."""
         self.log = Path()
         """The file of the last line."""
-        self._file = ""
         self._position = 0
         self.open_crawls: dict[str, _Chain] = {}
         """The chains of crawls without an end so far, by the name of the crawl."""
@@ -188,13 +187,13 @@ class LogReader:
     @property
     def place(self) -> str:
         """The place of the last line: ``line 3``, or ``audit.jsonl.1, line 3`` in several files."""
-        return f"{self._file}line {max(self._position, 1)}"
+        file = f"{self.log.name}, " if len(self._logs) > 1 else ""
+        return f"{file}line {max(self._position, 1)}"
 
     def __iter__(self) -> Iterator[Entry]:
         """Yields the entries, file by file; a plain :class:`Entry` for one of an unknown type."""
         for log in _in_order(self._logs):
-            self.log = log
-            self._file, self._position = f"{log.name}, " if len(self._logs) > 1 else "", 0
+            self.log, self._position = log, 0
             with log.open("rb") as file:
                 # A line that is too long is read in pieces, none of which is a valid line.
                 while raw := file.readline(LONGEST_LINE):
@@ -204,7 +203,7 @@ class LogReader:
                     if entry is not None:
                         yield entry
             if not self._position:  # one of several may be new, after a rotation
-                state = LogState.UNFINISHED if self._file else LogState.CUT
+                state = LogState.UNFINISHED if len(self._logs) > 1 else LogState.CUT
                 self.report(state, "the log is empty")
         for name in list(self.open_crawls):
             self._report_unfinished(name)

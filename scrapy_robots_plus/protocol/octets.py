@@ -91,10 +91,10 @@ def whole_lines(body: bytes, size: int | None) -> bytes:
     """
     if size is None or len(body) <= size:
         return body
-    codec = _UTF_16.get(body[:2])
-    ends = [end.encode(codec or "ascii") for end in "\n\r"]
-    end = max(_last(end, body, size, width=2 if codec else 1) for end in ends)
-    return body[: size - size % 2 if codec else size] if end < 0 else body[:end]
+    codec = _UTF_16.get(body[:2], "ascii")
+    width = len("\n".encode(codec))
+    end = max(_last(mark.encode(codec), body, size, width) for mark in "\n\r")
+    return body[: size - size % width] if end < 0 else body[:end]
 
 
 _UTF_16 = {codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF16_LE: "utf-16-le"}

@@ -38,7 +38,7 @@ def uses_of(ai_uses: Iterable[str], content_use: str | None) -> tuple[str, ...]:
 NEEDS = {
     "obey": "ROBOTSTXT_OBEY",
     "needs_file": "ROBOTSTXT_OBEY or ROBOTS_CRAWL_DELAY_OBEY",
-    "is_on": "ROBOTSTXT_OBEY, a delay or ROBOTS_AI_USES",
+    "is_on": "ROBOTSTXT_OBEY, a delay, ROBOTS_AI_USES or ROBOTS_CONTENT_USE",
     "keeps_delays": "ROBOTS_CRAWL_DELAY_OBEY",
     "backoff_max": "ROBOTS_BACKOFF_MAX",
     "uses": "ROBOTS_AI_USES or ROBOTS_CONTENT_USE",
