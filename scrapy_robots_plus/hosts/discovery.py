@@ -58,13 +58,14 @@ class Discovery:
     """By how many numbers a lane moves forward each time its requests double; each request that
     comes in takes about two."""
     CREDIT = 128
-    """How many extra fetches may start in busy rounds before any of them is answered."""
+    """How many extra fetches may start in busy rounds before any of them is answered; no more than
+    the hosts that are wanted."""
 
     def __init__(self, known: Known, tickets: Iterator[int]) -> None:
         self._known = known
         self._tickets = tickets
         self._lanes = TicketHeap()
-        self._credit = self.CREDIT
+        self._most_credit = self._credit = min(self.CREDIT, known.enough)
         self._rounds = 0
         self._rounds_without_request = 0
         self._idle_round = 0
@@ -94,7 +95,7 @@ class Discovery:
     def fetch_ended(self, *, answered: bool) -> None:
         """Regains a credit if *answered*: a fetch ended in a policy under which requests may go."""
         if answered:
-            self._credit = min(self._credit + 1, self.CREDIT)
+            self._credit = min(self._credit + 1, self._most_credit)
 
     def round_begins(self, ready: int) -> None:
         """Starts at most one fetch, so as not to delay the engine; *ready* hosts have a request."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import count
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,8 +39,8 @@ def test_while_requests_come_in_they_go_first(job: bool) -> None:
     world = World([Host() for _ in range(MANY)], fetches=MANY, job=job)
     for number in range(MANY):
         come_in(world, number)
-    at_most = Discovery.CREDIT + 2 * MANY // Discovery.ROUNDS_PER_FETCH
-    assert Discovery.CREDIT < len(asked(world)) <= at_most
+    at_most = world.enough + 2 * MANY // Discovery.ROUNDS_PER_FETCH
+    assert world.enough < len(asked(world)) <= at_most
     world.settle()
     assert len(asked(world)) == MANY
 
@@ -84,7 +83,7 @@ def test_while_enough_pages_are_ready_few_are_asked(job: bool) -> None:
 class Silent(HandClock):
     """Surroundings of a discovery in which no server answers, until the test says so."""
 
-    def __init__(self, *, places: int = 10_000, enough: float = inf) -> None:
+    def __init__(self, *, places: int = 10_000, enough: int = 32) -> None:
         super().__init__()
         self.lanes = Lanes()
         self.budget = FetchBudget(places, places, self.clock, self.call_later)
@@ -133,9 +132,8 @@ class Silent(HandClock):
 
     def use_up_credit(self) -> None:
         """While requests come in, so that besides a fetch starts every so many rounds."""
-        rounds = Discovery.CREDIT + Discovery.CREDIT // Discovery.ROUNDS_PER_FETCH
-        self.name(rounds)
-        assert self.rounds(rounds) == rounds
+        self.name(self.enough)
+        assert self.rounds(self.enough) == self.enough
 
     def grow_quiet(self) -> None:
         """No request has come in for a while, and there was nothing to fetch."""
@@ -159,18 +157,25 @@ def test_each_answer_pays_for_another_fetch_but_only_up_to_the_credit() -> None:
     for _ in range(3):
         around.discovery.fetch_ended(answered=True)
     assert around.rounds(Discovery.ROUNDS_PER_FETCH) == 3 + 1
-    for _ in range(2 * Discovery.CREDIT):
+    for _ in range(2 * around.enough):
         around.discovery.fetch_ended(answered=True)
-    assert around.rounds(3 * Discovery.ROUNDS_PER_FETCH) == Discovery.CREDIT + 3
+    assert around.rounds(3 * Discovery.ROUNDS_PER_FETCH) == around.enough + 3
+
+
+def test_a_crawl_without_a_limit_to_its_requests_has_one_to_its_credit() -> None:
+    around = Silent(enough=10_000)
+    around.name(300)
+    rounds = 3 * Discovery.ROUNDS_PER_FETCH
+    assert around.rounds(rounds) == Discovery.CREDIT + 3  # three that are due anyway
 
 
 def test_with_enough_hosts_ready_no_credit_is_spent() -> None:
-    around = Silent(enough=2)
-    around.ready = 2
+    around = Silent()
+    around.ready = around.enough
     around.grow_quiet()
     around.name(100)
     assert around.rounds(10 * Discovery.PAGES_PER_FETCH) == 10
-    around.ready = 1
+    around.ready = around.enough - 1
     assert around.rounds(Discovery.PAGES_PER_FETCH) == Discovery.PAGES_PER_FETCH
 
 
