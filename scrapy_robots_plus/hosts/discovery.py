@@ -12,7 +12,8 @@ many fetches start as the budget allows. Even thousands of silent servers slow n
 
 Hazards:
 
-- Start requests come in one by one. That no more will come is known only a few rounds later.
+- Start requests come in one by one. That no more will come is known only a few rounds later. The
+  engine makes a round for each by itself: to wake it would make two of every one.
 - A job has two queues, and the engine asks both in each round: each round counts once.
 - A lane that has grown is in the heap more than once. It gets a new ticket when its fetch starts,
   or it would be found again.
@@ -54,6 +55,8 @@ class Discovery:
     """How many rounds the engine makes per fetch while requests are coming in."""
     QUIET_ROUNDS = 4
     """The number of rounds without a new request after which no more are expected."""
+    LOOKS_AGAIN_SECONDS = 0.001
+    """Seconds until the next round, as long as more requests are expected and none comes."""
     NUMBERS_PER_DOUBLING = 10_000
     """By how many numbers a lane moves forward each time its requests double; each request that
     comes in takes about two."""
@@ -76,6 +79,8 @@ class Discovery:
         """The time at which another fetch may start, unless one ends first; None if none is due."""
         if not self._lanes or not self._known.may_fetch():
             return None
+        if self._is_growing:
+            return self._known.clock() + self.LOOKS_AGAIN_SECONDS
         return self._known.budget.next_change
 
     def add(self, lane: Lane) -> None:
@@ -104,8 +109,8 @@ class Discovery:
             return
         rounds = self.ROUNDS_PER_FETCH if self._is_growing else self.PAGES_PER_FETCH
         if self._rounds % rounds == 0:
-            self._start(1, ready)
-        elif self._credit and ready < self._known.enough and self._start(1, ready):
+            self._start(1)
+        elif self._credit and ready < self._known.enough and self._start(1):
             self._credit -= 1
 
     def nothing_is_ready(self) -> None:
@@ -113,9 +118,10 @@ class Discovery:
         if self._idle_round != self._rounds:
             self._idle_round = self._rounds
             self._rounds_without_request += 1
-        self._start(0 if self._is_growing else self.FETCHES_AT_ONCE, 0)
+        if not self._is_growing and self._start(self.FETCHES_AT_ONCE) == self.FETCHES_AT_ONCE:
+            self._known.wake()
 
-    def _start(self, most: int, ready: int) -> int:
+    def _start(self, most: int) -> int:
         """Starts at most *most* fetches; returns how many it started."""
         started = 0
         if not self._lanes or not self._known.may_fetch():
@@ -130,8 +136,6 @@ class Discovery:
             if not self._known.is_fetching(origin):
                 self._known.fetch(origin)
                 started += 1
-        if not ready and self._lanes and budget.free:
-            self._known.wake()
         return started
 
     @property

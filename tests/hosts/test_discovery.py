@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
 
 MANY = 200
+QUIET = Discovery.QUIET_ROUNDS * Discovery.LOOKS_AGAIN_SECONDS
+"""Seconds without a new request after which no more are expected."""
 
 with_and_without_job = pytest.mark.parametrize("job", [False, True], ids=["memory", "JOBDIR"])
 """With JOBDIR there is a second queue, and the engine asks both in each round."""
@@ -42,6 +44,8 @@ def test_while_requests_come_in_they_go_first(job: bool) -> None:
     at_most = world.enough + 2 * MANY // Discovery.ROUNDS_PER_FETCH
     assert world.enough < len(asked(world)) <= at_most
     world.settle()
+    assert len(asked(world)) <= at_most
+    world.pass_time(QUIET)
     assert len(asked(world)) == MANY
 
 
@@ -59,6 +63,7 @@ def test_large_hosts_are_asked_first() -> None:
     for number in [*range(100), *[97, 98, 99] * 20]:
         world.push(number)
     world.settle()
+    world.pass_time(QUIET)
     assert asked(world) == [0, 1, 2, 3, 4, 97, 98, 99]
 
 
@@ -203,6 +208,20 @@ def test_only_rounds_without_a_new_request_make_it_quiet_and_each_counts_once() 
     around.discovery.nothing_is_ready()
     assert not around.fetched
     assert around.idle_rounds(1) == Discovery.FETCHES_AT_ONCE
+
+
+def test_while_requests_come_in_the_engine_is_not_woken_but_looks_again_soon() -> None:
+    around = Silent()
+    around.discovery._credit = 0
+    around.name(20)
+    around.discovery.request_came_in()
+    for _ in range(Discovery.QUIET_ROUNDS - 1):
+        around.idle_rounds(1)
+        assert around.discovery.next_change == around.now + Discovery.LOOKS_AGAIN_SECONDS
+    before = around.wakes
+    around.idle_rounds(1)
+    assert (before, around.wakes) == (0, 1)
+    assert around.discovery.next_change == around.budget.next_change
 
 
 def test_before_the_first_round_nothing_makes_it_quiet() -> None:

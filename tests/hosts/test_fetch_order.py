@@ -17,6 +17,7 @@ class Fetched(Lanes):
 
     def __init__(self) -> None:
         super().__init__()
+        self.enough = 0
         around: Any = self
         self.discovery = Discovery(around, count(1_000_000))
 
