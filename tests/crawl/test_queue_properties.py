@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scrapy_robots_plus.hosts.host import State, TicketHeap
 from tests.examples import tried
 
-from .world import REFUSED, Both, Host, Slot, World, host_number
+from .world import QUIET, REFUSED, Both, Host, Slot, World, host_number
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -286,7 +286,7 @@ def test_hosts_take_turns() -> None:
     for number in range(4):
         for _ in range(5):
             world.push(number)
-    world.settle()
+    world.pass_time(QUIET)
     for number in range(4):
         world.land(number)
     world.pass_time(100)
@@ -301,7 +301,7 @@ def test_many_lanes_of_one_slot_cost_no_scan(lanes: int) -> None:
     world = World([Host(capacity=1, slot="proxy") for _ in range(lanes)], total=1, fetches=lanes)
     for number in range(lanes):
         world.push(number)
-    world.settle()
+    world.pass_time(QUIET)
     for number in range(lanes):
         world.land(number)
     asked = 0
@@ -322,7 +322,7 @@ def test_hosts_of_one_slot_wait_for_none_of_the_others() -> None:
     world = World([Host(delay=1.0, slot="shared") for _ in range(3)], fetches=3, transfer=60.0)
     for number in range(3):
         world.push(number)
-    world.settle()
+    world.pass_time(QUIET)
     for number in range(3):
         world.land(number)
     world.pass_time(0.1)
@@ -345,7 +345,7 @@ def test_what_takes_long_to_its_slot_is_handed_out_early() -> None:
     world = World([Host(delay=10.0), Host(delay=1.0)], travel=3.0, transfer=60.0, total=16)
     for number in (0, 1) * 4:
         world.push(number)
-    world.settle()
+    world.pass_time(QUIET)
     for number in (0, 1):
         world.land(number)
     sent: dict[int, list[float]] = {0: [], 1: []}

@@ -24,6 +24,7 @@ from scrapy.squeues import (
     PickleLifoDiskQueue,
 )
 
+from scrapy_robots_plus.hosts.discovery import Discovery
 from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.host import Address
 from scrapy_robots_plus.hosts.known import Outlook
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scrapy_robots_plus.hosts.host import Lane
+
+QUIET = Discovery.QUIET_ROUNDS * Discovery.LOOKS_AGAIN_SECONDS
+"""Seconds without a new request after which the queue expects no more."""
 
 
 class Stats(dict[str, int]):

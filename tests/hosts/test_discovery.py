@@ -11,15 +11,13 @@ from scrapy_robots_plus.hosts.discovery import Discovery
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from tests.crawl.hand_clock import HandClock
 from tests.crawl.lanes import Lanes
-from tests.crawl.world import Host, World
+from tests.crawl.world import QUIET, Host, World
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.hosts.host import Lane
     from scrapy_robots_plus.protocol.origin import Origin
 
 MANY = 200
-QUIET = Discovery.QUIET_ROUNDS * Discovery.LOOKS_AGAIN_SECONDS
-"""Seconds without a new request after which no more are expected."""
 
 with_and_without_job = pytest.mark.parametrize("job", [False, True], ids=["memory", "JOBDIR"])
 """With JOBDIR there is a second queue, and the engine asks both in each round."""
