@@ -166,8 +166,8 @@ class AuditLog(Appender):
     def _append(self, file: BinaryIO) -> None:
         """Appends a batch of what waits. Raises OSError."""
         file.seek(0)
-        head = file.read(len(HEAD))
-        if head != HEAD[: len(head)]:
+        begin, line_end, _ = file.read(len(HEAD)).partition(b"\n")
+        if not HEAD.startswith(begin) or (line_end and not begin):
             raise OSError("it is not an audit log")
         end, line = self._mark or (0, b"")
         file.seek(end - len(line))

@@ -87,7 +87,9 @@ def _write_info(writer: Any, name: str) -> None:
 
 def _write_pair(writer: Any, exchange: Exchange) -> None:
     request, response = exchange.request, exchange.response
-    protocol = response.protocol or "HTTP/1.1"
+    # WARC 1.1 knows messages of HTTP/1 alone: what came by HTTP/2 ("h2") is written as one.
+    is_http_1 = (response.protocol or "").startswith("HTTP/1")
+    protocol = response.protocol if is_http_1 else "HTTP/1.1"
     about = {"WARC-Date": rfc3339(exchange.at)}
     if response.ip_address is not None:  # not every download handler tells it
         about["WARC-IP-Address"] = str(response.ip_address)

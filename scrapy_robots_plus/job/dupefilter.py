@@ -37,9 +37,8 @@ class JobDupeFilter(RFPDupeFilter):
         """Returns whether the fingerprint of *request* was seen, in this or an earlier run."""
         if self._job is None:
             return super().request_seen(request)
-        return self._is_seen(request, self._job)
+        return self._is_seen(self.fingerprinter.fingerprint(request), self._job)
 
     @guarded("the duplicate filter of the job", otherwise=False)
-    def _is_seen(self, request: Request, job: Job) -> bool:
-        fingerprint = self.fingerprinter.fingerprint(request)
+    def _is_seen(self, fingerprint: bytes, job: Job) -> bool:
         return job.attempt(lambda: job.file.see(fingerprint)) is False

@@ -92,8 +92,8 @@ class JobFile(JobRequests, AbstractContextManager["JobFile"]):
 
         Never call it between :meth:`see` and the :meth:`add` that belongs to it.
         """
-        if identity(self.path) != self._place:
-            what = "was deleted or replaced while it was in use"
+        if identity(self.path, self._size) != self._place:  # it never gets shorter by itself
+            what = "was deleted, replaced or emptied while it was in use"
             to_do = "Restore a copy; otherwise the job starts from scratch"
             raise self._failed(JobFileError(self.path, what, to_do))
         if self.path.stat().st_mtime_ns != self._written_at or not self._recent.has_room:
@@ -283,7 +283,8 @@ class JobFile(JobRequests, AbstractContextManager["JobFile"]):
         self.done.clear()
         self._run("BEGIN IMMEDIATE")
         self.withdraw()
-        self._place, self._written_at = identity(self.path), self.path.stat().st_mtime_ns
+        self._place, written = identity(self.path), self.path.stat()
+        self._written_at, self._size = written.st_mtime_ns, written.st_size
         self._recent.begin(self.written.generation, self._place)
 
     def _failed(self, fault: Exception) -> Exception:
@@ -292,23 +293,28 @@ class JobFile(JobRequests, AbstractContextManager["JobFile"]):
             return fault
         self.failure = fault if isinstance(fault, JobFileError) else explained(self.path, fault)
         fault.__traceback__ = None  # its frames may hold a statement, which keeps the file locked
-        with suppress(*FAULTS):
-            if is_damage(fault):  # so that the next run mends the file
-                if self.done and self.done[-1][0] == Step.SEE:  # its request was not added
-                    self.done.pop()
-                self.done.append((Step.DAMAGE, str(fault)))
-                self._recent.write(self.done)
-            elif self._recent.has_begun:
-                with suppress(*FAULTS):  # a full disk may have room for this, if for nothing else
-                    self._recent.write([(Step.NOTE, _BOOT, _STOPPED)])
-            with suppress(sqlite3.Error):  # some errors have ended the transaction
-                self._run("ROLLBACK")  # drops what is not saved
-            self._run("BEGIN IMMEDIATE")
-            # The run counts as ended: no request is to blame.
-            Counts.read(self._run)._replace(running=0).write(self._run)
-            self._run("COMMIT")
+        if not isinstance(fault, JobFileError):  # else to write on would damage what is there now
+            with suppress(*FAULTS):
+                self._end_run(fault)
         self._let_go()
         return self.failure
+
+    def _end_run(self, fault: Exception) -> None:
+        """Notes that the run has ended because of *fault*, and drops what is not saved."""
+        if is_damage(fault):  # so that the next run mends the file
+            if self.done and self.done[-1][0] == Step.SEE:  # its request was not added
+                self.done.pop()
+            self.done.append((Step.DAMAGE, str(fault)))
+            self._recent.write(self.done)
+        elif self._recent.has_begun:
+            with suppress(*FAULTS):  # a full disk may have room for this, if for nothing else
+                self._recent.write([(Step.NOTE, _BOOT, _STOPPED)])
+        with suppress(sqlite3.Error):  # some errors have ended the transaction
+            self._run("ROLLBACK")  # drops what is not saved
+        self._run("BEGIN IMMEDIATE")
+        # The run counts as ended: no request is to blame.
+        Counts.read(self._run)._replace(running=0).write(self._run)
+        self._run("COMMIT")
 
     def _let_go(self) -> None:
         self._recent.close()

@@ -193,9 +193,12 @@ def _copy(damaged: Run, new: sqlite3.Connection) -> bool:
 def finish_replacing(path: Path) -> None:
     """Puts the new file in the place of the old one, if that is gone: the new one is complete then.
 
-    So is what a kill cut short.
+    So is what a kill cut short. If it was cut short before that, the new file goes: it would come
+    back as the job, long after a copy of the old one was restored and deleted.
     """
-    if part_of(path).exists() and not path.exists():
+    if path.exists():
+        part_of(path).unlink(missing_ok=True)
+    elif part_of(path).exists():
         os.replace(part_of(path), path)
 
 

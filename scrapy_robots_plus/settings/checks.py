@@ -201,14 +201,23 @@ def share(value: object) -> float | None:
 def json_if_text(value: object) -> object:
     """Returns *value*, parsed if it is a dict as JSON, as from ``-s`` or an environment file.
 
-    Raises ValueError if the JSON is not valid.
+    Raises ValueError if the JSON is not valid, or names a key twice.
     """
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
-            return json.loads(value)
+            return json.loads(value, object_pairs_hook=_each_once)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"not valid JSON: {error}") from None
     return value
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} is there twice")
+    return found
 
 
 @check("a dict whose keys are strings; `headers` in it is one, too")

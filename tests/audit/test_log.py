@@ -115,6 +115,18 @@ def test_a_log_that_was_cut_goes_on_when_it_is_opened_again(tmp_path: Path, part
     assert state_of(path) is (LogState.UNFINISHED if 0 < part < 1 else LogState.WHOLE)
 
 
+def test_a_log_that_was_cut_in_its_first_octets_takes_all_further_lines(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    for octets in range(1, 8):
+        path.write_bytes(b'{"v":1,'[:octets])
+        for name in ("a", "b"):
+            log = open_log(path, name)
+            log.add(end(name))
+            assert log.flush()
+            log.close()
+        assert entries_in(path) == [begin("a"), end("a"), begin("b"), end("b")]
+
+
 def test_an_empty_file_is_a_log(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     path.touch()

@@ -41,6 +41,7 @@ def exchanged(
     body: bytes = RULES.encode(),
     address: str | None = None,
     is_cut: bool = False,
+    protocol: str | None = None,
 ) -> Exchange:
     request = Request(url, headers={"User-Agent": "Foobot"})
     response = Response(
@@ -50,6 +51,7 @@ def exchanged(
         body,
         flags=["download_stopped"] if is_cut else [],
         ip_address=None if address is None else ip_address(address),
+        protocol=protocol,
     )
     return Exchange(1_795_201_080.5, request, response)
 
@@ -95,6 +97,18 @@ def test_a_pair_of_records_for_each_exchange(tmp_path: Path, name: str) -> None:
     assert [pair for pair in cut if "trunc" in pair[0].lower()] == [("WARC-Truncated", "length")]
     assert "WARC-Truncated" not in dict(response.rec_headers.headers)
     assert (warned, warc.errors, warc.lost) == ([], 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "written"), [("HTTP/1.0", "HTTP/1.0"), ("h2", "HTTP/1.1"), (None, "HTTP/1.1")]
+)
+def test_messages_are_those_of_http_1(tmp_path: Path, protocol: str | None, written: str) -> None:
+    warc = Warc(tmp_path / "robots.warc", Warned())
+    warc.add(exchanged(protocol=protocol))
+    assert warc.flush()
+    _, (_, response, _), (_, request, _) = records_in(tmp_path / "robots.warc")
+    assert response.http_headers.protocol == written
+    assert request.http_headers.statusline == f"/robots.txt {written}"
 
 
 def test_warcios_own_check_finds_nothing_wrong(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from scrapy.settings import default_settings
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import CallLaterOnce
+from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
@@ -291,6 +292,31 @@ async def test_errors_of_a_project_take_their_usual_way(
     await run(crawler, urls=urls)
     assert crawler.stats.get_value("finish_reason") == "finished"
     assert sorted(host.fetched) == ["/0", "/1", "/3"]
+    assert own_errors(caplog) == []
+
+
+@ensureDeferred
+async def test_an_error_of_a_projects_fingerprinter_costs_one_request_of_a_job(
+    sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Fingerprinter(RequestFingerprinter):
+        def fingerprint(self, request: scrapy.Request) -> bytes:
+            if request.url.endswith("/bad"):
+                raise ValueError("of the project")
+            return super().fingerprint(request)
+
+    class Linking(ProbeSpider):
+        def parse(self, response: scrapy.http.Response) -> Any:
+            super().parse(response)
+            if response.url.endswith("/0"):
+                yield from response.follow_all(["/bad", "/good"])
+
+    host = sites.host(RULES)
+    settings = {"JOBDIR": str(tmp_path), "REQUEST_FINGERPRINTER_CLASS": Fingerprinter}
+    crawler = make_crawler(Linking, **settings)
+    await run(crawler, urls=[host.url("/0")])
+    assert crawler.stats.get_value("finish_reason") == "finished"
+    assert sorted(host.fetched) == ["/0", "/good"]
     assert own_errors(caplog) == []
 
 

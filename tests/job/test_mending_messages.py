@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sqlite3
@@ -172,10 +173,13 @@ def test_what_was_not_committed_when_damage_is_found_is_kept(file: JobFile) -> N
         assert (again.held, again.lost) == (6, 0)
 
 
-@pytest.mark.parametrize("how", ["deleted", "replaced", "folder"])
-def test_one_that_was_deleted_or_replaced(file: JobFile, path: Path, how: str) -> None:
+@pytest.mark.parametrize("how", ["deleted", "replaced", "emptied", "folder"])
+def test_one_that_was_deleted_replaced_or_emptied(file: JobFile, path: Path, how: str) -> None:
     """The run ends, and says so."""
-    path.unlink()
+    if how == "emptied":
+        os.truncate(path, 0)
+    else:
+        path.unlink()
     if how == "replaced":
         path.write_bytes(b"another")
     elif how == "folder":
@@ -183,11 +187,11 @@ def test_one_that_was_deleted_or_replaced(file: JobFile, path: Path, how: str) -
     for _ in range(2):
         with fails(
             path,
-            "was deleted or replaced while it was in use. Restore a copy; otherwise the job starts "
-            "from scratch",
+            "was deleted, replaced or emptied while it was in use. Restore a copy; otherwise the "
+            "job starts from scratch",
         ):
             file.commit()
-    assert not path.exists() or path.read_bytes() == b"another"
+    assert not path.exists() or path.read_bytes() in {b"another", b""}
 
 
 @pytest.mark.parametrize("which", [recent_of, journal_of])

@@ -95,6 +95,12 @@ def test_a_host_that_is_there_twice_is_named(first: str, second: str) -> None:
     assert "expected one entry for " in told
 
 
+def test_a_host_that_is_there_twice_in_json_is_named() -> None:
+    first, second = json.dumps({"a.example": OFF}), json.dumps({"a.example": {"crawl_delay": 5}})
+    (told,) = problems_with(f"{first[:-1]}, {second[1:]}")
+    assert "not valid JSON: 'a.example' is there twice" in told
+
+
 def test_a_long_value_is_cut() -> None:
     (told,) = problems_with({"a.example": {"robots_text": "x" * 10_000}})
     assert len(told) < 700
