@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from functools import partial
+from importlib.util import find_spec
 from operator import methodcaller
 from typing import Any
 
@@ -86,16 +87,24 @@ def watch_handovers(crawler: Crawler, listener: Callable[[Request], None]) -> bo
     return intercept_downloads(crawler, told)
 
 
+_HTTP2_CAN_BE_STOPPED = find_spec("scrapy.core._http2") is not None
+"""Scrapy 2.18 gave the package this name; before that, it was ``scrapy.core.http2``."""
+
+
 def can_be_stopped(crawler: Crawler, request: Request) -> bool:
     """Returns whether the handler of *request* sends ``bytes_received``, as Scrapy's own do.
 
     A handler derived from them may download in another way, like that of scrapy-impersonate.
-    Subclasses of ``BaseStreamingDownloadHandler`` (Scrapy 2.16 to 2.19) do send it.
+    Subclasses of ``BaseStreamingDownloadHandler`` (Scrapy 2.16 to 2.19) do send it. The handler for
+    HTTP/2 does not before Scrapy 2.18.
     """
     handlers: Any = crawler.engine.downloader.handlers
     handler = handlers._get_handler(urlparse_cached(request).scheme)  # noqa: SLF001
     method = getattr(type(handler), "download_request", None)
-    own = getattr(method, "__module__", "").startswith("scrapy.core.downloader.handlers.")
+    module = getattr(method, "__module__", "")
+    own = module.startswith("scrapy.core.downloader.handlers.")
+    if module.endswith(".http2"):
+        own = _HTTP2_CAN_BE_STOPPED
     kinds = {base.__name__ for base in type(handler).__mro__}
     return own or "BaseStreamingDownloadHandler" in kinds
 

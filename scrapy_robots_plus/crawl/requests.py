@@ -138,7 +138,7 @@ _plain = lru_cache(maxsize=16_384)(Origin.plain)  # many URLs are the same up to
 def origin_to_ask(request: Request) -> Origin | None:
     """Returns the origin whose robots.txt applies to *request*; None if it needs no check.
 
-    Raises ValueError if the port in its URL is invalid.
+    Raises ValueError as :func:`origin_of` does.
     """
     if request.meta.get(DONT_OBEY_META_KEY):
         return None
@@ -148,18 +148,23 @@ def origin_to_ask(request: Request) -> Origin | None:
 def origin_of(request: Request) -> Origin | None:
     """Returns the origin of *request*; None if it is not http or https.
 
-    Raises ValueError if the port in its URL is invalid.
+    Raises ValueError if the port in its URL is invalid, or no host is there: some download handlers
+    send ``http:///name/path`` to the host ``name``, as browsers do.
     """
     url = request.url
     path = url.find("/", *_WHERE_PATHS_BEGIN)
     plain = Origin.plain(url) if path < 0 else _plain(url[:path])
     if plain is not None:
         return plain
-    return Origin.of(urlparse_cached(request))
+    parts = urlparse_cached(request)
+    origin = Origin.of(parts)
+    if origin is None and parts.scheme in {"http", "https"}:
+        raise ValueError(f"no host in {url}")
+    return origin
 
 
 def valid_origin_of(request: Request) -> Origin | None:
-    """Returns the :func:`origin_of` *request*; None also if the port is invalid: it will fail."""
+    """Returns the :func:`origin_of` *request*; None also if there is no valid one: it will fail."""
     try:
         return origin_of(request)
     except ValueError:

@@ -24,7 +24,6 @@ from scrapy_robots_plus.crawl.requests import (
     MAX_RETRIES_META_KEY,
     REFUSED_META_KEY,
     TAP_META_KEY,
-    origin_of,
     priority_of,
     valid_origin_of,
 )
@@ -141,7 +140,7 @@ class Refusals:
         wait = min(wait_in(response, self._clock.wall()), self._longest)
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
-        origin = origin_of(request)
+        origin = valid_origin_of(request)
         if origin is None:
             return
         if not is_good or origin in self._sites:

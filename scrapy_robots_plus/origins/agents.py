@@ -34,8 +34,12 @@ class Agents:
     @cached_property
     def default(self) -> AgentNames:
         """``ROBOTSTXT_USER_AGENT``; else what Scrapy sets on a request without a User-Agent."""
-        if self._settings.user_agent is not None:
-            return self._settings.user_agent
+        named = self._settings.user_agent
+        return self.sent if named is None else named
+
+    @cached_property
+    def sent(self) -> str:
+        """What Scrapy sets on a request without a User-Agent, such as one for a robots.txt."""
         settings = self._crawler.settings
         of_spider = getattr(self._crawler.spider, "user_agent", None)
         return user_agent_in_headers(settings) or str(of_spider or settings["USER_AGENT"] or "")
@@ -44,7 +48,8 @@ class Agents:
         """Finds the default anew, as a spider may name itself only now; warns if no site can
         address it.
         """
-        vars(self).pop("default", None)
+        for found in ("default", "sent"):
+            vars(self).pop(found, None)
         agent, settings = self.default, self._crawler.settings
         anybody = self._settings.dialect.names_are_parts or not takes_several_names(settings)
         if not (anybody or agent == "*" or has_product_token(agent)):

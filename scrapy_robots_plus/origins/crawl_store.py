@@ -20,13 +20,14 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.access import says_unavailable
-from scrapy_robots_plus.protocol.http_caching import span_of_use
+from scrapy_robots_plus.protocol.http_caching import span_of_use, varies_by_agent
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import Store, StoreError, open_store
 from scrapy_robots_plus.storage.record import RobotsRecord
 from scrapy_robots_plus.storage.trust import Trust
 
+from .agents import Agents
 from .freshness import access_at, as_meant_under, is_complete, within_limits
 from .network_away import NetworkAway
 
@@ -44,6 +45,8 @@ SECONDS_TO_CLOSE = 5.0
 """Seconds that a closing crawl waits for a store on a server to save, and to be closed."""
 
 _MEMORY = "memory"
+_MADE_FOR = "user-agent"
+"""The header of a record that names the crawler whose answer it is, if others may get another."""
 
 
 class CrawlStore:
@@ -59,6 +62,7 @@ class CrawlStore:
         self._crawl = crawl
         self._settings = settings = crawl.settings
         self._network = crawl.get(NetworkAway)
+        self._agents = crawl.get(Agents)
         self._once = Once()
         self._trust = Trust()
         self._store = self._opened(settings.store or _default_uri(crawl.crawler))
@@ -97,6 +101,8 @@ class CrawlStore:
 
         A failure that may be this crawl's own fault is not stored for workers on other machines.
         """
+        if varies_by_agent(record.headers):
+            record = record._replace(headers={**record.headers, _MADE_FOR: self._agents.sent})
         self._trust.saw(record)
         failure = record.failure
         if self._store.remote and failure is not None and self._network.may_be_why(failure):
@@ -136,6 +142,8 @@ class CrawlStore:
             self._losses = self._store.losses
             self._trust.withdraw_all(self._crawl.clock.wall())
         if record is None or not self._trust.believes(record):
+            return None
+        if record.headers.get(_MADE_FOR, self._agents.sent) != self._agents.sent:
             return None
         settings = self._settings.for_fetching(record.origin)
         meant = as_meant_under(record, settings.status_policy)

@@ -174,6 +174,6 @@ def _is_for_the_same_page(request: Request, response: Response) -> bool:
     asked = response.request
     urls = [request.url, response.url]
     if asked is not None:
-        urls += [asked.url, *asked.meta.get(REDIRECT_META_KEY, ())]
+        urls += [asked.url, *(asked.meta.get(REDIRECT_META_KEY) or ())]
     wanted, *known = (url.partition("#")[0] for url in urls)
     return wanted in known

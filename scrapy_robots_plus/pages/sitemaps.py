@@ -8,7 +8,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
-from scrapy.http import Response, TextResponse
+from scrapy.http import TextResponse
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
@@ -131,7 +131,7 @@ class Sitemaps:
                 self._stats.inc_value(stats.SITEMAPS_LEFT_OUT, left_out)
         return urls
 
-    async def response(self, request: Request, policy: Policy) -> Response | None:
+    async def response(self, request: Request, policy: Policy) -> TextResponse | None:
         """Returns the response to *request*, for the Sitemap lines of a robots.txt, from *policy*.
 
         It is marked as cached, so that the HTTP cache does not store it. None if the crawl does not
@@ -142,7 +142,7 @@ class Sitemaps:
         if policy.file is None or policy.access is not Access.RULES:
             status = policy.record.outcome
             status = status if isinstance(status, int) else 404
-            return Response(request.url, status, flags=[CACHED])
+            return TextResponse(request.url, status, encoding="utf-8", flags=[CACHED])
         urls = await self._urls(policy, policy.sitemaps)
         if not urls:
             text = "%s names no sitemap that may be requested"

@@ -78,7 +78,7 @@ def _common(policy: Policy, agent: AgentNames, reads_uses: bool) -> tuple[dict[s
 def add_preferences(request: Request, preferences: Preferences) -> None:
     """Adds *preferences* to the stamp of *request*."""
     stamp = request.meta.get(STAMP_META_KEY)
-    if not isinstance(stamp, dict):  # a middleware may have removed it
+    if not isinstance(stamp, dict) or "preferences" not in stamp:  # a middleware took its place
         return
     before, known = stamp["preferences"], {each.category for each in preferences.statements}
     stamp |= preferences.as_dict()

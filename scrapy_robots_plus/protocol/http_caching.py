@@ -173,6 +173,12 @@ def entity_tag(headers: Headers) -> str:
     return found[0] if found else ""
 
 
+def varies_by_agent(headers: Headers) -> bool:
+    """Returns whether a crawler with another User-Agent may get another response (RFC 9111 4.1)."""
+    names = {name.strip().lower() for name in headers.get("vary", "").split(",")}
+    return not names.isdisjoint({"*", "user-agent"})
+
+
 def confirms(received: Headers, stored: Headers) -> bool:
     """Returns whether a 304 with headers *received* confirms those *stored* (RFC 9111 4.3.4).
 

@@ -30,7 +30,10 @@ from scrapy_robots_plus.protocol.access import Access, Failure, Outcome, is_defi
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-KEPT_HEADERS = ("cache-control", "content-type", "date", "etag", "expires", "last-modified")
+KEPT_HEADERS = (
+    *("cache-control", "content-type", "date", "etag", "expires", "last-modified"),
+    "vary",
+)
 """The response headers that a record keeps, for freshness, validation and the charset."""
 
 
@@ -56,7 +59,8 @@ class RobotsRecord(NamedTuple):
     """For how many seconds after ``fetched_at`` the answer is fresh."""
     headers: Mapping[str, str] = MappingProxyType({})
     """The headers of the answer that are needed later, with names in lower case:
-    ``cache-control``, ``content-type``, ``date``, ``etag``, ``expires``, ``last-modified``."""
+    ``cache-control``, ``content-type``, ``date``, ``etag``, ``expires``, ``last-modified``,
+    ``vary``. In a store also ``user-agent``, that of the crawl, if the answer varies by it."""
     sha256: str = ""
     """The SHA-256 of ``body`` in hexadecimal; empty if there are no rules."""
     failure: Outcome | None = None

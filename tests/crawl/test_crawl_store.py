@@ -296,6 +296,24 @@ def test_a_record_holds_by_the_settings_of_this_crawl(file: Path) -> None:
     assert found.retry_in == 90
 
 
+@pytest.mark.parametrize(
+    ("vary", "is_shared"),
+    [("Accept-Encoding", True), ("accept-encoding, user-agent", False), ("*", False)],
+)
+def test_what_varies_by_user_agent_answers_that_one_alone(
+    tmp_path: Path, vary: str, is_shared: bool
+) -> None:
+    store = f"sqlite:{tmp_path / 'robots.db'}"
+    first, second = (Crawl(store, USER_AGENT=name) for name in ("Foobot/1.0", "Barbot/1.0"))
+    first.learn(rules(1, headers={"vary": vary}))
+    assert first.load() is not None
+    assert (second.load() is not None) is is_shared
+    second.learn(rules(1, START + 1, headers={"vary": vary}))
+    assert second.load() is not None
+    first.close()
+    second.close()
+
+
 def test_only_a_store_that_outlives_the_crawl_is_counted(file: Path) -> None:
     crawls = Crawl("memory"), Crawl(f"sqlite:{file}")
     for crawl in crawls:

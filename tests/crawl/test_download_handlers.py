@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
+from scrapy import Request
+from scrapy.core.downloader.handlers import http2
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
+from scrapy_robots_plus.compat import can_be_stopped
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.requests.middleware import RobotsMiddleware
 from tests.crawling import ProbeSpider, make_crawler, run
@@ -20,6 +26,19 @@ HANDLERS = {
     "httpx2": "scrapy.core.downloader.handlers._httpx.HttpxDownloadHandler",
 }
 CONCURRENT_REQUESTS = 5
+
+
+def test_a_handler_is_stopped_in_a_body_only_if_it_tells_of_its_parts() -> None:
+    handler = object.__new__(http2.H2DownloadHandler)
+    handlers = SimpleNamespace(_get_handler=lambda _: handler)
+    crawler: Any = SimpleNamespace(
+        engine=SimpleNamespace(downloader=SimpleNamespace(handlers=handlers))
+    )
+    handlers_module: Any = http2
+    agent: str = handlers_module.H2ConnectionPool.__module__
+    stream = import_module(agent.replace("agent", "stream"))
+    tells = "bytes_received" in inspect.getsource(stream)
+    assert can_be_stopped(crawler, Request("https://x.example/")) is tells
 
 
 class PoolSpider(ProbeSpider):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 import scrapy
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
 from scrapy_robots_plus import RobotsDisallowed, RobotsMiddleware
 from tests.crawling import OTHER_PARSER, ProbeSpider, crawl, make_crawler, names_rules, run, stat
@@ -62,6 +63,23 @@ async def test_where_the_url_itself_is_disallowed_no_form_is_named(sites: Sites)
     crawler = await crawl(host.url("/private/a%40b"), host.url("/open%40"), spider=AskingSpider)
     assert [verdict.form for verdict in crawler.spider.verdicts.values()] == [None, None]
     assert host.fetched == ["/open%40"]
+
+
+class LikeBrowsers(HTTP11DownloadHandler):
+    """Takes any number of slashes before the host, as curl takes three."""
+
+    async def download_request(self, request: scrapy.Request) -> scrapy.http.Response:
+        sent = request.replace(url=request.url.replace("http:///", "http://"))
+        return await super().download_request(sent)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_url_whose_host_only_some_handlers_see_is_not_sent(sites: Sites) -> None:
+    host = sites.host(RULES)
+    url = host.url("/private").replace("http://", "http:///")
+    crawler = await crawl(url, DOWNLOAD_HANDLERS={"http": LikeBrowsers})
+    assert host.fetched == []
+    assert "no host in" in str(crawler.spider.failures[url])
 
 
 PARSERS = ["ProtegoRobotParser", "PythonRobotParser", "RerpRobotParser"]
