@@ -14,7 +14,7 @@ local hold = hold_of(worker, id)
 if pace.delay < delay then pace.delay = delay end
 local wait = math.max(0, next_of(pace) - now())
 if pace.holder == hold then return wait end
-if pace.holder ~= '' then return wait > 0 and wait or math.max(1, math.min(pace.delay, 500)) end
+if pace.holder ~= '' then return wait > 0 and wait or math.max(50, math.min(pace.delay, 500)) end
 pace.holder = hold
 call('HSET', out_of(worker), id, cmsgpack.pack(host, '', ''))
 settle(host, pace)

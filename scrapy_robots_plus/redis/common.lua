@@ -54,7 +54,7 @@ local AT_ONCE = 1000 -- how many keys are looked at in one go
 -- was anything before; cursor: how far keys were looked through, '-' if all were; run: the process of the server
 local era
 
--- Which process of the server this is; '' if the user may not ask
+-- Which process of the server this is; '' if the user may not ask: that is no other than any
 local function process()
   local told = redis.pcall('INFO', 'server')
   return type(told) == 'string' and string.match(told, 'run_id:(%w+)') or ''
@@ -71,7 +71,7 @@ local function begin_era()
   era = {born = born, since = now(), is_lost = is_lost, cursor = '0', run = process()}
   write_era()
   for _, worker in ipairs(call('ZRANGE', WORKERS, 0, -1)) do
-    call('ZADD', WORKERS, now() + lifetime, worker)
+    call('ZADD', WORKERS, 'GT', now() + lifetime, worker) -- it may have asked for a longer one
   end
   for _, set in ipairs({DUE, NEW, WORKERS}) do call('ZADD', set, MARKS_SCORE, MARK) end
 end
@@ -84,7 +84,13 @@ local function look(hands_out)
   for _, set in ipairs({DUE, NEW, WORKERS}) do
     if not call('ZSCORE', set, MARK) then return begin_era() end
   end
-  if not run or hands_out and run ~= process() then begin_era() end
+  local is_now = run and hands_out and process() or ''
+  if not run or run ~= '' and is_now ~= '' and run ~= is_now then
+    begin_era()
+  elseif run ~= is_now and is_now ~= '' then
+    era.run = is_now
+    write_era()
+  end
 end
 
 -- A sorted set of the requests that wait, the most urgent first

@@ -173,7 +173,7 @@ class HostQueue:
         Returns 0.0 if it may leave now, and is to be reported then; else after how many seconds to
         ask again; below 0 if the worker is not known to be alive.
         """
-        asked = [self.worker, id_, encoded(host), round(delay * 1000)]
+        asked = [self.worker, id_, encoded(host), _milliseconds(delay)]
         return float(self._run("ask", asked)) / 1000
 
     def held(self) -> set[bytes]:

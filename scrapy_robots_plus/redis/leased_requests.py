@@ -67,6 +67,9 @@ class LeasedRequests:
     ARRIVES_SECONDS = 1.0
     """Seconds in which a request that was handed out is in its slot. If a middleware of the project
     keeps it, perhaps until another of the host is answered, others have their turn."""
+    NO_ROOM_SECONDS = 1.0
+    """Seconds for which a host is left alone if it has more ports than robots.txt may be fetched at
+    a time."""
 
     def __init__(self, crawler: Crawler, session: Session) -> None:
         self._crawl = Crawl.of(crawler)
@@ -139,9 +142,13 @@ class LeasedRequests:
         state = self._state(origin, lease.host, policy)
         pause = state.until - self._session.now()
         if origin is not None and state.state is State.POLICY:
-            self._parked.setdefault(origin, []).append(lease)
-            crawl.get(Policies).prefetch(origin, lease.request)
-        elif pause > 0:
+            if origin not in self._parked and not self.room_for_new_hosts(1):
+                pause = self.NO_ROOM_SECONDS  # a host may have thousands of ports
+            else:
+                self._parked.setdefault(origin, []).append(lease)
+                crawl.get(Policies).prefetch(origin, lease.request)
+                return
+        if pause > 0:
             self.leave_alone(lease.host, pause)
             self._give_back(lease)
         elif state.delay and (lease.is_first or not lease.holds):
@@ -260,13 +267,14 @@ class LeasedRequests:
         return not compat.Slots(self._crawl.crawler.engine.downloader).has_arrived(lease.request)
 
     def collect_ended(self) -> None:
-        """Reports which requests the engine has dealt with."""
+        """Reports which requests the engine has dealt with, unless another one has their turn now:
+        what becomes of that tells.
+        """
         for request in compat.finished(self.under_way, self._crawl.crawler):
             lease = self.under_way.pop(request)
-            frees = lease.holds and self._leaving.get(lease.host) is not lease
-            if lease.id:
-                what = "freed" if frees else "ended"
-                self._session.tell(Report(what, lease.id, lease.host), soon=frees)
+            if lease.id and self._leaving.get(lease.host) is not lease:
+                what = "freed" if lease.holds else "ended"
+                self._session.tell(Report(what, lease.id, lease.host), soon=lease.holds)
 
     # The pace of hosts, see SharedPace
 

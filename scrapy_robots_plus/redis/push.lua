@@ -6,7 +6,7 @@
 -- Returns a character for each: "-" it was seen before, or taken by another worker; "1" it may be due at once;
 -- "0" it waits
 
-look()
+look(true)
 
 -- Each request has a number. None is ever used again, whatever is lost
 local number = (#ARGV - 1) / 4

@@ -177,6 +177,7 @@ class Session:
         )
         if told is None:
             self._untold = untold + self._untold
+            self._reap_at = now + self._lifetime  # the others could not report either
             self._flush.set(now + self.LATER)
             return None
         if told.forgotten:
@@ -290,7 +291,6 @@ class Session:
                     stats.SHARED_QUEUE_ERRORS,
                 )
         self.is_unsure = True
-        self._reap_at = now + self._lifetime
 
     def _was_forgotten(self) -> None:
         """Starts anew under another name, as other workers have the requests of this one."""

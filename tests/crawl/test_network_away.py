@@ -178,9 +178,10 @@ async def test_a_network_that_comes_and_goes_is_not_trusted(
 
 @pytest_twisted.ensureDeferred
 async def test_hosts_are_dead_if_another_one_answers(
-    sites: Sites, caplog: pytest.LogCaptureFixture
+    sites: Sites, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is asked once in a minute, however many of them there are."""
+    monkeypatch.setattr(NetworkAway, "SILENCE", SOON)  # a busy machine answers late
     first = sites.host(RULES)
     dead = [sites.host(reset) for _ in range(10)]
     spider = meeting([host.url() for host in dead])

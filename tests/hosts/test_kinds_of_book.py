@@ -395,6 +395,20 @@ def test_a_moment_that_is_given_back_is_no_sign_of_a_loss(redis: RedisServer) ->
     other.close()
 
 
+def test_a_user_who_may_not_ask_for_the_process_has_lost_nothing() -> None:
+    with RedisServer() as server, server.client() as client:
+        client.acl_setuser(
+            "plain", enabled=True, passwords="+x", commands=["+@all", "-info"], keys="*"
+        )
+        urls = server.url, server.url_for("plain", "x")
+        books = [BookOnServer(url, "mixed") for url in urls]
+        for each, crawl in zip((*books, *books), (A, B, A, B), strict=True):
+            assert ask(each, crawl, 0.2) == GO
+            time.sleep(0.21)
+        for each in books:
+            each.close()
+
+
 def test_what_is_told_of_a_host_is_no_sign_of_a_loss(redis: RedisServer) -> None:
     """The server keeps it for at least as long as it is expected to."""
     book = AtATime(redis.url, "no loss")

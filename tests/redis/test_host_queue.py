@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 import pytest
+from redis import Redis
 from redis.exceptions import RedisError
 
 from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored, in_its_slot
@@ -678,3 +679,58 @@ def test_no_look_for_the_lost_is_at_all_hosts(server: RedisServer) -> None:
         before = server.usage()
         more = worker.exchange(renew=True).more
         assert (server.usage() - before).commands["ZCARD"] < 100
+
+
+def test_workers_of_which_only_some_may_ask_for_the_process_share_the_queue(
+    server: RedisServer,
+) -> None:
+    with server.client() as client, Redis.from_url(server.url_for("plain", "x")) as other:
+        client.acl_setuser(
+            "plain", enabled=True, passwords="+x", commands=["+@all", "-info"], keys="*"
+        )
+        crew = Crew(client)
+        one = crew.worker("1")
+        two = HostQueue(other, crew.key, "2", HOUR)
+        make_known(one, A)
+        one.push(stored(A, *"abcd"))
+        taken = []
+        for known in (False, True, True):
+            for worker in (one, two):
+                told = worker.exchange(1, known=known, renew=True)
+                assert not told.lost
+                taken += names(told.taken)
+        assert sorted(taken) == ["a", "b", "c", "d"]
+
+
+def test_the_turn_of_a_host_with_a_tiny_delay_is_not_asked_for_all_the_time(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    make_known(one, A, 0.001)
+    for worker in (one, two):
+        take(worker)
+    assert one.ask(b"x", A, 0.001) == 0.0
+    assert two.ask(b"y", A, 0.001) >= 0.05
+
+
+def test_a_loss_shortens_the_life_of_no_worker(client: Any) -> None:
+    crew = Crew(client)
+    worker = crew.worker("1")
+    take(worker)
+    before = client.zscore(worker.key("workers"), "1")
+    client.delete(worker.key("due"))
+    worker.push(stored(A, "a"))
+    assert client.zscore(worker.key("workers"), "1") >= before
+
+
+def test_a_number_that_was_lost_with_a_process_is_not_given_again(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A)
+    worker.push(stored(A, "a"))
+    before = crew.client.get(worker.key("pushed"))
+    worker.push(stored(A, "b"))
+    lost = [each.id for each in take(worker)]
+    crew.client.set(worker.key("pushed"), before)  # as it was when the data were written
+    *mark, _ = crew.client.hget(worker.key("pace"), MARK).split(b" ")
+    crew.client.hset(worker.key("pace"), MARK, b" ".join([*mark, b"another"]))
+    worker.push(stored(B, "c"))
+    (later,) = (each for each in (*take(worker), *take(worker)) if each.data == b"c")
+    assert later.id not in lost

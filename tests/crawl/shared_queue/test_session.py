@@ -13,7 +13,9 @@ import pytest
 import scrapy
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.shared_pace import Ask
+from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored
 from scrapy_robots_plus.redis.leased_requests import LeasedRequest, LeasedRequests
 from scrapy_robots_plus.redis.pushing import Pushing
@@ -288,3 +290,71 @@ def test_only_a_request_that_a_middleware_keeps_gives_its_turn_away(
         leases.left_downloader(request)
     assert [(each.what, each.seconds) for each in told] == [("left", 3.0)]
     assert not lease.holds
+
+
+def test_a_request_that_ends_while_another_uses_its_turn_is_told_of_once_that_has_left(
+    crawler: Crawler, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LeasedRequests, "own_delay", lambda *_: 0.0)
+    leases = LeasedRequests(crawler, session)
+    request = scrapy.Request("http://a.example/")
+    lease = LeasedRequest(request, b"1", "a.example", holds=True, since=session.now())
+    leases.under_way[request] = leases._leaving["a.example"] = lease
+    monkeypatch.setattr(compat, "finished", lambda under_way, _: list(under_way))
+    told: list[str] = []
+    monkeypatch.setattr(session, "tell", lambda report, **_: told.append(report.what))
+    leases.collect_ended()
+    assert told == []  # or its turn would be taken for one that nobody has
+    leases.left("a.example", 0.0, 3.0)
+    assert told == ["left", "ended"]
+
+
+def test_a_host_with_many_ports_takes_no_more_places_than_there_are(
+    crawler: Crawler, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LeasedRequests, "own_delay", lambda *_: 0.0)
+    leases, asked = LeasedRequests(crawler, session), list[Any]()
+    policies: Any = SimpleNamespace(
+        usable=lambda _: None,
+        is_fetching=asked.__contains__,
+        prefetch=lambda to, _: asked.append(to),
+    )
+    crawl = Crawl.of(crawler)
+    get = crawl.get
+    monkeypatch.setattr(crawl, "get", lambda kind: policies if kind is Policies else get(kind))
+    monkeypatch.setattr(Crawl, "holds_requests", True)
+    told: list[str] = []
+    monkeypatch.setattr(session, "tell", lambda report, **_: told.append(report.what))
+    places = crawl.settings.fetch_concurrency
+    for port in range(1, 100):
+        url = f"http://a.example:{port}/"
+        lease = LeasedRequest(scrapy.Request(url), b"%d" % port, "a.example", holds=False, since=0)
+        leases.add(lease)
+    assert len(asked) == leases.waiting == places
+    assert told.count("pause") == told.count("back") == 99 - places
+
+
+def test_what_a_dead_worker_had_comes_back_though_the_server_takes_nothing_new(
+    server: RedisServer, client: Any
+) -> None:
+    made = make_crawler(CrewSpider, REDIS_URL=server.url, ROBOTS_WORKER_LIFETIME=1)
+    made._apply_settings()
+    session = Session(made, client, "crew:requests")
+    unused: Any = None
+    pushing = Pushing(made, session, unused)
+    dead = HostQueue(client, "crew:requests", "dead", 1.0)
+    dead.exchange(renew=True)
+    dead.push([Stored("a.example", 0.0, b"page")])
+    assert dead.exchange(10, 10, known=True, renew=True).taken
+    taken: list[Any] = []
+    server.run_out_of_memory()
+    pushing.kept.append((Stored("b.example", 0.0, b"new"), None))
+    until = time.monotonic() + 20.0
+    while not taken and time.monotonic() < until:
+        pushing.give()
+        told = session.exchange(10, 10)
+        taken += told.taken if told else []
+        time.sleep(0.1)
+    server.limit_memory(0)
+    assert [each.data for each in taken] == [b"page"]
+    session.close()
