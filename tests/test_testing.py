@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,14 @@ def test_a_crawl_is_told_as_the_site_saw_it(robots_site: MakeSite) -> None:
     assert "Spider closed (finished)" in crawl.log
     assert [each.path for each in site.requests] == ["/robots.txt", "/"]
     assert site.requests[0].headers["user-agent"] == "Foobot"
+
+
+@pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_a_site_sees_every_method(robots_site: MakeSite, method: str) -> None:
+    site = robots_site(ROBOTS)
+    asked = urllib.request.Request(site.url("/private"), method=method)
+    urllib.request.urlopen(asked, timeout=30).close()
+    assert [(each.method, each.path) for each in site.requests] == [(method, "/private")]
 
 
 @pytest.fixture

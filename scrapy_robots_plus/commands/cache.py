@@ -12,6 +12,7 @@ from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.origins.freshness import fresh_for, within_limits
 from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.http_caching import Limits
+from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.origin import TDMREP, Origin
 from scrapy_robots_plus.protocol.printable import counted, duration
 from scrapy_robots_plus.storage.record import RobotsRecord
@@ -79,12 +80,11 @@ class Show(Subcommand):
     def run(self) -> None:
         record = self.project.stored(_origin_named(self.given.origin))
         fields = _fields_of(record, self.project.robots.limits)
-        text = record.body.decode("utf-8", "backslashreplace")
         headers = (f"{name}: {header}" for name, header in record.headers.items())
         lines = [_HEAD, _line(record, fields), "", *headers]
-        if text:
-            lines += ["", *text.rstrip("\r\n").splitlines()]
-        self.show([{**fields, "body": text}], lines)
+        if record.body:
+            lines += ["", *map(text, record.body.splitlines())]
+        self.show([{**fields, "body": text(record.body)}], lines)
 
 
 def _fields_of(record: RobotsRecord, limits: Limits) -> dict[str, Any]:

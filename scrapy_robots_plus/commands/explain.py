@@ -8,7 +8,7 @@ from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol.http_caching import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
 from scrapy_robots_plus.protocol.product_token import AgentNames
-from scrapy_robots_plus.protocol.verdict import Verdict
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .check import EXITS, fields_of, word_for
 from .inputs import AGENT, DIALECT, FILE, JSON, argument, site_of
@@ -51,7 +51,9 @@ def _facts(
     policy, file = source.policy, source.policy.parsed
     yield "because", verdict.describe()
     if file is not None:
-        beaten = file.explain(verdict.form or url, agent).beaten
+        best, beaten = file.explain(verdict.form or url, agent)
+        if best.rule and verdict.reason is not Reason.RULE:
+            beaten = (best, *beaten)
         yield from (("beats", f"{each.rule}, line {each.line}") for each in beaten)
     yield "agent", named(agent)
     if file is not None:

@@ -14,7 +14,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.job import FILE_NAME, QUEUE_FOLDER, UNSORTED, JobFile, rank_of
+from scrapy_robots_plus.job import FILE_NAME, QUEUE_FOLDER, UNSORTED, JobFile, JobFileError, rank_of
 from scrapy_robots_plus.job.reading import held_requests, overview
 from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.printable import counted, picked
@@ -136,7 +136,10 @@ class Retry(Subcommand):
     arguments = (FOLDER,)
 
     def run(self) -> None:
-        with JobFile(_file(self.given.folder)) as file:
+        path = _file(self.given.folder)
+        if not path.stat().st_size:  # a new job would take its place
+            raise JobFileError(path, "is empty", "Restore a copy")
+        with JobFile(path) as file:
             for trouble in file.troubles:
                 complain(trouble)
             given_back = file.retry()

@@ -14,6 +14,7 @@ from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.policies import NOT_READ, USES, Policies
 from scrapy_robots_plus.protocol.printable import picked
 from scrapy_robots_plus.protocol.verdict import Reason
+from scrapy_robots_plus.settings.checks import json_if_text
 
 from .inputs import JSON, URLS, Asked, argument, urls_in, with_policies
 from .subcommand import Exit, Subcommand, shown
@@ -44,6 +45,7 @@ class Permissions(Subcommand):
             "ROBOTS_AI_USES": [] if level else [self.given.use],
             "ROBOTS_CONTENT_USE": level or None,
             "ROBOTS_AI_POLICY": "skip",
+            "ROBOTS_OVERRIDES": _without_uses(self.project.settings["ROBOTS_OVERRIDES"]),
         }
         self.project.settings.setdict(declared, "cmdline")
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -111,6 +113,21 @@ class Permissions(Subcommand):
         elif preference in ("disallow", "denied"):
             self.note(Exit.FOUND)
         self.show([fields], [_line(fields["url"], preference, source, words)])
+
+
+def _without_uses(overrides: object) -> object:
+    """Returns *overrides* without what they declare of uses: the command declares the only one."""
+    try:
+        found = json_if_text(overrides)
+        return {
+            host: {key: value for key, value in keys.items() if key not in _DECLARE}
+            for host, keys in found.items()  # type: ignore[attr-defined]
+        }
+    except (AttributeError, ValueError):  # what is wrong with them is told when they are read
+        return overrides
+
+
+_DECLARE = {"ai_uses", "content_use", "ai_policy"}
 
 
 def _head(*cells: str) -> list[str]:

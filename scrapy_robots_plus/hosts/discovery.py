@@ -79,7 +79,7 @@ class Discovery:
         """The time at which another fetch may start, unless one ends first; None if none is due."""
         if not self._lanes or not self._known.may_fetch():
             return None
-        if self._is_growing:
+        if self._is_growing and self._idle_round == self._rounds:
             return self._known.clock() + self.LOOKS_AGAIN_SECONDS
         return self._known.budget.next_change
 

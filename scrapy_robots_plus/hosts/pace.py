@@ -93,6 +93,8 @@ class Pace:
         """Sets what the robots.txt of *origin* asks for: a delay in seconds, 0 for none, and
         visiting hours.
         """
+        if delay == self._delays.get(origin, 0.0) and visits == self.visits.get(origin):
+            return  # the usual case; a host may have thousands of origins
         self._delays.pop(origin, None)
         self.visits.pop(origin, None)
         if delay:

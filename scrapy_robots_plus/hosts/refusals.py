@@ -148,12 +148,23 @@ class Refusals:
         is_pause = False
         if self._longest and status in BUSY:
             is_pause = self._refused(request, status, origin, wait)
-        elif throttle := self.throttles.get(origin.host):
+        elif throttle := self._throttle_of(origin.host):
             self._answered(request, throttle, status, origin)
         if wait and self._given_up.reason(origin) is not Reason.GIVEN_UP:
             self._door.line(origin.host).pace.shut_for(wait, self._clock.monotonic())
             is_pause = True
         self._door.answer_was_read(request, origin.host, is_pause=is_pause)
+
+    def _throttle_of(self, host: str) -> Throttle | None:
+        """Returns the throttle of *host*; None if it has refused nothing, or so many others have
+        since that it is forgotten.
+        """
+        throttle = self.throttles.get(host)
+        if throttle is None and (pace := self._door.pace_of(host)) is not None:
+            throttle = pace.throttle
+        if throttle is not None:
+            self.throttles.put(host, throttle)
+        return throttle
 
     def _sent_in(self, request: Request, host: str) -> int | None:
         """Returns the phase of the throttle in which *request* was sent; None if it was off."""
@@ -177,7 +188,7 @@ class Refusals:
             self._stats.inc_value(stats.REFUSED)
             return True
         host = origin.host
-        throttle = self.throttles.get(host) or Throttle(self._longest, self._clock.jitter)
+        throttle = self._throttle_of(host) or Throttle(self._longest, self._clock.jitter)
         self.throttles.put(host, throttle)
         was_on = throttle.is_on
         before, is_again = times_refused(request)

@@ -7,6 +7,7 @@ read. Nothing here raises, whatever the octets.
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -95,7 +96,7 @@ class Line(NamedTuple):
 
 
 _SITEMAP = Field.SITEMAP
-_SCHEMES = frozenset({b"https", b" http"})
+_BEFORE_A_URL = re.compile(rb"(\S+)[ \t]+(https?)", re.IGNORECASE)
 
 
 def to_lines(octets: bytes, forgiving: bool = True) -> list[bytes]:
@@ -133,8 +134,7 @@ def read_line(number: int, line: bytes, forgiving: bool = True) -> Line | None:
         return None
     key, value = pair
     field = field_of(key, forgiving)
-    if field is _SITEMAP and key[-5:].lower() in _SCHEMES:
+    if field is _SITEMAP and (parts := _BEFORE_A_URL.fullmatch(key)):
         # ``Sitemap https://...``: the first colon is the URL's.
-        key, _, scheme = key.rpartition(b" ")
-        value = scheme + b":" + value
+        key, value = parts[1], parts[2] + b":" + value
     return Line(number, field, key, value)

@@ -51,10 +51,12 @@ def as_octets(body: Body, charset: str) -> tuple[bytes, str]:
 
 def to_utf8(body: bytes, charset: str) -> bytes:
     """Returns the body in UTF-8 without its byte order mark, which overrides *charset*."""
-    if body.startswith(b"\xef"):  # a part of the mark is removed, too, as in the reference parser
+    name = _name(charset)
+    is_marked = body.startswith(codecs.BOM_UTF8)
+    # A part of the mark is removed, too, as in the reference parser; elsewhere it is a letter.
+    if is_marked or (body.startswith(b"\xef") and name not in _SUPERSETS_OF_ASCII):
         length = next((n for n in (3, 2) if body.startswith(codecs.BOM_UTF8[:n])), 1)
         return body[length:]
-    name = _name(charset)
     if body[:2] in _MARKS or name in _WIDE:
         # In UTF-16, every other octet of ASCII text is NUL: other bodies are only labelled so. If
         # most of it is no ASCII, as where comments are in Chinese, the keys still are.

@@ -53,6 +53,17 @@ def test_all_that_decides(sites: Sites, robots: Robots) -> None:
     assert host.fetched == []
 
 
+def test_what_decides_beats_the_rule_that_would_have(alone: Robots) -> None:
+    text = "User-agent: *\nContent-Usage: train-ai=n\nAllow: /a\nDisallow: /\n"
+    (alone.folder / "r.txt").write_text(text)
+    skip = ("-s", "ROBOTS_AI_USES=train-ai", "-s", "ROBOTS_AI_POLICY=skip", "--agent", FOOBOT)
+    done = alone("explain", "--file", "r.txt", *skip, "https://site.example/a")
+    assert [line for line in done.lines if line.startswith("beats")] == [
+        "beats        Allow: /a, line 3",
+        "beats        Disallow: /, line 4",
+    ]
+
+
 def test_visiting_hours_that_a_crawl_keeps(alone: Robots) -> None:
     (alone.folder / "r.txt").write_text(RULES)
     obey = ("-s", "ROBOTS_VISIT_TIME=obey", "--agent", FOOBOT)

@@ -161,6 +161,14 @@ def test_what_was_set_aside_is_given_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("action", ACTIONS[:3], ids=" ".join)
+def test_an_emptied_job_is_no_new_one(tmp_path: Path, action: tuple[str, ...]) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / FILE_NAME).touch()
+    for _ in range(2):
+        assert Robots(tmp_path)("job", *action, "job").status == 2
+
+
+@pytest.mark.parametrize("action", ACTIONS[:3], ids=" ".join)
 def test_a_job_in_use_is_refused(tmp_path: Path, action: tuple[str, ...]) -> None:
     with JobFile(tmp_path / "job" / FILE_NAME) as file:
         file.add("a.example", 0, b"a")

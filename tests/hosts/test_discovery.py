@@ -222,6 +222,15 @@ def test_while_requests_come_in_the_engine_is_not_woken_but_looks_again_soon() -
     assert around.discovery.next_change == around.budget.next_change
 
 
+def test_while_hosts_are_ready_it_does_not_look_again_soon() -> None:
+    """The engine asks for them, or nothing may go: while a request that ended a run is alone."""
+    around = Silent()
+    around.discovery._credit = 0
+    around.name(20)
+    around.rounds(1)
+    assert around.discovery.next_change is None
+
+
 def test_before_the_first_round_nothing_makes_it_quiet() -> None:
     around = Silent()
     around.discovery._credit = 0

@@ -493,6 +493,20 @@ def test_a_licence_may_be_asked_for_in_any_line_of_its_header() -> None:
     assert crawl.stats.get_stats() == {"robotstxt/standing/priced": 1}
 
 
+def test_a_host_recovers_though_many_others_have_refused_since() -> None:
+    crawl = slowed(ROBOTS_CACHE_SIZE=10)
+    refuse_all(crawl)
+    gap = crawl.gap()
+    assert gap > 0
+    for number in range(10):
+        crawl.answer(f"h{number}.example", url=f"http://h{number}.example/")
+    for _ in range(20):
+        request = crawl.send(HOST)
+        crawl.answer_to(request, 200)
+        crawl.now += crawl.due_in(HOST)
+    assert crawl.gap() < gap
+
+
 def test_a_host_whose_line_was_forgotten_is_asked_slowly_again_once_it_refuses() -> None:
     crawl = slowed()
     refuse_all(crawl)

@@ -353,6 +353,18 @@ async def test_the_command_prints_a_table(sites: Sites, robots: Robots) -> None:
 
 
 @pytest_twisted.ensureDeferred
+async def test_an_override_that_declares_no_use_takes_no_objection_away(
+    sites: Sites, robots: Robots
+) -> None:
+    host = site(sites)
+    override = json.dumps({host.address: {"ai_uses": [], "crawl_delay": 0}})
+    settings = ("-s", "USER_AGENT=Foobot/1.0", "-s", f"ROBOTS_OVERRIDES={override}")
+    done = robots("permissions", "--use", "train-ai", host.url("/noai"), *settings)
+    assert done.status == 1
+    assert "disallow | X-Robots-Tag" in done.lines[2]
+
+
+@pytest_twisted.ensureDeferred
 async def test_what_a_site_says_does_nothing_in_the_table(sites: Sites, robots: Robots) -> None:
     host = sites.host("User-agent: *\nDisallow: /<b>![x](y)\\|<http://z>\n")
     url = host.url("/%3Cb%3E![x](y)%5C|%3Chttp://z%3E")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import RFC9309
-from scrapy_robots_plus.protocol.fields import _BEGINNINGS, _FORGIVEN, Field, field_of
+from scrapy_robots_plus.protocol.fields import _BEGINNINGS, _FORGIVEN, Field, field_of, read_line
 from scrapy_robots_plus.protocol.groups import Groups
 
 EXACT = {
@@ -68,3 +68,16 @@ def test_no_key_is_passed_over(key: bytes) -> None:
         (section,) = groups.sections
         found = [*section.agents[1:], *section.rules, *section.members, *groups.globals]
         assert len(found) == 1, written
+
+
+@pytest.mark.parametrize("between", [" ", "\t", "  ", " \t "])
+@pytest.mark.parametrize("url", ["https://x.example/s.xml", "http://x.example/s.xml"])
+def test_a_sitemap_without_a_colon_of_its_own(between: str, url: str) -> None:
+    line = read_line(1, f"Sitemap{between}{url}".encode())
+    assert line == (1, Field.SITEMAP, b"Sitemap", url.encode())
+
+
+def test_a_key_that_only_ends_in_a_scheme_is_none() -> None:
+    line = read_line(1, b"sitemap-https: /x")
+    assert line is not None
+    assert (line.key, line.value) == (b"sitemap-https", b"/x")

@@ -78,6 +78,13 @@ def test_charsets_in_which_files_come(charset: str, text: str) -> None:
     assert denies(f"User-agent: *\nDisallow: {text}".encode(charset), text, charset)
 
 
+def test_a_letter_that_is_the_first_octet_of_a_mark_elsewhere_stays_one() -> None:
+    body = "\u043f\nUser-agent: *\nDisallow: /\u043f".encode("windows-1251")
+    assert body.startswith(b"\xef")
+    assert denies(body, "/\u043f", "windows-1251")
+    assert denies(b"\xef\xbb\xbf" + ASCII, "/x", "windows-1251")  # a whole mark is one
+
+
 @pytest.mark.parametrize(
     "charset",
     [

@@ -13,7 +13,7 @@ from scrapy_robots_plus.protocol.matcher import Pattern, Rank, line_of, spelled,
 from scrapy_robots_plus.protocol.octets import Body, as_octets, text, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.preferences.values import statements_in
-from scrapy_robots_plus.protocol.robotstxt import READERS
+from scrapy_robots_plus.protocol.robotstxt import MAX_RULE, READERS
 from scrapy_robots_plus.protocol.rules import Rules
 
 _ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
@@ -45,13 +45,14 @@ class Reading:
         self.scanned = Groups(self.lines, dialect)
         """The groups, and which of them apply to a crawler."""
         self.sections = self.scanned.sections
-        numbers = (line.number for line in self.records.values() if line.field is Field.USER_AGENT)
-        agents = (
+        numbers = [line.number for line in self.records.values() if line.field is Field.USER_AGENT]
+        agents = [
             (position, value, names)
             for position, section in enumerate(self.sections)
             for value, names in zip(section.agents, section.names, strict=True)
-        )
-        self.agents = dict(zip(numbers, agents, strict=True))
+        ]
+        # With ``orphans_for_all``, the group of the rules before all others has no line of its own.
+        self.agents = dict(zip(numbers, agents[len(agents) - len(numbers) :], strict=True))
         """The user-agent lines, by number: the position of the group, the value, its names."""
         self.groups = {number: position + 1 for number, (position, _, _) in self.agents.items()}
         """The number, from 1, of the group of each line that has one, by the line's number."""
@@ -127,6 +128,8 @@ def _words(line: Line, reading: Reading) -> str:
     if field in ABOUT_USES:
         return _words_about_uses(line, reading)
     if not value or reading.is_apart(line):
+        return _IGNORED
+    if field is Field.CLEAN_PARAM and len(value) > MAX_RULE:
         return _IGNORED
     if field in RULES:
         verb = "allows" if field is Field.ALLOW else "denies"

@@ -81,7 +81,9 @@ def meaning(line: str, before: str = "User-agent: *\n", dialect: Dialect = RFC93
         ("Sitemap: https://x.example/s", "sitemap", "a sitemap"),
         ("Host: x.example", "host", "the host name that the site prefers"),
         ("Clean-param: a /b", "clean-param", "query parameters that change nothing"),
+        (f"Clean-param: {500 * 'a'} /b", "clean-param", "ignored"),
         ("License: https://x.example/l", "license", "a license"),
+        ("Sitemap\thttps://x.example/s", "sitemap", "a sitemap"),
         (
             "Content-Usage: ai-use=n, search=y",
             "content-usage",
@@ -194,3 +196,10 @@ def test_a_role_is_its_word() -> None:
     ]
     lines = [*(f"{word}: 1" for word in words[:13]), "", "# a comment", "some more words"]
     assert [line.role for line in lint("\n".join(lines)).lines] == words
+
+
+def test_rules_before_all_groups_may_be_for_all() -> None:
+    body = "Disallow: /x\nUser-agent: a\nDisallow: /y\n"
+    rule, agent, other = lint(body, RFC9309._replace(name="mine", orphans_for_all=True)).lines
+    assert (rule.group, rule.words) == (1, "denies what begins with /x")
+    assert (agent.group, agent.words, other.group) == (2, "for a", 2)
