@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Coroutine
 from functools import partial
-from importlib.util import find_spec
 from operator import methodcaller
 from typing import Any
 
@@ -87,7 +87,7 @@ def watch_handovers(crawler: Crawler, listener: Callable[[Request], None]) -> bo
     return intercept_downloads(crawler, told)
 
 
-_HTTP2_CAN_BE_STOPPED = find_spec("scrapy.core._http2") is not None
+_HTTP2_CAN_BE_STOPPED = importlib.util.find_spec("scrapy.core._http2") is not None
 """Scrapy 2.18 gave the package this name; before that, it was ``scrapy.core.http2``."""
 
 
