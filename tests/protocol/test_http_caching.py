@@ -21,6 +21,7 @@ from scrapy_robots_plus.protocol.http_caching import (
     source_of_lifetime,
     span_of_use,
     validators,
+    varies_by_agent,
 )
 
 if TYPE_CHECKING:
@@ -353,3 +354,11 @@ def test_a_time_in_the_future_is_infinitely_long_ago() -> None:
 )
 def test_the_header_that_declares_the_lifetime(headers: dict[str, str], source: str | None) -> None:
     assert source_of_lifetime(headers) == source
+
+
+@pytest.mark.parametrize(
+    ("vary", "varies"),
+    [("", False), ("Accept-Encoding", False), ("accept , user-AGENT", True), ("*", True)],
+)
+def test_an_answer_may_vary_by_who_asks(vary: str, varies: bool) -> None:
+    assert varies_by_agent({"vary": vary} if vary else {}) is varies
