@@ -84,9 +84,9 @@ class BookOnServer:
         if seen.value:
             try:
                 *values, process, written_at = json.loads(seen.value)
-                # A user who may not ask for the process does not know: that is no other one.
-                is_other = process and seen.process and process != seen.process.decode()
-                entry, is_lost = Entry(*values), bool(is_other)
+                # It is "" for a user who may not ask, which counts as the same.
+                known = {process, seen.process.decode()} - {""}
+                entry, is_lost = Entry(*values), len(known) > 1
                 entry.move(min(0.0, seen.now - written_at))
             except (ValueError, TypeError) as error:
                 raise BookError(

@@ -54,7 +54,7 @@ local AT_ONCE = 1000 -- how many keys are looked at in one go
 -- was anything before; cursor: how far keys were looked through, '-' if all were; run: the process of the server
 local era
 
--- Which process of the server this is; '' if the user may not ask: that is no other than any
+-- Which process of the server this is; '' if the user may not ask, which counts as the same
 local function process()
   local told = redis.pcall('INFO', 'server')
   return type(told) == 'string' and string.match(told, 'run_id:(%w+)') or ''
@@ -84,13 +84,12 @@ local function look(hands_out)
   for _, set in ipairs({DUE, NEW, WORKERS}) do
     if not call('ZSCORE', set, MARK) then return begin_era() end
   end
-  local is_now = run and hands_out and process() or ''
-  if not run or run ~= '' and is_now ~= '' and run ~= is_now then
-    begin_era()
-  elseif run ~= is_now and is_now ~= '' then
-    era.run = is_now
-    write_era()
-  end
+  if not run then return begin_era() end
+  local this = hands_out and process() or ''
+  if this == '' or this == run then return end
+  if run ~= '' then return begin_era() end
+  era.run = this
+  write_era()
 end
 
 -- A sorted set of the requests that wait, the most urgent first
