@@ -12,7 +12,6 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.settings import BaseSettings, default_settings
 from scrapy.utils.python import global_object_name
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
@@ -83,7 +82,7 @@ class RobotsExtension:
         crawler = self._crawl.crawler
         interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         if interval > 0:
-            self._end_progress = compat.repeat(interval, lambda: log_progress(crawler))
+            self._end_progress = self._crawl.errors.repeat(interval, lambda: log_progress(crawler))
             crawler.signals.connect(self._end_progress, signals.spider_closed)
         _report_wiring(self._crawl)
         if not self._crawl.has_middleware:

@@ -88,7 +88,11 @@ class OwnErrors:
         """Returns *call_later* for functions that may raise: it tells their errors."""
         return lambda seconds, call: call_later(seconds, partial(self._ring, call))
 
-    def _ring(self, call: Callable[[], None]) -> None:
+    def repeat(self, seconds: float, call: Callable[[], object]) -> Callable[[], None]:
+        """Does as :func:`.compat.repeat`, and tells the errors of *call*."""
+        return compat.repeat(seconds, partial(self._ring, call))
+
+    def _ring(self, call: Callable[[], object]) -> None:
         try:
             call()
         except Exception as error:  # noqa: BLE001 - whatever it is

@@ -21,6 +21,7 @@ from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import START_META_KEY
 from scrapy_robots_plus.protocol.printable import counted, printable
@@ -206,7 +207,7 @@ class Job:
 
     def _begin(self) -> None:
         self.has_begun = True
-        self._stop_looking = compat.repeat(self.SECONDS, self.look)
+        self._stop_looking = Crawl.of(self._crawler).errors.repeat(self.SECONDS, self.look)
 
     def _count(self) -> None:
         if len(self.file.done) >= self.STEPS:

@@ -212,8 +212,11 @@ class RobotsParser(RobotParser):
 
     def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
         """Returns whether the user agent may fetch the URL."""
-        verdict = self._by_compact_rules(url, user_agent)
-        return self.file.allowed(url, user_agent) if verdict is None else verdict.allowed
+        if self._file is None or self._agent is None:
+            verdict = self._by_compact_rules(url, user_agent)
+            if verdict is not None:
+                return verdict.allowed
+        return self.file.allowed(url, user_agent)
 
     def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
         """Returns whether the user agent may fetch the URL, and which rule and line say so."""

@@ -311,7 +311,7 @@ class RobotsQueue(Base):  # type: ignore[misc] # it has no types
             compat.close_crawl(self.crawler, "shared_queue_failed")
         compat.wake_after_pauses(self.crawler)
         compat.watch_handovers(self.crawler, self._leases.handed_over)
-        self._stop_looking = compat.repeat(self.LOOK_SECONDS, self._look)
+        self._stop_looking = self._crawl.errors.repeat(self.LOOK_SECONDS, self._look)
 
     def _look(self, *, at_once: bool = False) -> None:
         """Looks at what has happened since the last look; reports it soon, or *at_once*."""

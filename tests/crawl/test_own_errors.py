@@ -321,19 +321,22 @@ async def test_an_error_of_a_projects_fingerprinter_costs_one_request_of_a_job(
 
 
 @ensureDeferred
-@pytest.mark.parametrize("fails_in", ["handler", "timer"])
-async def test_a_handler_of_a_signal_and_a_timer_of_this_package(
+@pytest.mark.parametrize("fails_in", ["handler", "timer", "loop"])
+async def test_a_handler_of_a_signal_a_timer_and_a_loop_of_this_package(
     sites: Sites, caplog: pytest.LogCaptureFixture, fails_in: str
 ) -> None:
     crawler = make_crawler(ProbeSpider)
-    later = Crawl.of(crawler).errors.timers(call_later)
-    call = broken(lambda: None, 1, 1)
-
-    def in_a_timer() -> None:
-        later(0, call)
-
-    crawler.signals.connect(in_a_timer if fails_in == "timer" else call, signals.spider_opened)
+    errors, call = Crawl.of(crawler).errors, broken(lambda: None, 1, 1)
+    ends: list[Any] = []
+    handlers = {
+        "handler": call,
+        "timer": lambda: errors.timers(call_later)(0, call),
+        "loop": lambda: ends.append(errors.repeat(0.01, call)),
+    }
+    crawler.signals.connect(handlers[fails_in], signals.spider_opened)
     await run(crawler, urls=[sites.host(after(5, answer(RULES))).url("/page")])
+    for end in ends:
+        end()
     assert crawler.stats.get_value("finish_reason") == "robots_error"
     assert len(own_errors(caplog)) == 1
 
