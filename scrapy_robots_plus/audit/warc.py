@@ -122,7 +122,10 @@ def _head(first_line: str, headers: Headers, *before: tuple[str, str]) -> Any:
         for name, values in headers.items()
         for value in values
     ]
-    return StatusAndHeaders(first_line, [*before, *pairs], is_http_request=True)
+    head = StatusAndHeaders(first_line, [*before, *pairs], is_http_request=True)
+    # warcio would percent-encode octets that are not ASCII, and fails on some.
+    head.to_ascii_bytes = lambda header_filter=None: head.to_bytes(header_filter, "latin-1")
+    return head
 
 
 def _true_headers(exchange: Exchange) -> Headers:

@@ -211,8 +211,14 @@ def wrong_setting_in(error: Exception) -> str:
 
 
 def parse_sitemap(spider: SitemapSpider, response: Response) -> Iterable[Request]:
-    """Returns the requests that *spider* makes from a sitemap, a sitemap index or a robots.txt.
+    """Yields the requests that *spider* makes from a sitemap, a sitemap index or a robots.txt.
+
+    Those for further sitemaps get the priority of the request for this one.
 
     Needed for Scrapy 2.14 to 2.19, where the callback has no public name. Remove when it has one.
     """
-    return spider._parse_sitemap(response)  # noqa: SLF001
+    parse = spider._parse_sitemap  # noqa: SLF001
+    for request in parse(response):
+        if request.callback == parse and response.request is not None:
+            request.priority = response.request.priority
+        yield request

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.protocol.printable import printable
+
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
@@ -17,6 +19,19 @@ def crawl_log(name: str) -> Callable[[Crawler], logging.LoggerAdapter[logging.Lo
     """
     logger = logging.getLogger(name)
     return lambda crawler: logging.LoggerAdapter(logger, {"spider": crawler.spider})
+
+
+class Printed:
+    """An object for a log line, printed only if the line is written: a large item takes time.
+
+    Whether it will be, no logger knows in advance: Scrapy's handlers decide.
+    """
+
+    def __init__(self, what: object) -> None:
+        self._what = what
+
+    def __str__(self) -> str:
+        return printable(self._what)
 
 
 class Once:

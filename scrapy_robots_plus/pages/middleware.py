@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -14,7 +14,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.events import RobotsNoindex, RobotsOverrideError, request_not_followed
-from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.crawl.log import Printed, crawl_log
 from scrapy_robots_plus.crawl.requests import (
     DONT_OBEY_META_KEY,
     NOFOLLOW_META_KEY,
@@ -26,6 +26,8 @@ from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.scrapys_own import is_replaced
+
+from .stamp import NOT_CHECKED
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -89,6 +91,8 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         return self._pages[response]
 
     def _read(self, response: Response, request: Request) -> Page | None:
+        if not self._crawl.has_middleware:  # which removes what came with the meta of another page
+            request.meta.pop(STAMP_META_KEY, None)
         origin = origin_to_ask(request)
         if origin is None:
             return None
@@ -105,7 +109,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         for directive in directives.directives:
             self._crawl.stats.inc_value(stats.filled(stats.PAGE_DIRECTIVES, directive))
         # Added to a copy, as others may share the stamp.
-        stamp = request.meta.get(STAMP_META_KEY, {})
+        stamp = request.meta.get(STAMP_META_KEY) or deepcopy(NOT_CHECKED)
         request.meta[STAMP_META_KEY] = {**stamp, "page": directives.as_json()}
         now = self._crawl.clock.wall()
         nofollow = directives.against_following() if settings.nofollow != "ignore" else None
@@ -116,12 +120,12 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         """Handles each request of a callback, for Scrapy: returns it, or None to drop it."""
-        page = self._page_of(response)
-        if response is None or page is None or _is_for_the_same_page(request, response):
+        if response is None or _is_for_the_same_page(request, response):
             return request
-        nofollow = page.nofollow
         request.meta.pop(NOFOLLOW_META_KEY, None)  # it may have come with the meta of the page
-        if nofollow is None or request.meta.get(DONT_OBEY_META_KEY):
+        page = self._page_of(response)
+        nofollow = page and page.nofollow
+        if page is None or nofollow is None or request.meta.get(DONT_OBEY_META_KEY):
             return request
         if page.settings.nofollow == "observe":
             self._crawl.stats.inc_value(stats.NOFOLLOW_MARKED)
@@ -162,11 +166,9 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         return None
 
     def _say(self, done: str, what: object, said: PageStatement, response: Response) -> None:
-        log = logger(self.crawler)
-        if log.isEnabledFor(logging.DEBUG):  # a large item takes time to print
-            would = "Not" if self._crawl.settings.enforces else "Would not be"
-            shown = (printable(what), printable(response), said.describe())
-            log.debug("%s %s: %s, because %s says %s", would, done, *shown)
+        would = "Not" if self._crawl.settings.enforces else "Would not be"
+        shown = Printed(what), Printed(response), said.describe()
+        logger(self.crawler).debug("%s %s: %s, because %s says %s", would, done, *shown)
 
 
 def _is_for_the_same_page(request: Request, response: Response) -> bool:

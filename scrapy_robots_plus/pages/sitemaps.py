@@ -169,8 +169,8 @@ async def _in_parts(texts: Sequence[str]) -> AsyncIterator[str]:
 def url_in(line: str, base: str) -> str | None:
     """Returns the absolute http or https URL that *line* names, without its fragment.
 
-    None for any other URL, for one that is too long or has a user name, and for a robots.txt, which
-    a line without a value names.
+    None for any other URL, for one that is too long or has a user name, and for a robots.txt or
+    *base*, which a line without a value names.
     """
     try:
         if len(line) > LONGEST_URL:
@@ -186,4 +186,4 @@ def url_in(line: str, base: str) -> str | None:
         plain_host(origin.host)
     except ValueError:
         return None
-    return None if asks_for_robots_txt(url) else url
+    return None if asks_for_robots_txt(url) or url == urldefrag(base).url else url

@@ -42,6 +42,10 @@ _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ,", "abcdefghijklmnopqrstuvwxyz "
 _REL = f"concat(' ', normalize-space(translate(@rel, '{_UPPER}', '{_LOWER}')), ' ')"
 _SAYS_NO = " or ".join(f"contains({_REL}, ' {rel} ')" for rel in ("nofollow", "ugc", "sponsored"))
 
-FOLLOWED_LINKS = f"//*[(self::a or self::area) and not({_SAYS_NO})]"
+FOLLOWED_LINKS = (
+    f"//*[(self::a or self::area) and not(descendant::a or descendant::area) and not({_SAYS_NO})]"
+)
 """An XPath for links whose ``rel`` has no ``nofollow``, ``ugc`` or ``sponsored``, which Google
-documents: for ``restrict_xpaths`` of Scrapy's ``LinkExtractor``, or for ``response.xpath()``."""
+documents: for ``restrict_xpaths`` of Scrapy's ``LinkExtractor``, or for ``response.xpath()``. A
+link around others, which HTML does not allow, is left out: they would come with it, whatever their
+``rel`` says."""

@@ -111,6 +111,27 @@ def test_messages_are_those_of_http_1(tmp_path: Path, protocol: str | None, writ
     assert request.http_headers.statusline == f"/robots.txt {written}"
 
 
+OCTETS = [
+    ("Server", "Serveur \xe9; v=1"),
+    ("Content-Type", "text/plain; charset=utf-8; \xe9"),
+    ("X-\xe9", "1"),
+    ("Location", "/\xc3\xa9"),
+    ("Set-Cookie", "a=\xe9; path=/"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), OCTETS, ids=[name for name, _ in OCTETS])
+def test_octets_of_headers_are_written_as_they_came(tmp_path: Path, name: str, value: str) -> None:
+    path = tmp_path / "robots.warc"
+    warc = Warc(path, Warned())
+    exchange = exchanged()
+    exchange.response.headers[name.encode("latin-1")] = value.encode("latin-1")
+    warc.add(exchange)
+    assert warc.flush()
+    assert f"\r\n{name}: {value}\r\n".encode("latin-1").lower() in path.read_bytes().lower()
+    assert len(records_in(path)) == 3
+
+
 def test_warcios_own_check_finds_nothing_wrong(tmp_path: Path) -> None:
     path = tmp_path / "robots.warc.gz"
     for _ in range(2):

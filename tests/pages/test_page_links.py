@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -53,6 +54,27 @@ def test_followed_links_has_none_of_the_three_in_any_case() -> None:
     extractor = LinkExtractor(restrict_xpaths=FOLLOWED_LINKS)
     links = extractor.extract_links(response_of(LINKS + '<area href="/area"><link href="/x">'))
     assert {link.url.rpartition("/")[2] for link in links} == {*RELS, "area"} - SAYING_NO
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        '<a name="top"><h1>Top</h1><p><a rel="nofollow" href="/no">no</a> <a href="/yes">yes</a>',
+        '<a href="/o"><div><a rel="nofollow" href="/no">no</a></div></a><a href="/yes">yes</a>',
+    ],
+)
+def test_a_link_within_another_is_judged_by_what_it_says_itself(links: str) -> None:
+    response = response_of(links)
+    extractor = LinkExtractor(restrict_xpaths=FOLLOWED_LINKS)
+    assert [link.url for link in extractor.extract_links(response)] == ["http://site.example/yes"]
+    assert response.xpath(FOLLOWED_LINKS).css("::attr(href)").getall() == ["/yes"]
+
+
+def test_links_in_links_in_links_take_no_time() -> None:
+    response = response_of("<a href=x><div>" * 4_000)
+    began = time.process_time()
+    assert len(LinkExtractor(restrict_xpaths=FOLLOWED_LINKS).extract_links(response)) <= 1
+    assert time.process_time() - began < 10  # it took minutes
 
 
 async def fetched_by(spider: Any, host: Host) -> set[str]:

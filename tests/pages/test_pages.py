@@ -11,6 +11,7 @@ import pytest_twisted
 import scrapy
 
 from scrapy_robots_plus import RobotsNoindex
+from scrapy_robots_plus.pages.stamp import NOT_CHECKED
 from tests.crawl.paging import PAGES, SAYING, TakingSpider, page, says, serve
 from tests.crawling import crawl, stat, takes_names
 from tests.sites import answer, redirect
@@ -146,6 +147,32 @@ class TestWhatIsTold:
             "2 requests allowed, 0 denied, 2 links dropped (nofollow), 1 item dropped (noindex)"
             in (caplog.text)
         )
+
+    @pytest_twisted.ensureDeferred
+    async def test_what_no_handler_writes_is_not_printed(
+        self, sites: Sites, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Item(dict[str, Any]):
+            printed = 0
+
+            def __str__(self) -> str:
+                Item.printed += 1
+                return ""
+
+        class Large(TakingSpider):
+            def parse(self, response: Any) -> Any:
+                yield Item()
+
+            def item_dropped(self, item: Any, exception: Exception) -> None:
+                pass
+
+        # Scrapy's loggers take all lines, and leave it to handlers which to write.
+        caplog.set_level(logging.DEBUG, "scrapy_robots_plus")
+        monkeypatch.setattr(logging.getLogger("scrapy_robots_plus"), "propagate", False)
+        host = site_with(sites, a=page(says("noindex")))
+        _, crawler = await taken(host.url("/a"), **OBEY, spider=Large)
+        assert stat(crawler, "robotstxt/noindex/dropped") == 1
+        assert Item.printed == 0
 
     @pytest_twisted.ensureDeferred
     async def test_in_audit_mode_nothing_is_dropped_and_all_is_counted(
@@ -316,6 +343,31 @@ class TestWhichPageCounts:
         assert set(spider.pages["a"]) == {"nofollow", "noindex"}
         assert spider.pages["b"] == {}
 
+    @pytest_twisted.ensureDeferred
+    async def test_nor_is_it_if_robots_txt_is_off(self, sites: Sites) -> None:
+        class Copying(TakingSpider):
+            def links_of(self, response: Any) -> Any:
+                if response.url.endswith("a"):
+                    meta = {**response.meta, "dont_obey_robotstxt": True}
+                    yield response.follow("/b", meta=meta, callback=self.parse)
+
+        host = site_with(sites, a=page(says("none")), b=page())
+        spider, _ = await taken(host.url("/a"), **MARK, ROBOTSTXT_OBEY=False, spider=Copying)
+        assert set(spider.pages["a"]) == {"nofollow", "noindex"}
+        assert spider.pages["b"] is None
+
+    @pytest.mark.parametrize("own", [True, "text", {}, {"page": 1}])
+    @pytest_twisted.ensureDeferred
+    async def test_what_others_have_put_in_its_place_counts_for_nothing(
+        self, sites: Sites, own: Any
+    ) -> None:
+        host = site_with(sites, a=page(says("noindex")))
+        request = scrapy.Request(host.url("/a"), meta={"robots": own})
+        spider, crawler = await taken(request, **OBEY, ROBOTSTXT_OBEY=False)
+        assert len(spider.dropped) == 1
+        assert set(request.meta["robots"]) == set(NOT_CHECKED)  # the keys are always the same
+        assert stat(crawler, "robotstxt/page_errors") == 0
+
 
 class TestWhichRequestsAreLinks:
     @pytest_twisted.ensureDeferred
@@ -357,6 +409,20 @@ class TestWhichRequestsAreLinks:
 
         host = site_with(sites, a=page(says("nofollow")))
         spider, _ = await taken(host.url("/a"), **MARK, spider=Copying)
+        assert (spider.links, spider.marked) == (["a", "c"], ["a"])
+
+    @pytest_twisted.ensureDeferred
+    async def test_nor_by_a_page_that_is_not_asked(self, sites: Sites) -> None:
+        class Copying(TakingSpider):
+            def linked(self, response: Any) -> Any:
+                super().linked(response)
+                if len(self.links) == 1:
+                    yield response.follow("/c", self.linked, meta={**response.meta, "from": "c"})
+
+        host, other = site_with(sites, a=page(says("nofollow"))), site_with(sites)
+        host.pages["/linked/a"] = redirect(other.url("/b"))
+        ignored = {other.origin: {"nofollow": "ignore", "noindex": "ignore"}}
+        spider, _ = await taken(host.url("/a"), **MARK, ROBOTS_OVERRIDES=ignored, spider=Copying)
         assert (spider.links, spider.marked) == (["a", "c"], ["a"])
 
 

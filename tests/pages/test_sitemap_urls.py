@@ -65,6 +65,12 @@ def test_lines_that_are_left_out(line: str) -> None:
     assert url_in(line, BASE) is None
 
 
+def test_nor_is_the_file_itself_where_a_redirect_has_found_it() -> None:
+    base = "https://site.example/crawlers/policy.txt"
+    assert url_in("", base) is url_in("#todo", base) is url_in("policy.txt", base) is None
+    assert url_in("map.xml", base) == "https://site.example/crawlers/map.xml"
+
+
 def test_no_line_takes_long() -> None:
     """One line a million times as long as another takes no longer than what is read of it."""
     odd = ("a" * 10**6, "http://" + "[" * 10**6, "//" + "\u00fc" * 10**6, "?" + "%" * 7_000)

@@ -10,7 +10,7 @@ import scrapy
 from scrapy import signals
 from scrapy.utils.defer import deferred_from_coro
 
-from scrapy_robots_plus import Origin, sitemaps_found
+from scrapy_robots_plus import Origin, RobotsSitemapSpider, sitemaps_found
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.store_or_site import Retrieved
@@ -18,6 +18,8 @@ from scrapy_robots_plus.pages.sitemaps import Sitemaps
 from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
 from tests.sites import Host, Sites, answer, in_turn, redirect
 from tests.waiting import until
+
+from .listings import listing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -132,6 +134,38 @@ async def test_sitemaps_are_requested_and_their_pages_fetched(sites: Sites) -> N
     assert "/closed/c.xml" not in host.fetched
     assert stat(crawler, SCHEDULED) == 3
     assert crawler.stats.get_value("finish_reason") == "finished"
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_pages_of_one_sitemap_of_an_index_come_before_the_next_sitemap(
+    sites: Sites,
+) -> None:
+    class Site(RobotsSitemapSpider):
+        name = "site"
+
+        async def start(self) -> AsyncIterator[scrapy.Request]:
+            yield scrapy.Request(host.url("/"))
+
+        def parse(self, response: Any) -> None:
+            pass
+
+    host = sites.host()
+    host.robots(robots("/index.xml"))
+    numbers = range(6)
+    host.pages["/index.xml"] = listing("sitemapindex", *(host.url(f"/{n}.xml") for n in numbers))
+    for number in numbers:
+        pages = (host.url(f"/{number}/{page}") for page in range(3))
+        host.pages[f"/{number}.xml"] = listing("urlset", *pages)
+    await crawl(
+        spider=Site,
+        ROBOTS_SITEMAPS=True,
+        CONCURRENT_REQUESTS=1,
+        SCHEDULER_MEMORY_QUEUE="scrapy.squeues.FifoMemoryQueue",
+    )
+    place = host.fetched.index
+    assert len(host.fetched) == 2 + 4 * len(numbers)
+    for number in numbers[2:]:  # one more may be under way while the callback of the last one runs
+        assert place(f"/{number}.xml") > max(place(f"/{number - 2}/{page}") for page in range(3))
 
 
 @pytest_twisted.ensureDeferred

@@ -99,6 +99,7 @@ COUNT_NOT = [
     '<meta content="noindex">',
     '<meta property="robots" content="noindex">',
     '<meta http-equiv="X-Robots-Tag" content="noindex">',
+    '<meta http-equiv="x" name="robots" content="noindex">',
     '<meta name="googlebot" content="noindex">',
     '<meta name="robotsx" content="noindex">',
     '<meta name="foobot" conten="noindex">',
