@@ -24,7 +24,7 @@ class Cancellable(Protocol):
     def cancel(self) -> None: ...
 
 
-CallLater = Callable[[float, Callable[[], None]], Cancellable]
+CallLater = Callable[[float, Callable[[], object]], Cancellable]
 """A function that calls another after a number of seconds."""
 
 

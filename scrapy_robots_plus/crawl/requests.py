@@ -194,9 +194,18 @@ def slot_is_left_over(request: Request) -> bool:
 
 
 def chosen_slot(request: Request) -> str | None:
-    """Returns the slot in the meta of *request*; None if there is none, or it is left over."""
+    """Returns the slot in the meta of *request*; None if there is none, or it is left over.
+
+    Also None if it cannot be the key of a slot: the downloader fails such a request.
+    """
     key: str | None = request.meta.get(SLOT_META_KEY)
-    return None if key is None or slot_is_left_over(request) else key
+    if key is None or slot_is_left_over(request):
+        return None
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
 
 
 _USUAL = Request("data:,").to_dict()

@@ -151,17 +151,20 @@ class HostLine:
             self._doorway.waiting -= 1
 
     def handed_over(self, request: Request) -> None:
-        """Records that a download handler gets *request*, and looks at the next."""
+        """Records that a download handler gets *request*; looks at the next in another turn."""
         now = self._doorway.clock.monotonic()
         self.pace.handed_over(request, now)
         self._doorway.left_slot(request.meta.get(compat.SLOT_META_KEY, ""), now)
         self._leaving = None
         self.turn.left()
         self.show()
-        self.look()
         self._doorway.changed(self.host, request)
         if self.pace.delay:
             self._watch(request, now, self.TURNS)
+        if self._waiting:
+            # Not in this turn: without an asyncio loop, the next request would be handed over
+            # within this call, the one after that within its own, and so on.
+            self._doorway.clock.call_later(0, self.look)
 
     def _watch(self, request: Request, before: float, turns: int) -> None:
         """Notes, for so many *turns* of the loop, whether one has held up *request*."""

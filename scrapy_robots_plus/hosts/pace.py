@@ -95,15 +95,17 @@ class Pace:
         """
         if delay == self._delays.get(origin, 0.0) and visits == self.visits.get(origin):
             return  # the usual case; a host may have thousands of origins
-        self._delays.pop(origin, None)
+        old, longest = self._delays.pop(origin, 0.0), self.robots_delay
         self.visits.pop(origin, None)
         if delay:
             self._delays[origin] = delay
         if visits:
             self.visits[origin] = visits
-        before, self.robots_delay = self.robots_delay, max(self._delays.values(), default=0.0)
-        if self.robots_delay > before:
+        if delay > longest:
+            self.robots_delay = delay
             self.departures.shortest_gap = inf  # earlier requests did not have to keep it
+        elif old == longest:  # only then, or the time grew with the square of the origins
+            self.robots_delay = max(self._delays.values(), default=0.0)
 
     def shut_for(self, seconds: float, now: float) -> None:
         """Holds requests for *seconds* from *now* (Retry-After), and no longer."""

@@ -47,6 +47,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import SLOT_META_KEY
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.crawl.requests import chosen_slot
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol.origin import Origin
@@ -211,12 +212,11 @@ class Hosts:
     def came_back(self, request: Request) -> None:
         """Records that the downloader is done with *request*, whether it was sent or not."""
         host, foreseen, let_go_at = self._out.pop(request, _NOT_OUT)
-        slot = request.meta.get(SLOT_META_KEY, foreseen)
         if host is not None:
             self._left_slot(host, request, foreseen, let_go_at)
         # It may have gone to another slot than was foreseen, or past the scheduler: that slot, too,
         # may be due sooner than it was while the request was under way.
-        taken = self._hosts.get(slot)
+        taken = self._hosts.get(chosen_slot(request) or foreseen)
         if taken is not None and taken is not host and taken.state is not READY:
             self._look(taken)
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 class Timer:
-    def __init__(self, call: Callable[[], None]) -> None:
-        self.call: Callable[[], None] | None = call
+    def __init__(self, call: Callable[[], object]) -> None:
+        self.call: Callable[[], object] | None = call
 
     def cancel(self) -> None:
         self.call = None
@@ -30,7 +30,7 @@ class HandClock:
     def clock(self) -> float:
         return self.now
 
-    def call_later(self, delay: float, call: Callable[[], None]) -> Timer:
+    def call_later(self, delay: float, call: Callable[[], object]) -> Timer:
         timer = Timer(call)
         heappush(self._timers, (self.now + delay, next(self._numbers), timer))
         return timer

@@ -172,7 +172,7 @@ async def turn(seconds: float = 0.0) -> None:
         await deferLater(reactor, seconds, lambda: None)
 
 
-def in_greenlet(function: Callable[[], None]) -> Deferred[None]:
+def in_greenlet(function: Callable[[], object]) -> Deferred[None]:
     """Runs *function*, which blocks on Deferreds, beside the reactor."""
     done: Deferred[None] = Deferred()
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class Call:
-    def __init__(self, at: float, function: Callable[[], None]) -> None:
+    def __init__(self, at: float, function: Callable[[], object]) -> None:
         self.at = at
-        self.function: Callable[[], None] | None = function
+        self.function: Callable[[], object] | None = function
 
     def cancel(self) -> None:
         self.function = None
@@ -30,7 +30,7 @@ class World:
         self.rings: list[float] = []
         self.alarm = Alarm(lambda: self.rings.append(self.now), lambda: self.now, self._call_later)
 
-    def _call_later(self, delay: float, function: Callable[[], None]) -> Call:
+    def _call_later(self, delay: float, function: Callable[[], object]) -> Call:
         self.calls.append(Call(self.now + delay, function))
         return self.calls[-1]
 

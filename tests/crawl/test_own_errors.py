@@ -321,6 +321,26 @@ async def test_an_error_of_a_projects_fingerprinter_costs_one_request_of_a_job(
 
 
 @ensureDeferred
+@pytest.mark.parametrize("slot", [["a"], ("a", [])])
+async def test_a_slot_that_cannot_be_one_costs_its_request(
+    sites: Sites, caplog: pytest.LogCaptureFixture, slot: Any
+) -> None:
+    class Odd(ProbeSpider):
+        def parse(self, response: scrapy.http.Response) -> Any:
+            super().parse(response)
+            if response.url.endswith("/0"):
+                yield self.request(response.urljoin("/odd"), meta={"download_slot": slot})
+                yield self.request(response.urljoin("/1"))
+
+    host = sites.host(RULES)
+    crawler = await crawl(host.url("/0"), spider=Odd)
+    assert crawler.stats.get_value("finish_reason") == "finished"
+    assert host.fetched == ["/0", "/1"]
+    assert isinstance(crawler.spider.failures[host.url("/odd")], TypeError)
+    assert own_errors(caplog) == []
+
+
+@ensureDeferred
 @pytest.mark.parametrize("fails_in", ["handler", "timer", "loop"])
 async def test_a_handler_of_a_signal_a_timer_and_a_loop_of_this_package(
     sites: Sites, caplog: pytest.LogCaptureFixture, fails_in: str

@@ -36,7 +36,7 @@ class Rules(Protocol):
 class Event:
     at: float
     number: int
-    happen: Callable[[], None] = field(compare=False)
+    happen: Callable[[], object] = field(compare=False)
 
 
 class World:
@@ -51,7 +51,7 @@ class World:
         self._events: list[Event] = []
         self._numbers = itertools.count()
 
-    def after(self, seconds: float, happen: Callable[[], None]) -> None:
+    def after(self, seconds: float, happen: Callable[[], object]) -> None:
         heapq.heappush(self._events, Event(self.now + seconds, next(self._numbers), happen))
 
     def run(self, most_events: int = 20_000) -> None:
@@ -182,7 +182,7 @@ class Worker:
             own = max(self._left_by + self.delay - self.world.now, self.lag)
             self.world.after(own, self._ask)
 
-    def _tell_again(self, left_by: float) -> Callable[[], None]:
+    def _tell_again(self, left_by: float) -> Callable[[], object]:
         def tell() -> None:
             ago = self.world.now - left_by
             self.world.entry.left(self.world.now, self.who, ago, self.delay)

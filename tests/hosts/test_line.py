@@ -70,6 +70,8 @@ class Standing:
 
     def __init__(self, delay: float = 1.0) -> None:
         self.time = HandClock()
+        self.has_no_loop = False
+        """Whether a request goes on within the call that lets it go, as without an asyncio loop."""
         self.pace = Pace()
         self.changed: list[str] = []
         self.handed_over: list[Request] = []
@@ -116,7 +118,10 @@ class Standing:
         try:
             waiter: Any = coroutine.send(None) if error is None else coroutine.throw(error)
         except StopIteration:
-            self.let_go.append(request)
+            if self.has_no_loop:
+                self.line.handed_over(request)
+            else:
+                self.let_go.append(request)
         except BaseException as raised:  # noqa: BLE001
             self.failed.append(raised)
         else:
@@ -242,8 +247,21 @@ def test_nobody_goes_while_one_is_on_its_way_to_its_handler() -> None:
     first, second = held.come(), held.come()
     assert held.let_go == [first]
     held.hand_over()
+    assert held.let_go == []
+    held.time.turn()
     assert held.let_go == [second]
     assert held.pace.asked == []  # a host without a delay is asked about nobody
+
+
+def test_hundreds_that_waited_go_on_where_no_loop_comes_between() -> None:
+    held = Standing(0.0)
+    held.has_no_loop = True
+    held.line.pace.shut_for(1.0, held.time.now)
+    requests = [held.come() for _ in range(500)]
+    held.time.pass_time(0.9)
+    assert held.handed_over == []
+    held.time.pass_time(0.2)
+    assert held.handed_over == requests
 
 
 def test_a_turn_is_not_used_in_a_pause_that_began_while_it_was_asked_for() -> None:

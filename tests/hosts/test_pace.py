@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from random import Random
 
 from scrapy import Request
 
@@ -55,6 +56,15 @@ def test_the_longest_delay_of_several_origins_holds_and_goes_with_its_origin() -
     host.pace.keep(ORIGIN, 0.0)
     assert host.pace.delay == 0.0
     assert not host.pace.has_effect(host.now)
+
+
+def test_whatever_origins_ask_for_in_whatever_order_the_longest_holds() -> None:
+    random, pace, asked = Random(1), Pace(), dict[Origin, float]()
+    for _ in range(2_000):
+        origin = ORIGIN._replace(port=random.randrange(5))
+        asked[origin] = random.choice((0.0, 0.5, 0.5, 1.0, 2.0))
+        pace.keep(origin, asked[origin])
+        assert pace.robots_delay == max(asked.values())
 
 
 def test_the_delay_counts_from_the_answer_where_connecting_may_have_taken_that_long() -> None:
