@@ -153,6 +153,17 @@ def _mistakes(crawl: Crawl) -> Iterator[str]:
             "Every robots.txt is fetched and counted more than once, because RobotsMiddleware runs "
             f"alongside {name}. Remove it from DOWNLOADER_MIDDLEWARES: {name!r}: None."
         )
+    of_spider = crawl.crawler.engine.scraper.spidermw.middlewares
+    made = [kind.__name__ for each in of_spider for kind in type(each).__mro__]
+    for what, is_set, name, place in (
+        ("ROBOTS_NOFOLLOW and ROBOTS_NOINDEX", robots.reads_any_pages, "RobotsPagesMiddleware", 60),
+        ("ROBOTS_ITEM_FIELD", robots.item_field is not None, "RobotsItemMiddleware", 10),
+    ):
+        if is_set and name not in made:
+            yield (
+                f"{name} is not in SPIDER_MIDDLEWARES, so {what} have no effect. "
+                f'Add it: "scrapy_robots_plus.{name}": {place}.'
+            )
     if names_our_queue(settings) and not has_workers(settings):
         yield (
             "SCHEDULER_QUEUE_CLASS has no effect. To share requests with other workers, set "

@@ -109,7 +109,12 @@ def parse(raw: bytes) -> tuple[Mapping[str, Any], str]:
 def is_torn(raw: bytes) -> bool:
     """Returns whether *raw* is only the beginning of a line, left by a kill during a write."""
     begin = raw.removesuffix(b"\n")[: len(HEAD)]
-    return bool(begin) and HEAD.startswith(begin) and not _SEAL.search(raw)
+    if not begin or not HEAD.startswith(begin) or _SEAL.search(raw):
+        return False
+    with suppress(ValueError, RecursionError):
+        json.loads(raw.decode())
+        return False  # the beginning of an object is none
+    return True
 
 
 SHOWN = 20
@@ -202,9 +207,10 @@ class LogReader:
                     entry = self.take(raw)
                     if entry is not None:
                         yield entry
-            if not self._position:  # one of several may be new, after a rotation
-                state = LogState.UNFINISHED if len(self._logs) > 1 else LogState.CUT
-                self.report(state, "the log is empty")
+            if not self._position and len(self._logs) > 1:  # as after a rotation
+                self.report(LogState.WHOLE, "the file is empty")
+        if not self.lines:
+            self.report(LogState.CUT, "the log is empty")
         for name in list(self.open_crawls):
             self._report_unfinished(name)
 
@@ -236,7 +242,9 @@ class LogReader:
     def _follow(self, fields: Mapping[str, Any], digest: str) -> None:
         """Adds a line to the chain of its crawl, and reports what is wrong with it there."""
         name = str(fields.get("crawl"))
-        chain = self.open_crawls.get(name) or self._ended.get(name)
+        chain = self.open_crawls.get(name)
+        if chain is None and (chain := self._ended.get(name)) is not None:
+            self.report(LogState.DAMAGED, "comes after the end of its crawl")
         if chain is None:
             chain = _Chain(self.place)
             if digest == fields["hash"]:  # else the name of the crawl may have been changed

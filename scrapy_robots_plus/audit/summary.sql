@@ -52,16 +52,17 @@ CREATE VIEW totals AS SELECT *,
     (SELECT coalesce(sum(count), 0) AS gaps, coalesce(sum(count * is_short), 0) AS gaps_too_short
       FROM gaps);
 
--- Sites with the most denials first, then those with the most allowed requests. Of several delays,
--- the one that was kept worst is shown, with its smallest gap.
+-- Sites with the most denials first, then those with the most allowed requests. What a robots.txt
+-- answered last is shown, if it was asked at all. Of several delays, the one that was kept worst is
+-- shown, with its smallest gap.
 CREATE VIEW sites AS
   SELECT origin, coalesce(status, '') AS status, requests_denied, requests_allowed, delay_asked,
     delay_kept, round(smallest_gap, 6) AS smallest_gap, coalesce(gaps, 0) AS gaps,
     coalesce(gaps_too_short, 0) AS gaps_too_short, coalesce(standing, '') AS standing
   FROM (SELECT origin, sum(denied) AS requests_denied, sum(allowed) AS requests_allowed,
       min(first) AS first FROM lines WHERE is_of_site GROUP BY origin)
-    LEFT JOIN (SELECT origin, status, max(last) FROM lines WHERE status IS NOT NULL GROUP BY origin)
-      USING (origin)
+    LEFT JOIN (SELECT origin, status, max((status NOT IN ('', 'own text')) * 1e12 + last)
+      FROM lines WHERE status IS NOT NULL GROUP BY origin) USING (origin)
     LEFT JOIN (SELECT origin, standing, max(last) FROM lines WHERE standing IS NOT NULL
       GROUP BY origin) USING (origin)
     LEFT JOIN (SELECT origin, delay_asked, max(last) FROM files GROUP BY origin) USING (origin)

@@ -128,10 +128,11 @@ def _urls_of(name: str) -> Iterator[str]:
 
 def _lines_of(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
     """Yields each line, or its beginning if it is too long, and whether it is whole."""
-    while line := stream.readline(_LONGEST_LINE):
+    most = _LONGEST_LINE + 1  # with its end
+    while line := stream.readline(most):
         last = line
-        while len(last) == _LONGEST_LINE and not last.endswith(b"\n"):
-            last = stream.readline(_LONGEST_LINE)
+        while len(last) == most and not last.endswith(b"\n"):
+            last = stream.readline(most)
         yield line, last is line
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os.path import isdir
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ class LogCommand(Subcommand):
         Raises OSError, and UnreadableError if a file is named twice or is not an audit log.
         """
         logs, names = list(map(Path, self.given.logs)), ", ".join(self.given.logs)
-        if len({log.resolve() for log in logs}) < len(logs):
+        if len(set(map(os.path.realpath, logs))) < len(logs):
             raise UnreadableError(f"{names}: a file is named twice")
         self.reader = reader = LogReader(logs)
         yield from reader
@@ -188,7 +189,7 @@ class Report(LogCommand):
         given, target = self.given, Path(self.given.output)
         is_file = not self.as_json and given.output != "-"
         if is_file:
-            _check_target(target)
+            _check_target(target, given.logs)
         summary = Summary(given.host)
         for entry in self.read():
             summary.add(entry)
@@ -204,10 +205,12 @@ class Report(LogCommand):
         self.note(self.reader.state)
 
 
-def _check_target(target: Path) -> None:
-    """Raises WrongUsageError if *target* is a file other than a report, such as the log."""
+def _check_target(target: Path, logs: Iterable[str]) -> None:
+    """Raises WrongUsageError if *target* is one of the *logs*, or a file other than a report."""
     if not target.is_file():
         return
+    if os.path.realpath(target) in map(os.path.realpath, logs):  # which may be empty
+        raise WrongUsageError(f"{target} is the log; choose another name")
     with target.open("rb") as file:
         beginning = file.read(2_000)  # in which a page names its maker
     if beginning and f'name="generator" content="{MAKER} '.encode() not in beginning:

@@ -112,7 +112,8 @@ class Permissions(Subcommand):
             self.note(Exit.UNDECIDED)
         elif preference in ("disallow", "denied"):
             self.note(Exit.FOUND)
-        self.show([fields], [_line(fields["url"], preference, source, words)])
+        url, words = (shown(each).translate(_INERT) for each in (fields["url"], words))
+        self.show([fields], [_line(url, preference, source, words)])
 
 
 def _without_uses(overrides: object) -> object:
@@ -136,10 +137,10 @@ def _head(*cells: str) -> list[str]:
 
 _ASKS_NOBODY = Reason.NOT_HTTP, Reason.NOT_OBEYED
 """Reasons for which no robots.txt need be read."""
-_INERT = str.maketrans({"|": "&#124;", "<": "&lt;", "[": "&#91;"})
-"""Replacements for what ends a Markdown cell, or begins an element, a link or a picture."""
+_INERT = {ord(each): f"&#{ord(each)};" for each in "|<[&*_~`\\$"}
+"""Replacements for what ends a Markdown cell, and for what begins an element, an entity, a link, a
+picture, a formula or another font."""
 
 
 def _line(*cells: str) -> str:
-    harmless = (shown(each).translate(_INERT) for each in cells)
-    return f"| {' | '.join(harmless)} |"
+    return f"| {' | '.join(cells)} |"

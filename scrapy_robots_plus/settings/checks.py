@@ -104,12 +104,12 @@ class OrUnset(Check[_T | None]):
     """A check like *given* that also takes no value: None, empty, or the text ``None``."""
 
     def __init__(self, given: Check[_T]) -> None:
-        super().__init__(f"{given.type}, or `None`", given.read)
+        super().__init__(f"{given.type}, or `None`", given.convert)
 
     def read(self, value: object) -> _T | None:
         """Returns the value to use, None for no value. Raises ValueError like *given*."""
         is_none = value is None or (isinstance(value, str) and value.lower() in ("", "none"))
-        return None if is_none else self.convert(value)
+        return None if is_none else super().read(value)
 
 
 def one_of(choices: Any) -> Check[Any]:
@@ -137,7 +137,7 @@ def text(value: object) -> str | None:
 
 @check("the name of a field; `:json` may be behind it")
 def item_field(value: object) -> str | None:
-    field = text.read(value)
+    field = text.convert(value) or ":"
     is_wrong = field.startswith(":") or ":" in field.removesuffix(":json")
     return None if is_wrong else field
 
@@ -303,19 +303,25 @@ store_uri = OrUnset(Check("`memory`, `sqlite:PATH` or the URL of a Redis server"
 
 @check("the path of a file; `%(name)s` and `%(time)s` may be in it, and `%%` for a `%`")
 def file_name(value: object) -> str | None:
+    name = _path(value)
+    is_folder = name is None or name.endswith(("/", os.sep))
+    return None if is_folder or "%" in re.sub(_STANDS_FOR, "", name or "") else name
+
+
+def _path(value: object) -> str | None:
+    """Returns *value* as the text of a path; None if it is none, such as a URL."""
     name = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ""
-    if not isinstance(name, str) or not name or "\0" in name or name.endswith(("/", os.sep)):
-        return None
-    return None if "://" in name or "%" in re.sub(_STANDS_FOR, "", name) else name
+    is_path = isinstance(name, str) and name and "\0" not in name and "://" not in name
+    return str(name) if is_path else None
 
 
 _STANDS_FOR = r"%%|%\((?:name|time)\)s"
 """The placeholders that may be filled in. Python's ``%`` takes more, ``%s`` for example."""
 
 
-def _boolean_or_path(value: object) -> bool | str:
+def _boolean_or_path(value: object) -> bool | str | None:
     is_on = boolean.convert(value)
-    return file_name.read(value) if is_on is None else is_on
+    return _path(value) if is_on is None else is_on
 
 
 boolean_or_path: Check[bool | str] = Check(

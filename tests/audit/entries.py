@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit.entries import ENTRIES, Entry, fields_of
+from scrapy_robots_plus.audit.entries import ENTRIES, EndEntry, Entry, fields_of
 
 _MOMENTS = st.integers(0, 4_000_000_000_000_000).map(lambda micros: micros / 1_000_000)
 _TEXTS = st.text(max_size=20)
@@ -35,3 +35,19 @@ def _of(kind: type[Entry]) -> st.SearchStrategy[Entry]:
 
 
 any_entry: st.SearchStrategy[Entry] = st.one_of(*map(_of, ENTRIES))
+
+
+def before_ends(entries: list[Entry]) -> list[Entry]:
+    """*entries* without those of crawls that have ended."""
+    ended: set[str] = set()
+    kept = []
+    for entry in entries:
+        if entry.crawl not in ended:
+            kept.append(entry)
+        if isinstance(entry, EndEntry):
+            ended.add(entry.crawl)
+    return kept
+
+
+some_entries = st.lists(any_entry, max_size=5).map(before_ends)
+"""Some that a log may hold."""

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scrapy_robots_plus.audit.chain import Link, LogReader, LogState, parse, seal
 from scrapy_robots_plus.audit.entries import from_fields
 
-from .entries import any_entry
-from .logs import sealed, verdict
+from .entries import some_entries
+from .logs import begin, end, sealed, verdict
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.audit.entries import Entry
@@ -42,7 +42,7 @@ def link_of(line: bytes) -> Link:
     return Link(fields["n"], digest)
 
 
-@given(st.lists(any_entry, max_size=5))
+@given(some_entries)
 def test_what_is_sealed_is_whole_and_read_again(entries: list[Entry]) -> None:
     lines = list(sealed(entries))
     assert found_in(lines) == []
@@ -119,6 +119,22 @@ def test_an_inserted_text_is_found(number: int, text: bytes) -> None:
     lines.insert(number, b"x" + text.replace(b"\n", b"") + b"\n")
     (damage,) = found_in(lines)
     assert damage.startswith(f"line {number + 1}: not a line of a log: ")
+
+
+def test_a_changed_hash_is_damage_and_no_kill() -> None:
+    for number, lines in enumerate([some_lines(3) for _ in range(3)]):
+        lines[number] = lines[number].replace(b'"hash":"', b'"hash":"G', 1)
+        reader = LogReader([])
+        for raw in lines:
+            reader.take(raw)
+        assert reader.state is LogState.DAMAGED
+        assert reader.damages[0].startswith(f"line {number + 1}: not a line of a log")
+
+
+def test_a_line_after_the_end_of_its_crawl_is_found() -> None:
+    entries = [begin(), end(), verdict("http://x.example/")]
+    (damage,) = found_in(list(sealed(entries)))
+    assert damage == "line 3: comes after the end of its crawl"
 
 
 @given(st.integers(1, 4))

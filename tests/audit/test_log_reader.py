@@ -78,7 +78,7 @@ def test_an_entry_of_a_later_kind_has_what_all_have_and_a_wrong_one_is_told(tmp_
     later = {"type": "of a newer version", "time": "2026-01-01T00:00:00Z", "crawl": "a", "new": 1}
     wrong = {"type": begin().type, "time": 5, "crawl": "a"}
     link, lines = START, []
-    for fields in (to_fields(begin()), later, to_fields(end()), wrong):
+    for fields in (to_fields(begin()), later, wrong, to_fields(end())):
         line, link = seal(fields, link)
         lines.append(line)
     path.write_bytes(b"".join(lines))
@@ -86,4 +86,4 @@ def test_an_entry_of_a_later_kind_has_what_all_have_and_a_wrong_one_is_told(tmp_
     at = moment_of("2026-01-01T00:00:00Z")
     assert list(reader) == [begin(), Entry(time=at, crawl="a"), end()]
     (damage,) = reader.damages
-    assert damage.startswith("line 4: cannot be read: 'time'")
+    assert damage.startswith("line 3: cannot be read: 'time'")

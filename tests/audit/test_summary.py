@@ -207,6 +207,16 @@ def test_what_a_site_answered_is_in_its_row(said: dict[str, Any], status: str) -
     assert site.status == status
 
 
+@pytest.mark.parametrize("last", [{"access": None}, {"access": "rules"}])
+def test_a_request_that_asked_no_robots_txt_hides_nothing(last: dict[str, Any]) -> None:
+    asked = denied(SHOP, "/", 1.0, status="404", access="unavailable")
+    exempt = allowed(SHOP, "/", 2.0, status=None, **last)
+    for entries in ([asked, exempt], [exempt, asked]):
+        summary = summary_of(entries)
+        (site,) = summary.rows("sites")
+        assert site.status == "404"
+
+
 def test_a_file_that_came_or_went_has_changed_from_or_to_no_rules() -> None:
     came = read(SHOP, changed=True, previous=None, sha256="ab")
     went = read(SHOP, changed=True, previous="ab", sha256=None)

