@@ -18,6 +18,7 @@ from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import DONT_OBEY_META_KEY, STAMP_META_KEY, valid_origin_of
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.fetcher import Fetcher
@@ -120,6 +121,9 @@ class Audit:
 class Recorder:
     """The listener that adds the events of one crawl to its audit log."""
 
+    MOST_UNSTORED = 100
+    """How many texts wait until they can be stored. Beyond that, the oldest are lost."""
+
     def __init__(self, audit: Audit, path: Path) -> None:
         crawl, survives = audit.crawl, audit.survives
         self._crawl = crawl
@@ -130,6 +134,7 @@ class Recorder:
         kept = crawl.settings.audit_bodies
         folder = Path(kept).absolute() if isinstance(kept, str) else path.with_suffix(".bodies")
         self._bodies = Bodies(folder) if kept else None
+        self._unstored: Recent[str, bytes] = Recent(self.MOST_UNSTORED)
         self.log = AuditLog(path, lambda: self._begin(path), audit.warn)
         self._knows_departures = compat.watch_handovers(crawl.crawler, survives(self._handed_over))
         crawl.decision_listeners.append(survives(self._decided))
@@ -168,6 +173,8 @@ class Recorder:
 
     def end(self, reason: str) -> None:
         """Adds the last line, after all others."""
+        if self._bodies is not None:
+            self._store_all(self._bodies)
         self.log.flush()
         tally = self._crawl.get(Tally)
         entry = EndEntry(
@@ -205,12 +212,18 @@ class Recorder:
             self._store(record.sha256, record.body)
 
     def _store(self, digest: str, body: bytes) -> None:
-        if self._bodies is None:
-            return
+        if self._bodies is not None:
+            self._unstored.put(digest, body)
+            self._store_all(self._bodies)
+
+    def _store_all(self, bodies: Bodies) -> None:
+        """Stores the texts that wait, the oldest first. What fails waits on: a disk may be full."""
         try:
-            self._bodies.put(digest, body)
+            for digest, body in list(self._unstored.items()):
+                bodies.put(digest, body)
+                del self._unstored[digest]
         except OSError as error:
-            where, why = self._bodies.folder, error.strerror or error
+            where, why = bodies.folder, error.strerror or error
             self.log.went_wrong(f"a robots.txt cannot be stored in {where} ({why})")
 
     # A request

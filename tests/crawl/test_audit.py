@@ -6,6 +6,7 @@ import itertools
 import logging
 import os
 import shutil
+from errno import ENOSPC
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -499,6 +500,24 @@ async def test_why_a_robots_txt_cannot_be_stored_is_told_without_an_error_number
     await crawl(sites.host(RULES).url("/a"), ROBOTS_AUDIT_LOG=log)
     assert f"cannot be stored in {log.parent}" in caplog.text
     assert "(the share is away)" in caplog.text
+
+
+@pytest.mark.parametrize("fails", [1, 2, 3])
+@pytest_twisted.ensureDeferred
+async def test_a_text_that_could_not_be_stored_is_stored_later(
+    sites: Sites, log: Path, monkeypatch: pytest.MonkeyPatch, fails: int
+) -> None:
+    put, calls = Bodies.put, itertools.count()
+
+    def full_at_first(bodies: Bodies, digest: str, body: bytes) -> None:
+        if next(calls) < fails:
+            raise OSError(ENOSPC, "No space left on device")
+        put(bodies, digest, body)
+
+    monkeypatch.setattr(Bodies, "put", full_at_first)
+    hosts = [sites.host(f"{RULES}# {number}") for number in range(3)]
+    await crawl(*(host.url("/a") for host in hosts), ROBOTS_AUDIT_LOG=log)
+    assert len(list(log.parent.rglob("*.txt.gz"))) == len(hosts)
 
 
 @pytest_twisted.ensureDeferred
