@@ -172,7 +172,8 @@ class Summary:
 
     def _add_end(self, entry: EndEntry) -> None:
         allowed = None if self.hosts else max(entry.allowed + entry.dont_obey, 0)
-        self._count("ends", (entry.crawl, entry.reason, allowed, max(entry.lost, 0)), entry.time)
+        key = (entry.crawl, entry.reason, allowed, entry.denied, max(entry.lost, 0))
+        self._count("ends", key, entry.time)
 
 
 def status_of(entry: FileEntry | VerdictEntry) -> str:

@@ -10,7 +10,7 @@ CREATE TABLE files (crawl, origin, status, access, failure, delay_asked,
 CREATE TABLE others (crawl, origin, standing, count, first, last, example);
 CREATE TABLE begins (crawl, spider, version, mode, settings, logs_all,
   count, first, last, example);
-CREATE TABLE ends (crawl, ended, allowed, lost, count, first, last, example);
+CREATE TABLE ends (crawl, ended, allowed, denied, lost, count, first, last, example);
 CREATE TABLE changed (time, origin, before, after, count, first, last, example);
 CREATE TABLE gaps (origin, delay, is_short, count, first, last, example);
 
@@ -25,7 +25,7 @@ CREATE VIEW lines AS
 CREATE VIEW totals AS SELECT *,
     full_crawls = crawls AND allowed_not_logged = 0 AS logs_all,
     allowed + allowed_not_logged AS all_allowed,  -- as far as they were counted
-    full_crawls = crawls OR ended >= crawls AS counts_all  -- whether that is all of them
+    full_crawls = crawls OR counted_crawls = crawls AS counts_all  -- whether that is all of them
   FROM
     (SELECT count(*) AS origins, coalesce(sum(denied > 0), 0) AS denying FROM (SELECT
       sum(denied) AS denied FROM lines WHERE is_of_site GROUP BY origin)),
@@ -42,8 +42,8 @@ CREATE VIEW totals AS SELECT *,
       -- In parts: an integer sum that is too large is an error in SQLite, a product is not.
       CAST(coalesce(sum(count * (lost / 1000000)) * 1000000 + sum(count * (lost % 1000000)), 0)
         AS INTEGER) AS lost FROM ends),
-    (SELECT CAST(total(max(allowed - coalesce(logged, 0), 0)) AS INTEGER) AS allowed_not_logged
-      FROM last_ends JOIN (SELECT DISTINCT crawl FROM begins) USING (crawl)
+    (SELECT CAST(total(max(allowed - coalesce(logged, 0), 0)) AS INTEGER) AS allowed_not_logged,
+        count(allowed) AS counted_crawls FROM last_ends JOIN (SELECT DISTINCT crawl FROM begins) USING (crawl)
       LEFT JOIN (SELECT crawl, sum(count * is_allowed) AS logged FROM verdicts GROUP BY crawl)
         USING (crawl)),
     (SELECT coalesce(sum(count), 0) AS files, coalesce(sum(count * (failure IS NOT NULL)), 0) AS
@@ -122,4 +122,10 @@ CREATE VIEW crawls AS
     LEFT JOIN (SELECT *, max(rowid) FROM begins GROUP BY crawl) USING (crawl)
     LEFT JOIN last_ends AS ends USING (crawl)
   ORDER BY seen.lines DESC;
-CREATE VIEW last_ends AS SELECT *, max(rowid) FROM ends GROUP BY crawl;
+
+-- What a crawl counted tells nothing of a part of its log: in it, not all of the denials are there.
+CREATE VIEW last_ends AS
+  SELECT crawl, ended, lost, CASE WHEN ends.denied <= coalesce(seen.denied, 0) THEN allowed END
+    AS allowed, max(ends.rowid)
+  FROM ends LEFT JOIN (SELECT crawl, sum(count * (NOT is_allowed)) AS denied FROM verdicts
+    GROUP BY crawl) AS seen USING (crawl) GROUP BY crawl;

@@ -158,6 +158,21 @@ def test_what_a_crawl_counted_and_the_log_does_not_hold_is_known() -> None:
     assert not_judged.allowed_not_logged == 1_007
 
 
+def test_of_a_part_without_all_denials_nothing_is_said_that_a_crawl_counted() -> None:
+    ended = end(allowed=1_000, denied=501)
+    summary = summary_of([begin(allowed_share=0.0), denied(SHOP, "/"), ended])
+    totals = summary.totals
+    assert (totals.denied, totals.allowed_not_logged, totals.counts_all) == (1, 0, 0)
+    (crawl,) = summary.rows("crawls")
+    assert (crawl.ended, crawl.counted) == ("finished", None)
+
+
+def test_the_end_of_one_crawl_is_not_that_of_another() -> None:
+    unfinished, elsewhere = begin("other", allowed_share=0.0), end(allowed=5)
+    totals = summary_of([unfinished, denied(SHOP, "/", crawl="other"), elsewhere]).totals
+    assert (totals.denied, totals.counts_all) == (1, 0)
+
+
 def test_what_a_crawl_counted_is_not_said_of_a_part() -> None:
     summary = Summary(["shop.example"])
     for entry in (begin(allowed_share=0.0), denied(SHOP, "/"), end(allowed=1_000)):
