@@ -491,7 +491,14 @@ async def test_requests_that_a_shared_queue_never_takes_are_counted(
 ) -> None:
     urls = [sites.host(RULES).url("/page") for _ in range(HOSTS)]
     with redis_server() as redis:
-        monkeypatch.setattr(Pushing, name, broken(getattr(Pushing, name), 3, 10_000))
+        whole = getattr(Pushing, name)
+        failing = broken(whole, 1 if name == "give" else 8, inf)
+
+        def fails(pushing: Pushing, *arguments: Any, **limit: Any) -> Any:
+            method = failing if name == "push" or pushing.kept else whole
+            return method(pushing, *arguments, **limit)
+
+        monkeypatch.setattr(Pushing, name, fails)
         crawler = await crawl(*urls, spider=TwoDeep, **{**redis, **SHARED})
     assert crawler.stats.get_value("finish_reason") == "robots_error"
     lost = crawler.stats.get_value("robotstxt/queue/lost")
