@@ -43,7 +43,8 @@ CREATE VIEW totals AS SELECT *,
       CAST(coalesce(sum(count * (lost / 1000000)) * 1000000 + sum(count * (lost % 1000000)), 0)
         AS INTEGER) AS lost FROM ends),
     (SELECT CAST(total(max(allowed - coalesce(logged, 0), 0)) AS INTEGER) AS allowed_not_logged,
-        count(allowed) AS counted_crawls FROM last_ends JOIN (SELECT DISTINCT crawl FROM begins) USING (crawl)
+        count(allowed) AS counted_crawls
+      FROM last_ends JOIN (SELECT DISTINCT crawl FROM begins) USING (crawl)
       LEFT JOIN (SELECT crawl, sum(count * is_allowed) AS logged FROM verdicts GROUP BY crawl)
         USING (crawl)),
     (SELECT coalesce(sum(count), 0) AS files, coalesce(sum(count * (failure IS NOT NULL)), 0) AS

@@ -109,7 +109,9 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
         for directive in directives.directives:
             self._crawl.stats.inc_value(stats.filled(stats.PAGE_DIRECTIVES, directive))
         # Added to a copy, as others may share the stamp.
-        stamp = request.meta.get(STAMP_META_KEY) or deepcopy(NOT_CHECKED)
+        stamp = request.meta.get(STAMP_META_KEY)
+        if not isinstance(stamp, dict):  # none, or a middleware of the project took its place
+            stamp = deepcopy(NOT_CHECKED)
         request.meta[STAMP_META_KEY] = {**stamp, "page": directives.as_json()}
         now = self._crawl.clock.wall()
         nofollow = directives.against_following() if settings.nofollow != "ignore" else None
