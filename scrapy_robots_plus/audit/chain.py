@@ -35,7 +35,8 @@ class LogState(IntEnum):
     WHOLE = 0
     """All lines are there, and each crawl has ended."""
     UNFINISHED = 3
-    """All lines are right, but a crawl or a line has no end: it is written, killed or cut off."""
+    """All lines are right, but a crawl or a line has no end: it is written, killed or cut off. Or
+    one of several files is empty: it is new, or was emptied."""
     CUT = 4
     """Lines are missing."""
     DAMAGED = 5
@@ -207,8 +208,8 @@ class LogReader:
                     entry = self.take(raw)
                     if entry is not None:
                         yield entry
-            if not self._position and len(self._logs) > 1:  # as after a rotation
-                self.report(LogState.WHOLE, "the file is empty")
+            if not self._position and len(self._logs) > 1:  # by a rotation, or by somebody
+                self.report(LogState.UNFINISHED, "the file is empty")
         if not self.lines:
             self.report(LogState.CUT, "the log is empty")
         for name in list(self.open_crawls):

@@ -210,15 +210,9 @@ def wrong_setting_in(error: Exception) -> str:
     return ""
 
 
-def parse_sitemap(spider: SitemapSpider, response: Response) -> Iterable[Request]:
-    """Yields the requests that *spider* makes from a sitemap, a sitemap index or a robots.txt.
+def sitemap_callback(spider: SitemapSpider) -> Callable[[Response], Iterable[Request]]:
+    """Returns the method of *spider* that reads a sitemap, a sitemap index or a robots.txt.
 
-    Those for further sitemaps get the priority of the request for this one.
-
-    Needed for Scrapy 2.14 to 2.19, where the callback has no public name. Remove when it has one.
+    Needed for Scrapy 2.14 to 2.19, where it has no public name. Remove when it has one.
     """
-    parse = spider._parse_sitemap  # noqa: SLF001
-    for request in parse(response):
-        if request.callback == parse and response.request is not None:
-            request.priority = response.request.priority
-        yield request
+    return spider._parse_sitemap  # noqa: SLF001

@@ -53,7 +53,7 @@ class OwnErrors:
     the request, the delay or the wake-up that was due. So each way in is guarded:
 
     - methods that Scrapy calls: by :func:`guarded`;
-    - signal handlers and timers, wherever they are: by this class;
+    - signal handlers, timers and loops, wherever they are: by this class;
     - the downloader middlewares and the download of a request: by
       ``RobotsMiddleware.process_exception``, which asks :func:`is_of_this_package`.
 

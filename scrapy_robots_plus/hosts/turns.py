@@ -216,7 +216,10 @@ class Hosts:
             self._left_slot(host, request, foreseen, let_go_at)
         # It may have gone to another slot than was foreseen, or past the scheduler: that slot, too,
         # may be due sooner than it was while the request was under way.
-        taken = self._hosts.get(chosen_slot(request) or foreseen)
+        slot = request.meta.get(SLOT_META_KEY, foreseen)
+        if not isinstance(slot, str):
+            slot = chosen_slot(request) or foreseen  # it may be no key
+        taken = self._hosts.get(slot)
         if taken is not None and taken is not host and taken.state is not READY:
             self._look(taken)
 

@@ -126,8 +126,7 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
             return request
         request.meta.pop(NOFOLLOW_META_KEY, None)  # it may have come with the meta of the page
         page = self._page_of(response)
-        nofollow = page and page.nofollow
-        if page is None or nofollow is None or request.meta.get(DONT_OBEY_META_KEY):
+        if page is None or page.nofollow is None or request.meta.get(DONT_OBEY_META_KEY):
             return request
         if page.settings.nofollow == "observe":
             self._crawl.stats.inc_value(stats.NOFOLLOW_MARKED)
@@ -135,11 +134,11 @@ class RobotsPagesMiddleware(BaseSpiderMiddleware):
             return request
         self._crawl.stats.inc_value(stats.NOFOLLOW_DROPPED)
         self._crawl.get(Tally).not_followed += 1
-        self._say("followed", request, nofollow, response)
+        self._say("followed", request, page.nofollow, response)
         if not self._crawl.settings.enforces:
             return request
         self.crawler.signals.send_catch_log(
-            request_not_followed, request=request, response=response, statement=nofollow
+            request_not_followed, request=request, response=response, statement=page.nofollow
         )
         return None
 

@@ -30,12 +30,16 @@ class RobotsSitemapSpider(SitemapSpider):
             yield each
 
     def parse_sitemap(self, response: Response) -> Iterable[Request]:
-        """Returns the requests that follow from a sitemap, an index of sitemaps or a robots.txt.
+        """Yields the requests that follow from a sitemap, an index of sitemaps or a robots.txt.
 
         This is the callback of ``ROBOTS_SITEMAPS``. Like Scrapy's, it applies ``sitemap_rules``,
-        ``sitemap_follow`` and ``sitemap_filter()``.
+        ``sitemap_follow`` and ``sitemap_filter()``. Further sitemaps get the priority of this one.
         """
-        return compat.parse_sitemap(self, response)
+        parse = compat.sitemap_callback(self)
+        for request in parse(response):
+            if request.callback == parse and response.request is not None:
+                request.priority = response.request.priority
+            yield request
 
 
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ,", "abcdefghijklmnopqrstuvwxyz "

@@ -137,8 +137,8 @@ def text(value: object) -> str | None:
 
 @check("the name of a field; `:json` may be behind it")
 def item_field(value: object) -> str | None:
-    field = text.convert(value) or ":"
-    is_wrong = field.startswith(":") or ":" in field.removesuffix(":json")
+    field = text.convert(value)
+    is_wrong = field is None or field.startswith(":") or ":" in field.removesuffix(":json")
     return None if is_wrong else field
 
 
@@ -304,8 +304,9 @@ store_uri = OrUnset(Check("`memory`, `sqlite:PATH` or the URL of a Redis server"
 @check("the path of a file; `%(name)s` and `%(time)s` may be in it, and `%%` for a `%`")
 def file_name(value: object) -> str | None:
     name = _path(value)
-    is_folder = name is None or name.endswith(("/", os.sep))
-    return None if is_folder or "%" in re.sub(_STANDS_FOR, "", name or "") else name
+    if name is None or name.endswith(("/", os.sep)):
+        return None
+    return None if "%" in re.sub(_STANDS_FOR, "", name) else name
 
 
 def _path(value: object) -> str | None:

@@ -278,13 +278,14 @@ def test_a_crawl_that_writes_seldom_knows_where_the_others_are(tmp_path: Path) -
 
 
 def test_an_empty_part_is_told(tmp_path: Path) -> None:
-    """Rotated just now, or emptied: the crawls of the other part are whole."""
+    """Rotated just now, or emptied."""
     path, part = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
     write(path)
     copied(path, part)
     assert found_in(part) == (LogState.WHOLE, [])
-    whole, (told,) = found_in(part, path)
-    assert (whole, told) == (LogState.WHOLE, "audit.jsonl, line 1: the file is empty")
+    state, told = found_in(part, path)
+    assert state is LogState.UNFINISHED
+    assert told == ["audit.jsonl, line 1: the file is empty"]
     assert state_of(path) is LogState.CUT
     empty = tmp_path / "audit.jsonl.2"
     empty.touch()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -70,11 +69,10 @@ def test_a_link_within_another_is_judged_by_what_it_says_itself(links: str) -> N
     assert response.xpath(FOLLOWED_LINKS).css("::attr(href)").getall() == ["/yes"]
 
 
-def test_links_in_links_in_links_take_no_time() -> None:
+def test_of_links_in_links_in_links_one_is_searched() -> None:
+    """Each one that is found is searched with all that is in it: that took minutes."""
     response = response_of("<a href=x><div>" * 4_000)
-    began = time.process_time()
-    assert len(LinkExtractor(restrict_xpaths=FOLLOWED_LINKS).extract_links(response)) <= 1
-    assert time.process_time() - began < 10  # it took minutes
+    assert len(response.xpath(FOLLOWED_LINKS)) == 1
 
 
 async def fetched_by(spider: Any, host: Host) -> set[str]:

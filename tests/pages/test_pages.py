@@ -369,6 +369,15 @@ class TestWhichPageCounts:
         assert stat(crawler, "robotstxt/page_errors") == 0
 
 
+class HandingOn(TakingSpider):
+    """Hands the meta of the first linked page on to another one."""
+
+    def linked(self, response: Any) -> Any:
+        super().linked(response)
+        if len(self.links) == 1:
+            yield response.follow("/c", self.linked, meta={**response.meta, "from": "c"})
+
+
 class TestWhichRequestsAreLinks:
     @pytest_twisted.ensureDeferred
     async def test_one_for_the_same_page_is_not(self, sites: Sites) -> None:
@@ -401,28 +410,16 @@ class TestWhichRequestsAreLinks:
 
     @pytest_twisted.ensureDeferred
     async def test_a_mark_is_not_passed_on(self, sites: Sites) -> None:
-        class Copying(TakingSpider):
-            def linked(self, response: Any) -> Any:
-                super().linked(response)
-                if len(self.links) == 1:
-                    yield response.follow("/c", self.linked, meta={**response.meta, "from": "c"})
-
         host = site_with(sites, a=page(says("nofollow")))
-        spider, _ = await taken(host.url("/a"), **MARK, spider=Copying)
+        spider, _ = await taken(host.url("/a"), **MARK, spider=HandingOn)
         assert (spider.links, spider.marked) == (["a", "c"], ["a"])
 
     @pytest_twisted.ensureDeferred
     async def test_nor_by_a_page_that_is_not_asked(self, sites: Sites) -> None:
-        class Copying(TakingSpider):
-            def linked(self, response: Any) -> Any:
-                super().linked(response)
-                if len(self.links) == 1:
-                    yield response.follow("/c", self.linked, meta={**response.meta, "from": "c"})
-
         host, other = site_with(sites, a=page(says("nofollow"))), site_with(sites)
         host.pages["/linked/a"] = redirect(other.url("/b"))
         ignored = {other.origin: {"nofollow": "ignore", "noindex": "ignore"}}
-        spider, _ = await taken(host.url("/a"), **MARK, ROBOTS_OVERRIDES=ignored, spider=Copying)
+        spider, _ = await taken(host.url("/a"), **MARK, ROBOTS_OVERRIDES=ignored, spider=HandingOn)
         assert (spider.links, spider.marked) == (["a", "c"], ["a"])
 
 

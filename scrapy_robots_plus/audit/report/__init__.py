@@ -118,8 +118,8 @@ def _header(summary: Summary, log: LogReader) -> Iterator[Html]:
 
 _CHAIN = {
     LogState.WHOLE: ", and all of them are right. None is missing, and each crawl has ended.",
-    LogState.UNFINISHED: ", and all of them are right. But a crawl has no end here: it still ran, "
-    "was killed, or the last lines were removed.",
+    LogState.UNFINISHED: ", and all of them are right. But a crawl has no end here, or a file is "
+    "empty: it still ran, was killed, or the last lines were removed; or the log was just rotated.",
 }
 """What the chain of hashes shows, by the state of the log."""
 

@@ -78,7 +78,7 @@ def _metas(text: str) -> Iterator[tuple[str, str]]:
             return
         elif name == "meta" and tag["closed"]:
             attributes = _attributes(tag["attributes"])
-            if "content" in attributes and "http-equiv" not in attributes:
+            if "content" in attributes:
                 yield attributes.get("name", ""), attributes["content"]
 
 

@@ -24,6 +24,7 @@ def contents(text: str) -> list[str]:
 
 
 SPELLINGS = [
+    '<meta http-equiv="x" name="robots" content="noindex">',
     NOINDEX,
     '<meta name="robots" content="noindex">',
     "<meta name='robots' content='noindex'>",
@@ -99,7 +100,6 @@ COUNT_NOT = [
     '<meta content="noindex">',
     '<meta property="robots" content="noindex">',
     '<meta http-equiv="X-Robots-Tag" content="noindex">',
-    '<meta http-equiv="x" name="robots" content="noindex">',
     '<meta name="googlebot" content="noindex">',
     '<meta name="robotsx" content="noindex">',
     '<meta name="foobot" conten="noindex">',
