@@ -14,8 +14,6 @@ from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
-from .loops import repeat
-
 _ending: WeakSet[Crawler] = WeakSet()
 """The crawlers that :func:`close_crawl` has ended, or is about to end."""
 
@@ -48,22 +46,28 @@ class ClosingWatch:
 
     Needed for Scrapy 2.14 to 2.19: there is no signal before ``spider_closed``, which comes at the
     very end. So this polls from ``start()`` to ``stop()`` or to the end of the crawl. Remove when
-    there is a signal.
+    there is a signal. *repeat* does what :func:`.loops.repeat` does.
     """
 
     SECONDS = 0.1
     """Seconds between two polls."""
 
-    def __init__(self, crawler: Crawler, on_closing: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        on_closing: Callable[[], None],
+        repeat: Callable[..., Callable[[], None]],
+    ) -> None:
         self._crawler = crawler
         self._on_closing = on_closing
+        self._repeat = repeat
         self._end: Callable[[], None] | None = None
         crawler.signals.connect(self.stop, signals.spider_closed)
 
     def start(self) -> None:
         """Starts polling, unless it runs already."""
         if self._end is None:
-            self._end = repeat(self.SECONDS, self._look)
+            self._end = self._repeat(self.SECONDS, self._look)
 
     def stop(self) -> None:
         """Stops polling, if it runs."""

@@ -79,7 +79,7 @@ class Door(Doorway):
         crawler = crawl.crawler
         super().__init__(crawl, shared_pace(crawler, crawl.settings, crawl.get(Agents)))
         self._most = max(crawl.settings.cache_size, self.LEAST)
-        self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
+        self._closing_watch = ClosingWatch(crawler, self._fail_waiting, crawl.errors.repeat)
         self.lines: OrderedDict[str, HostLine] = OrderedDict()
         """The lines of the hosts that have a pace, by host name."""
         self._outside: dict[Request, Deferred[None]] = {}

@@ -118,7 +118,9 @@ class Policies:
         self._recent: Recent[Origin, Policy] = Recent(settings.cache_size)
         """Fetched policies, the one used last at the end."""
         self._fetches: dict[Origin, Fetch] = {}
-        self._closing_watch = compat.ClosingWatch(crawl.crawler, self._call_off)
+        self._closing_watch = compat.ClosingWatch(
+            crawl.crawler, self._call_off, crawl.errors.repeat
+        )
         self.listeners: list[Callable[[Origin, Policy | None], None]] = []
         """Functions called when a fetch has ended, with its origin and its policy."""
         self.said: Recent[str, tuple[Statement, ...]] = Recent(settings.cache_size)

@@ -361,6 +361,35 @@ async def test_a_handler_of_a_signal_a_timer_and_a_loop_of_this_package(
     assert len(own_errors(caplog)) == 1
 
 
+@ensureDeferred
+@pytest.mark.parametrize(
+    ("path", "rules"),
+    [
+        ("hosts.door:Door._fail_waiting", answer("User-agent: *\nCrawl-delay: 100\n")),
+        ("origins.policies:Policies._call_off", after(100, answer(RULES))),
+    ],
+)
+async def test_an_error_while_the_spider_closes_leaves_nothing_waiting(
+    sites: Sites,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    path: str,
+    rules: Any,
+) -> None:
+    owner, name = owner_of(path)
+    monkeypatch.setattr(owner, name, broken(getattr(owner, name), 1, 1))
+    slow = sites.host(rules)
+    began = time.monotonic()
+    crawler = await crawl(
+        *(slow.url(f"/{page}") for page in range(3)),
+        SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.ScrapyPriorityQueue",
+        CLOSESPIDER_TIMEOUT=1,
+    )
+    assert time.monotonic() - began < 30
+    assert crawler.stats.get_value("finish_reason") == "closespider_timeout"
+    assert len(own_errors(caplog)) == 1
+
+
 # Names of Scrapy
 
 
