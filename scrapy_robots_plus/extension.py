@@ -161,7 +161,7 @@ def _mistakes(crawl: Crawl) -> Iterator[str]:
     ):
         if is_set and name not in made:
             yield (
-                f"{name} is not in SPIDER_MIDDLEWARES, so {what} have no effect. "
+                f"{name} is not in SPIDER_MIDDLEWARES, so nothing comes of {what}. "
                 f'Add it: "scrapy_robots_plus.{name}": {place}.'
             )
     if names_our_queue(settings) and not has_workers(settings):

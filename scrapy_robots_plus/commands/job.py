@@ -112,7 +112,7 @@ def _listing(fields: dict[str, Any]) -> Iterator[str]:
 
 def _facts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
     was_closed, lanes = fields["was_closed"], counted(fields["lanes"], "lane")
-    yield "last run", "was closed" if was_closed else "was killed, or is not yet resumed"
+    yield "last run", "was closed" if was_closed else "was killed"
     yield "waiting", f"{counted(fields['waiting'], 'request')} in {lanes}"
     if number := fields["under_way"]:
         yield "under way", f"{number:,} when the last run ended; they are sent again"

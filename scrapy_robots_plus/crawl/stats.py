@@ -36,7 +36,7 @@ RESPONSES = "robotstxt/response_count"
 RESPONSES_BY_STATUS = "robotstxt/response_status_count/<status>"
 """responses by HTTP status"""
 EXCEPTIONS = "robotstxt/exception_count/<exception>"
-"""requests that ended in an exception, by its type"""
+"""requests that ended in an exception, by its type, as Scrapy names it: `<class 'TimeoutError'>`"""
 FAILURES = "robotstxt/failure_count/<failure>"
 """robots.txt files that could not be read, by failure: `timeout`, `dns`, `connection`, `cut`,
 `undecodable`, `challenge`, `redirects`, `bad_redirect`, `error`"""

@@ -51,12 +51,10 @@ class TicketHeap(list[tuple[Any, ...]]):
 
         If *group* is given, also None if the order of the first item does not begin with it.
         """
-        while self:
-            entry = self[0]
-            if entry[-1].ticket == entry[-2]:
-                return None if group is not None and entry[0] != group else heappop(self)[-1]
-            heappop(self)
-        return None
+        entry = self.first()
+        if entry is None or (group is not None and entry[0] != group):
+            return None
+        return heappop(self)[-1]
 
     def first(self) -> tuple[Any, ...] | None:
         """Returns the first valid entry, left in the heap; None if there is none."""

@@ -100,9 +100,8 @@ class StoredLanes(Lanes):
         return None if self.job.is_held_up else self.job.attempt(self._pop)
 
     def _pop(self) -> Request | None:
-        at_once = min(self.AT_ONCE, self.MOST_AWAKE)
-        if self.asleep and self.room >= at_once:
-            self._wake(at_once)
+        if self.asleep and self.room >= self.AT_ONCE:
+            self._wake(self.AT_ONCE)
         self._hosts.begin(self.queue)
         if not self._file.held:
             return None

@@ -62,9 +62,7 @@ class Tally:
 
     def allow(self, request: Request, origin: Origin, policy: Policy | None) -> None:
         """Counts *request* as allowed."""
-        self._row(origin, policy).allowed += 1
-        if request.meta.get(START_META_KEY):
-            self._starts.allowed += 1
+        self._count(request, self._row(origin, policy), allowed=1)
 
     def deny(
         self, request: Request, origin: Origin, policy: Policy | None, *, given_up: bool = False

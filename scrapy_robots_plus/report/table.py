@@ -249,4 +249,4 @@ def uses_line(crawl: Crawl) -> str | None:
     if objections or not settings.skipped_uses:
         parts.append(f"{counted(objections, 'page')} crawled anyway")
     uses = f" to {', '.join(settings.uses)}" if settings.uses else ""
-    return f"sites object{uses}: {'; '.join(parts)}"
+    return f"objections{uses}: {'; '.join(parts)}"

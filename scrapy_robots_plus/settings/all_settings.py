@@ -88,7 +88,8 @@ class Declared:
     Example: `"Foobot"`."""
     dialect: Dialect = setting(checks.dialect, default="RFC9309", overridable=True)
     """How a file is read: `RFC9309`, `GOOGLE`, `GYM2008`, `MK1996`, `FIRST_MATCH`, or a
-    `scrapy_robots_plus.protocol.Dialect`. See [dialects](dialects.md). Example: `"GOOGLE"`."""
+    `scrapy_robots_plus.protocol.Dialect`. Needs this package's parser. See [dialects](dialects.md).
+    Example: `"GOOGLE"`."""
 
     # Overrides
 

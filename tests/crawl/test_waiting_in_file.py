@@ -47,6 +47,7 @@ async def test_requests_wait_for_visiting_hours_through_a_stop(
 ) -> None:
     """More hosts wait than may be awake; another one needs no hours."""
     monkeypatch.setattr(StoredLanes, "MOST_AWAKE", 2)
+    monkeypatch.setattr(StoredLanes, "AT_ONCE", 2)
     monkeypatch.setattr(StoredLanes, "LEAST_PAUSE", 0.05)
     closed, open_ = [sites.host(VISITS) for _ in range(HOSTS)], sites.host()
 
@@ -69,6 +70,7 @@ async def test_a_job_whose_hosts_have_waited_goes_on_in_observe_mode(
 ) -> None:
     """Its lanes still know for which robots.txt they waited; those that wait make room."""
     monkeypatch.setattr(StoredLanes, "MOST_AWAKE", 2)
+    monkeypatch.setattr(StoredLanes, "AT_ONCE", 2)
     monkeypatch.setattr(StoredLanes, "LEAST_PAUSE", 0.05)
     hosts = [sites.host("User-agent: *\nDisallow: /never\n") for _ in range(HOSTS)]
     settings: dict[str, Any] = {"JOBDIR": str(tmp_path), "DOWNLOAD_DELAY": 0.1}

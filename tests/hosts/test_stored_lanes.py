@@ -35,6 +35,7 @@ MOST = 8
 @pytest.fixture(autouse=True)
 def _few_are_awake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StoredLanes, "MOST_AWAKE", MOST)
+    monkeypatch.setattr(StoredLanes, "AT_ONCE", MOST)
 
 
 @pytest.fixture
@@ -181,6 +182,7 @@ def test_no_host_goes_early_none_starves_nothing_is_lost(
     most: int,
 ) -> None:
     monkeypatch.setattr(StoredLanes, "MOST_AWAKE", most)
+    monkeypatch.setattr(StoredLanes, "AT_ONCE", min(32, most))
     folder = tmp_path_factory.mktemp("job")
     options = {"travel": travel, "transfer": transfer, "folder": folder}
     world = Watched(hosts, defer=defer, total=total, fetches=3, **options)

@@ -158,6 +158,7 @@ async def test_hosts_that_only_the_file_of_a_job_holds_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(StoredLanes, "MOST_AWAKE", 2)
+    monkeypatch.setattr(StoredLanes, "AT_ONCE", 2)
     urls = [host.url(f"/{n}") for host in (sites.host(hang) for _ in range(5)) for n in range(2)]
     settings: dict[str, Any] = {"JOBDIR": str(tmp_path), "LOGSTATS_INTERVAL": 0.05}
 

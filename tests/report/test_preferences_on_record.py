@@ -166,16 +166,16 @@ async def test_the_table_ends_with_what_was_skipped(
     (table,) = [each.getMessage() for each in caplog.records if "1 site," in each.getMessage()]
     assert "1 site, 1 request allowed, 6 denied\n" in table
     last = table.splitlines()[-1]
-    assert last == "sites object to train-ai: 2 requests and 3 pages skipped"
+    assert last == "objections to train-ai: 2 requests and 3 pages skipped"
 
 
 TOLD: list[tuple[dict[str, Any], str | None]] = [
-    ({"ROBOTS_AI_POLICY": "observe"}, "sites object to train-ai: 5 pages crawled anyway"),
+    ({"ROBOTS_AI_POLICY": "observe"}, "objections to train-ai: 5 pages crawled anyway"),
     (
         {"ROBOTS_MODE": "observe"},
-        "sites object to train-ai: 2 requests and 3 pages would be skipped",
+        "objections to train-ai: 2 requests and 3 pages would be skipped",
     ),
-    ({"ROBOTS_AI_USES": ["ai-use"]}, "sites object to ai-use: 0 requests and 0 pages skipped"),
+    ({"ROBOTS_AI_USES": ["ai-use"]}, "objections to ai-use: 0 requests and 0 pages skipped"),
     ({"ROBOTS_AI_USES": [], "ROBOTS_AI_POLICY": "observe"}, None),
 ]
 
@@ -193,7 +193,7 @@ async def test_or_with_what_was_not(
         await crawled(site(sites), tmp_path / "audit.jsonl", **settings)
     (table,) = [each.getMessage() for each in caplog.records if "1 site," in each.getMessage()]
     last = table.splitlines()[-1]
-    assert last == expected if expected else not last.startswith("sites object")
+    assert last == expected if expected else not last.startswith("objections")
 
 
 @pytest_twisted.ensureDeferred
