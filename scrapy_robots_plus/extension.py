@@ -12,6 +12,7 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.settings import BaseSettings, default_settings
 from scrapy.utils.python import global_object_name
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
@@ -94,7 +95,9 @@ class RobotsExtension:
             self._summary_file = SummaryFile(self._crawl, self._crawl.settings.summary_file)
 
     def _spider_idle(self) -> None:
-        if self._crawl.holds_requests and self._crawl.get(Tally).denied_from_the_start:
+        crawl = self._crawl
+        is_denied = crawl.holds_requests and crawl.get(Tally).denied_from_the_start
+        if is_denied and not compat.start_failed(crawl.crawler):
             raise CloseSpider("robotstxt_denied")
 
     def _spider_closed(self, spider: Spider, reason: str) -> None:

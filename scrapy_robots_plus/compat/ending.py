@@ -41,6 +41,14 @@ def is_closing(crawler: Crawler) -> bool:
     return slot is None or slot.closing is not None or crawler in _ending
 
 
+def start_failed(crawler: Crawler) -> bool:
+    """Returns whether ``start()`` has raised, so that the reason for the end is ``start_error``.
+
+    Needed for Scrapy 2.14 to 2.19, as :func:`is_closing` is. The oldest have no such reason.
+    """
+    return bool(getattr(crawler.engine, "_start_error", False))
+
+
 class ClosingWatch:
     """A poll that calls *on_closing* while the closing engine waits for its last requests.
 

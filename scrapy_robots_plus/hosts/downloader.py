@@ -16,6 +16,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
 from scrapy_robots_plus.crawl.events import RobotsUnreachable
 from scrapy_robots_plus.crawl.requests import OWN_FETCH_META, TAP_META_KEY
+from scrapy_robots_plus.origins.body_tap import Tap
 from scrapy_robots_plus.origins.fetch_budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
 
@@ -121,6 +122,8 @@ class RobotsDownloader(Downloader):
 
         Otherwise a middleware's new request would wait for that very robots.txt, without end.
         """
+        if not isinstance(request.meta.get(TAP_META_KEY), Tap):  # whoever has set it
+            request.meta.pop(TAP_META_KEY, None)
         fetched: Deferred[Response | Request] = super().fetch(request)
         if TAP_META_KEY in request.meta:
             fetched.addCallback(_as_fetched, dict(request.meta))

@@ -293,11 +293,11 @@ def _until_retry(result: FetchResult, now: float) -> float:
     outcome = result.outcome
     if isinstance(outcome, Failure):
         return 0.0 if outcome in _TRANSIENT else inf
-    if "retry-after" not in result.headers:
-        return 0.0 if outcome >= 500 else inf
-    asked = retry_after(result.headers, now)
-    if asked is None or (outcome != TOO_MANY_REQUESTS and outcome < 500):
+    if outcome != TOO_MANY_REQUESTS and outcome < 500:
         return inf
+    asked = retry_after(result.headers, now)
+    if asked is None:  # there is none, or it is neither a number nor a date
+        return 0.0 if outcome >= 500 else inf
     return max(asked, 1.0)
 
 

@@ -293,6 +293,7 @@ class Policies:
         self._closing_watch.start()
         fetch.running = compat.run_in_background(self._run_fetch(origin, fetch))
         fetch.running.addErrback(lambda failure: self._interrupted(origin, failure.value))
+        fetch.running.addBoth(lambda _: fetch.answer(None))  # whoever an error has left waiting
 
     async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
         previous = fetch.known or self._recent.get(origin)

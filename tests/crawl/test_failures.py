@@ -241,6 +241,14 @@ async def test_no_retry_where_the_server_asks_for_patience(sites: Sites) -> None
     assert (busy.robots_hits, later.robots_hits) == (1, 1)
 
 
+@pytest.mark.parametrize("value", ["soon", "", "-5", "Wed, 21 Oct 99999 07:28:00 GMT"])
+@pytest_twisted.ensureDeferred
+async def test_a_retry_after_that_says_nothing_counts_as_none(sites: Sites, value: str) -> None:
+    host = sites.host(in_turn(answer("", 503, retry_after=value), answer(RULES)))
+    await crawl(host.url("/open"))
+    assert host.fetched == ["/open"]
+
+
 @pytest.mark.parametrize("status", [429, 503])
 @pytest_twisted.ensureDeferred
 async def test_a_retry_after_that_ends_in_time_is_waited_for(sites: Sites, status: int) -> None:

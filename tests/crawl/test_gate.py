@@ -366,6 +366,35 @@ async def test_a_crawl_that_was_denied_from_the_start_says_so(sites: Sites, attr
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_crawl_whose_start_fails_was_not_denied_from_the_start(sites: Sites) -> None:
+    host = sites.host(CLOSED)
+
+    class Fails(ProbeSpider):
+        async def start(self) -> AsyncIterator[Any]:
+            yield self.request(host.url("/a"))
+            raise RuntimeError
+
+    crawler = await crawl(spider=Fails)
+    # Scrapy 2.14 ends it as any other.
+    expected = "start_error" if hasattr(crawler.engine, "_start_error") else "robotstxt_denied"
+    assert stat(crawler, "finish_reason") == expected
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_request_with_the_mark_of_a_robots_txt_fetch_is_a_page(sites: Sites) -> None:
+    host = sites.host(RULES)
+
+    class Marks(ProbeSpider):
+        def request(self, url: str, **arguments: Any) -> scrapy.Request:
+            return super().request(url, meta={"robots_fetch": True}, **arguments)
+
+    crawler = await crawl(host.url("/closed"), host.url("/open"), spider=Marks)
+    assert stat(crawler, "finish_reason") == "finished"
+    assert stat(crawler, "robotstxt/own_errors") == 0
+    assert host.fetched == ["/open"]
+
+
+@pytest_twisted.ensureDeferred
 async def test_one_start_request_let_through_is_a_crawl(sites: Sites) -> None:
     host = sites.host(RULES)
     crawler = await crawl(host.url("/closed"), host.url("/open"))

@@ -29,6 +29,7 @@ from scrapy.utils.request import RequestFingerprinter
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.hosts.refusals import Refusals
+from scrapy_robots_plus.origins.policies import Fetch
 from scrapy_robots_plus.pages.stamp import PagePreferences
 from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.redis.pushing import Pushing
@@ -387,6 +388,19 @@ async def test_an_error_while_the_spider_closes_leaves_nothing_waiting(
     )
     assert time.monotonic() - began < 30
     assert crawler.stats.get_value("finish_reason") == "closespider_timeout"
+    assert len(own_errors(caplog)) == 1
+
+
+@ensureDeferred
+async def test_who_waits_for_a_robots_txt_is_answered_though_that_fails(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Fetch, "answer", broken(Fetch.answer, 1, 1))
+    queue = "scrapy.pqueues.ScrapyPriorityQueue"  # requests wait in the middleware
+    began = time.monotonic()
+    crawler = await crawl(sites.host(RULES).url("/page"), SCHEDULER_PRIORITY_QUEUE=queue)
+    assert time.monotonic() - began < 20
+    assert crawler.stats.get_value("finish_reason") == "robots_error"
     assert len(own_errors(caplog)) == 1
 
 
