@@ -159,12 +159,17 @@ def _mistakes(crawl: Crawl) -> Iterator[str]:
     of_spider = crawl.crawler.engine.scraper.spidermw.middlewares
     made = [kind.__name__ for each in of_spider for kind in type(each).__mro__]
     for what, is_set, name, place in (
-        ("ROBOTS_NOFOLLOW and ROBOTS_NOINDEX", robots.reads_any_pages, "RobotsPagesMiddleware", 60),
-        ("ROBOTS_ITEM_FIELD", robots.item_field is not None, "RobotsItemMiddleware", 10),
+        (
+            "ROBOTS_NOFOLLOW and ROBOTS_NOINDEX have",
+            robots.reads_any_pages,
+            "RobotsPagesMiddleware",
+            60,
+        ),
+        ("ROBOTS_ITEM_FIELD has", robots.item_field is not None, "RobotsItemMiddleware", 10),
     ):
         if is_set and name not in made:
             yield (
-                f"{name} is not in SPIDER_MIDDLEWARES, so nothing comes of {what}. "
+                f"{name} is not in SPIDER_MIDDLEWARES, so {what} no effect. "
                 f'Add it: "scrapy_robots_plus.{name}": {place}.'
             )
     if names_our_queue(settings) and not has_workers(settings):
