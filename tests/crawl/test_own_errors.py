@@ -366,7 +366,7 @@ async def test_a_handler_of_a_signal_a_timer_and_a_loop_of_this_package(
 @pytest.mark.parametrize(
     ("path", "rules"),
     [
-        ("hosts.door:Door._fail_waiting", answer("User-agent: *\nCrawl-delay: 100\n")),
+        ("hosts.door:Door._fail_waiting", answer("User-agent: *\nDisallow:\n")),
         ("origins.policies:Policies._call_off", after(100, answer(RULES))),
     ],
 )
@@ -384,6 +384,7 @@ async def test_an_error_while_the_spider_closes_leaves_nothing_waiting(
     crawler = await crawl(
         *(slow.url(f"/{page}") for page in range(3)),
         SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.ScrapyPriorityQueue",
+        ROBOTS_DEFAULT_DELAY=100,
         CLOSESPIDER_TIMEOUT=1,
     )
     assert time.monotonic() - began < 30
