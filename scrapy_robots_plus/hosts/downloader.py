@@ -43,24 +43,24 @@ class ActiveRequests(set[Request]):
         self.crawler = crawler
         self._is_awaited = is_awaited
         self._listeners = Crawl.of(crawler).end_listeners
-        self.robots = 0
-        """How many of the requests are for a robots.txt."""
+        self.robots: set[Request] = set()
+        """The requests for a robots.txt. Middlewares may take the mark off them."""
         self.cut_off: set[Request] = set()
         """Requests that the end of the crawl has cancelled, or whose callbacks may wait for one:
         they do not count as dealt with."""
 
     def __bool__(self) -> bool:
-        return len(self) > self.robots or (self.robots > 0 and self._is_awaited())
+        return len(self) > len(self.robots) or (bool(self.robots) and self._is_awaited())
 
     def add(self, request: Request) -> None:
         super().add(request)
         if TAP_META_KEY in request.meta:
-            self.robots += 1
+            self.robots.add(request)
 
     def remove(self, request: Request) -> None:
         super().remove(request)
-        if TAP_META_KEY in request.meta:
-            self.robots -= 1
+        if request in self.robots:
+            self.robots.remove(request)
             return
         error = sys.exc_info()[1]  # of the download: the engine removes a request as it ends
         if error is not None and compat.is_closing(self.crawler):
@@ -154,7 +154,7 @@ class RobotsDownloader(Downloader):
         if crawl.has_middleware:
             at_door = crawl.get(Door).waiting if crawl.holds_requests else 0
             waiting = min(crawl.get(Policies).waiting + at_door, self.MAX_WAITING)
-        return self._most - (self._count_taken() - self.active.robots - waiting)
+        return self._most - (self._count_taken() - len(self.active.robots) - waiting)
 
     def _count_with_waiting(self) -> int:
         return len(self.active) + compat.count_before_downloader(self.crawler)

@@ -101,8 +101,9 @@ class OwnShortage:
                 continue
             if short_of:
                 self._since.pop(short_of, None)
-            for listener in crawl.answer_listeners:
-                listener(request, response)
+            if isinstance(response, Response):  # else Scrapy fails the request
+                for listener in crawl.answer_listeners:
+                    listener(request, response)
             return response
 
     async def _wait(

@@ -220,6 +220,8 @@ class BodyTaps:
         request.meta[TIMEOUT_META_KEY] = tap.seconds_left
         tap.begin()  # again, if a middleware has the request sent again
         response = await tap.run(download(request))
+        if not isinstance(response, Response):  # Scrapy fails the request
+            return response
         # The handler is done with its limit. This one is for HttpCompressionMiddleware, which would
         # inflate a bomb with another coding up to DOWNLOAD_MAXSIZE.
         request.meta[MAXSIZE_META_KEY] = tap.limit

@@ -27,7 +27,9 @@ class EqualUrls:
     its site may not be known yet, and must not change later.
 
     - A request that comes again, retried or requeued, is not a duplicate of itself, nor is one that
-      it was redirected to.
+      it was redirected to. Scrapy's own filter may drop that one, as another request for its URL
+      was scheduled before. That other one is let through in its place if it still waits. If it was
+      refused here, the redirected one is scheduled once more.
     - Only requests from the scheduler are refused, as by Scrapy's own duplicate filter: not those
       of ``engine.download_async()``, nor those with ``dont_filter``.
     """
@@ -46,11 +48,17 @@ class EqualUrls:
         self._crawler = crawler
         self._first: Recent[bytes, bytes] = Recent(self.MOST)
         """The fingerprints of URLs that were let through, by those of the cleaned URLs."""
+        self._refused: Recent[bytes, bytes] = Recent(self.MOST)
+        """The fingerprints of cleaned URLs, by those of the URLs that were refused."""
+        self._sources: Recent[bytes, set[bytes]] = Recent(self.MOST)
+        """The fingerprints of URLs that redirect to one that Scrapy's filter has dropped, by that
+        of the latter."""
         self._rules: Recent[str, CleanParams] = Recent(settings.cache_size)
         """The rules of short files, by the hash of the file."""
         self._long: Recent[str, CleanParams] = Recent(self.MOST_LONG)
         """The rules of long files, by the hash of the file. They take up to 9 MB each."""
         crawler.signals.connect(self._scheduled, signals.request_scheduled)
+        crawler.signals.connect(self._filtered, signals.request_dropped)
 
     def _scheduled(self, request: Request) -> None:
         """Marks *request* as scheduled, unless it is of a kind that is not compared."""
@@ -69,11 +77,24 @@ class EqualUrls:
         equal = self._fingerprint(request, cleaned)
         first = self._first.get(equal, exact)
         self._first.put(equal, first)
-        if not (first == exact or request.dont_filter or self._comes_from(first, request)):
+        is_led_to = first in self._sources_of(request) | self._sources.get(exact, set())
+        if not (first == exact or request.dont_filter or is_led_to):
+            self._refused.put(exact, equal)
             self._crawler.stats.inc_value(stats.CLEAN_PARAM_DROPPED)
             error = RobotsDuplicate(request.url, cleaned)
             logger(self._crawler).debug("Dropped: %s", error)
             raise error
+
+    def _filtered(self, request: Request) -> None:
+        """Handles *request*, which the scheduler has not taken: it may be the target of a redirect
+        from the URL that was let through.
+        """
+        sources = self._sources_of(request)
+        if sources:
+            exact = self._fingerprint(request, request.url)
+            self._sources.put(exact, sources)
+            if self._first.get(self._refused.pop(exact, b"")) in sources:
+                self._crawler.engine.crawl(request.replace(dont_filter=True))
 
     def take_back(self, request: Request, policy: Policy) -> bool:
         """Forgets *request*, which was let through and is not sent: it stands for no other URL.
@@ -89,10 +110,10 @@ class EqualUrls:
             del self._first[equal]
         return stood
 
-    def _comes_from(self, first: bytes, request: Request) -> bool:
-        """Returns whether *request* was redirected from the URL with the fingerprint *first*."""
+    def _sources_of(self, request: Request) -> set[bytes]:
+        """Returns the fingerprints of the URLs that *request* was redirected from."""
         urls = request.meta.get(REDIRECT_META_KEY) or ()
-        return any(self._fingerprint(request, url) == first for url in urls)
+        return {self._fingerprint(request, url) for url in urls}
 
     def _fingerprint(self, request: Request, url: str) -> bytes:
         """Returns the fingerprint that *request* would have if it were for *url*."""

@@ -17,6 +17,7 @@ from pytest_twisted import ensureDeferred
 from scrapy import signals
 from scrapy.core import downloader, engine
 from scrapy.core.downloader.handlers import DownloadHandlers
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.core.downloader.middleware import DownloaderMiddlewareManager
 from scrapy.core.scraper import Scraper
 from scrapy.pqueues import ScrapyPriorityQueue
@@ -26,7 +27,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import CallLaterOnce
 from scrapy.utils.request import RequestFingerprinter
 
-from scrapy_robots_plus import compat
+from scrapy_robots_plus import RobotsUnreachable, compat
 from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.hosts.refusals import Refusals
 from scrapy_robots_plus.origins.policies import Fetch
@@ -47,6 +48,7 @@ from tests.crawling import (
 )
 from tests.redis_server import redis_server, scrapy_redis_may_warn
 from tests.sites import after, answer
+from tests.waiting import pause
 from tests.workers import SHARED
 
 from .breaking import broken, owner_of
@@ -403,6 +405,48 @@ async def test_who_waits_for_a_robots_txt_is_answered_though_that_fails(
     assert time.monotonic() - began < 20
     assert crawler.stats.get_value("finish_reason") == "robots_error"
     assert len(own_errors(caplog)) == 1
+
+
+@ensureDeferred
+@pytest.mark.parametrize("path", ["/odd", "/robots.txt"])
+async def test_a_download_handler_that_returns_no_response_costs_its_request(
+    sites: Sites, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    class Odd(HTTP11DownloadHandler):
+        async def download_request(self, request: scrapy.Request) -> Any:
+            return None if request.url.endswith(path) else await super().download_request(request)
+
+    host = sites.host(RULES)
+    urls = [host.url(each) for each in ("/odd", "/1", "/2")]
+    crawler = await crawl(*urls, DOWNLOAD_HANDLERS={"http": Odd})
+    assert own_errors(caplog) == []
+    if path == "/odd":
+        assert host.fetched == ["/1", "/2"]
+        assert isinstance(crawler.spider.failures[host.url("/odd")], TypeError)
+    else:
+        assert {type(each) for each in crawler.spider.failures.values()} == {RobotsUnreachable}
+
+
+@ensureDeferred
+async def test_a_middleware_that_removes_the_mark_of_a_fetch_ends_no_crawl_early(
+    sites: Sites,
+) -> None:
+    class Cleans:
+        def process_request(self, request: scrapy.Request) -> None:
+            request.meta.pop("robots_fetch", None)
+
+    class Slow(TwoDeep):
+        async def parse(self, response: scrapy.http.Response) -> Any:
+            await pause(0.5)
+            for each in super().parse(response):
+                yield each
+
+    host = sites.host(RULES)
+    host.pages["/page"] = after(0.5, answer("there"))
+    cleans = {"DOWNLOADER_MIDDLEWARES": {Cleans: 50}}
+    crawler = await crawl(host.url("/page"), spider=Slow, **cleans)
+    assert crawler.stats.get_value("finish_reason") == "finished"
+    assert host.fetched == ["/page", "/page/0"]
 
 
 # Names of Scrapy

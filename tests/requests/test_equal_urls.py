@@ -128,6 +128,32 @@ async def test_a_redirect_is_no_duplicate_of_where_it_comes_from(sites: Sites, t
     assert stat(crawler, DROPPED) == 1
 
 
+@pytest.mark.parametrize("order", ["the target was dropped", "the target waits"])
+@pytest_twisted.ensureDeferred
+async def test_a_redirect_to_a_url_that_was_scheduled_before_loses_no_page(
+    sites: Sites, order: str
+) -> None:
+    """Scrapy's filter drops the target, as a link to it came first."""
+    host = sites.host(RULES)
+    links = []
+    for number in range(10):
+        page = f"/shop/{number}"
+        host.pages[f"{page}?ref=1"] = redirect(host.url(page))
+        links += [host.url(page), host.url(f"{page}?ref=1")]
+    waits = order == "the target waits"
+
+    class Linking(LinkSpider):
+        def parse(self, response: Any) -> Any:
+            for request in super().parse(response) or ():
+                yield request.replace(priority=waits * ("?" in request.url))
+
+    crawler = make_crawler(Linking, **ON, CONCURRENT_REQUESTS=1 if waits else 16)
+    await run(crawler, first=host.url("/"), links=links)
+    pages = [host.url(f"/shop/{number}") for number in range(10)]
+    assert sorted(crawler.spider.got[1:]) == pages
+    assert host.fetched.count("/shop/0") == 1
+
+
 @pytest_twisted.ensureDeferred
 async def test_a_redirect_to_a_page_that_is_known_is_dropped(sites: Sites) -> None:
     host = sites.host(RULES)
