@@ -122,12 +122,11 @@ class RobotsDownloader(Downloader):
 
         Otherwise a middleware's new request would wait for that very robots.txt, without end.
         """
-        if not isinstance(request.meta.get(TAP_META_KEY), Tap):  # whoever has set it
-            request.meta.pop(TAP_META_KEY, None)
+        is_robots = isinstance(request.meta.get(TAP_META_KEY), Tap)
+        if not is_robots:
+            request.meta.pop(TAP_META_KEY, None)  # code of the project has set it
         fetched: Deferred[Response | Request] = super().fetch(request)
-        if TAP_META_KEY in request.meta:
-            fetched.addCallback(_as_fetched, dict(request.meta))
-        return fetched
+        return fetched.addCallback(_as_fetched, dict(request.meta)) if is_robots else fetched
 
     @property
     def _most(self) -> float:

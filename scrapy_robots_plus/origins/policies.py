@@ -293,7 +293,6 @@ class Policies:
         self._closing_watch.start()
         fetch.running = compat.run_in_background(self._run_fetch(origin, fetch))
         fetch.running.addErrback(lambda failure: self._interrupted(origin, failure.value))
-        fetch.running.addBoth(lambda _: fetch.answer(None))  # whoever an error has left waiting
 
     async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
         previous = fetch.known or self._recent.get(origin)
@@ -355,6 +354,7 @@ class Policies:
         if not self._fetches:
             self._closing_watch.stop()
         with ExitStack() as told:  # an error of one listener keeps it from no other
+            told.callback(lambda: fetch.answer(None))  # whoever an error has left waiting
             # Last: without asyncio, a waiter goes on, and to the door, as soon as it is answered.
             told.callback(lambda: fetch.answer(None if self._crawl.is_closing else fetch.policy))
             for listener in reversed(self.listeners):

@@ -77,8 +77,7 @@ class EqualUrls:
         equal = self._fingerprint(request, cleaned)
         first = self._first.get(equal, exact)
         self._first.put(equal, first)
-        is_led_to = first in self._sources_of(request) | self._sources.get(exact, set())
-        if not (first == exact or request.dont_filter or is_led_to):
+        if not (first == exact or request.dont_filter or self._leads_to(first, request, exact)):
             self._refused.put(exact, equal)
             self._crawler.stats.inc_value(stats.CLEAN_PARAM_DROPPED)
             error = RobotsDuplicate(request.url, cleaned)
@@ -109,6 +108,12 @@ class EqualUrls:
         if stood:
             del self._first[equal]
         return stood
+
+    def _leads_to(self, first: bytes, request: Request, exact: bytes) -> bool:
+        """Returns whether the URL with the fingerprint *first* redirects to that of *request*,
+        whose fingerprint is *exact*.
+        """
+        return first in self._sources.get(exact, ()) or first in self._sources_of(request)
 
     def _sources_of(self, request: Request) -> set[bytes]:
         """Returns the fingerprints of the URLs that *request* was redirected from."""
